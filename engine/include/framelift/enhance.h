@@ -1,0 +1,113 @@
+// Enhancing one video file into an H.264 MP4.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framelift/probe.h"
+
+namespace framelift {
+
+/// Strength of one enhancement: automatic, off, or fixed in [0, 1].
+struct Strength {
+  enum class Mode { kAuto, kOff, kFixed };
+  Mode mode = Mode::kAuto;
+  float value = 0.0F;  ///< only with kFixed; 0 is the same as off
+};
+
+/// The box that the picture is fitted into, for a landscape source; a portrait source uses it turned.
+enum class Target {
+  k1080p,  ///< 1920 × 1080
+  k4k,     ///< 3840 × 2160
+  kSource, ///< the source's own displayed size (made even): restoration without resizing
+};
+
+/// Half-open range of presentation time, in seconds from the first displayed frame.
+/// One video can be split over many workers: each enhances one segment and the parts are joined without
+/// re-encoding. Frames of the warm-up before `start_s` are decoded and run through the temporal stages
+/// but not encoded, so that a segment equals the same frames of a whole run. The first frame of a segment
+/// is an IDR frame; audio is left out of segments (it is added when joining).
+struct Segment {
+  double start_s = 0;
+  double end_s = 0;
+  int warm_up_frames = 16;
+};
+
+struct EncoderOptions {
+  std::string preset = "veryfast";  ///< x264 preset
+  float crf = 18.0F;                ///< x264 constant rate factor, 0…51
+};
+
+struct EnhanceOptions {
+  Target target = Target::k1080p;
+  Strength denoise;
+  Strength sharpen;
+  Strength adaptive_contrast;
+  Strength face_restoration;
+  std::string model = "auto";   ///< name of an installed network; "auto" chooses; "none" is the plain filter
+  std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
+  int threads = 0;              ///< 0 = all cores this process may use
+  EncoderOptions encoder;
+  SourceLimits limits;
+  std::optional<Segment> segment;
+};
+
+struct Progress {
+  double fraction = 0;           ///< 0…1, never falls
+  std::int64_t frames_done = 0;  ///< frames handed to the encoder
+  double frames_per_second = 0;  ///< over the last few seconds
+  double eta_s = 0;              ///< estimated seconds left; < 0 while unknown
+};
+
+/// Time spent in one stage of the pipeline. `cpu_seconds` is thread CPU time summed over its threads.
+struct StageTime {
+  std::string name;  ///< decode, convert, denoise, resize, sharpen, contrast, encode, …
+  double cpu_seconds = 0;
+};
+
+/// What was really applied; `model` is the network's name or "none".
+struct AppliedEnhancements {
+  float denoise = 0;
+  float sharpen = 0;
+  float adaptive_contrast = 0;
+  float face_restoration = 0;
+  std::string model = "none";
+};
+
+struct EnhanceResult {
+  ProbeResult source;               ///< measured again, from decoded frames
+  int width = 0;                    ///< of the output
+  int height = 0;
+  std::int64_t frames = 0;          ///< encoded
+  std::int64_t undecodable_frames = 0;
+  double duration_s = 0;            ///< presentation duration of the output's video stream
+  std::int64_t size_bytes = 0;
+  std::string device;               ///< "cpu" or "cuda:N (name)"
+  AppliedEnhancements applied;
+  double wall_seconds = 0;
+  std::vector<StageTime> stages;
+};
+
+/// Called from the pipeline's own threads, at most about ten times a second.
+struct EnhanceCallbacks {
+  std::function<void(const Progress&)> on_progress;  ///< optional
+  std::function<bool()> is_cancelled;                ///< polled at least every 50 ms; optional
+};
+
+/// Reads `input_path`, writes `output_path` (created or replaced; removed again when an error is thrown).
+/// Blocks until finished. Thread-safe: several calls may run at once.
+EnhanceResult Enhance(const std::string& input_path, const std::string& output_path,
+                      const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {});
+
+/// Size of the output for a displayed source size (square pixels): fits the box, keeps the aspect ratio,
+/// both sides even and at least 2. Larger sources are reduced, smaller ones enlarged.
+struct Size {
+  int width = 0;
+  int height = 0;
+};
+Size FitTarget(Size displayed, Target target);
+
+}  // namespace framelift

@@ -1,0 +1,34 @@
+// Errors of the engine: one exception type, a stable code, one plain sentence.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace framelift {
+
+/// What went wrong, in the vocabulary that callers act on. The service maps these to its public codes.
+enum class ErrorCode {
+  kInvalidArgument,   ///< an option is out of its documented range
+  kUnreadableVideo,   ///< no decodable video, damaged beyond the error budget, or a format that is not allowed
+  kLimitExceeded,     ///< a ceiling (pixels, duration, frames, streams) was passed
+  kIo,                ///< reading the source or writing the output failed
+  kCancelled,         ///< the caller's cancellation token fired
+  kUnavailable,       ///< a backend or device that was asked for is not in this build or on this machine
+  kInternal,          ///< everything else; a bug or an exhausted machine
+};
+
+/// snake_case name of a code, the same text that the addon puts on the JavaScript error's `code`.
+const char* ErrorCodeName(ErrorCode code) noexcept;
+
+/// The only exception that crosses the engine's public interface (std::bad_alloc apart).
+/// `what()` is one sentence that may be shown to a person; it names no path of the machine.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+}  // namespace framelift

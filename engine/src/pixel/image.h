@@ -1,0 +1,83 @@
+// Pictures between decoder and encoder: planar Y′CbCr, 16 bits a sample.
+//
+// Note [Working samples]
+// A sample is an unsigned 16-bit number, left-aligned: code value of an n-bit format × 2^(16 − n). So 8-bit
+// video is code × 256, 10-bit × 64, and P010/P016 surfaces are already in this form. One 8-bit step is 256
+// units, which leaves rounding errors of the stages far below what the 8-bit encoder can show, at half the
+// memory traffic of float. Stages load to float, compute, and store with rounding and saturation.
+// Alpha does not exist; RGB sources are converted on import.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace framelift::pixel {
+
+/// One 8-bit code step in working units.
+inline constexpr int kUnitsPerCode8 = 256;
+
+/// View of one plane. `stride` counts samples, not bytes. Rows start 64-byte aligned in images of this engine.
+template <typename Sample>
+struct PlaneView {
+  Sample* data = nullptr;
+  std::ptrdiff_t stride = 0;
+  int width = 0;
+  int height = 0;
+
+  Sample* Row(int y) const { return data + static_cast<std::ptrdiff_t>(y) * stride; }
+  operator PlaneView<const Sample>() const { return {data, stride, width, height}; }
+};
+using Plane = PlaneView<std::uint16_t>;
+using ConstPlane = PlaneView<const std::uint16_t>;
+
+enum class Matrix { kBt601, kBt709, kBt2020 };
+enum class Range { kLimited, kFull };
+/// Horizontal siting of chroma samples relative to luma; vertical siting is centred but for kTopLeft.
+enum class ChromaSite { kLeft, kCentre, kTopLeft };
+
+struct ColorSpec {
+  Matrix matrix = Matrix::kBt709;
+  Range range = Range::kLimited;
+  ChromaSite site = ChromaSite::kLeft;
+  bool operator==(const ColorSpec&) const = default;
+};
+
+/// log2 of the chroma subsampling: 4:2:0 = {1, 1}, 4:2:2 = {1, 0}, 4:4:4 = {0, 0}.
+struct Subsampling {
+  int log2_x = 1;
+  int log2_y = 1;
+  bool operator==(const Subsampling&) const = default;
+};
+
+/// Owning picture: planes Y, Cb, Cr in one aligned allocation. Chroma sizes are rounded up. Move-only.
+class Image {
+ public:
+  Image() = default;
+  Image(int width, int height, Subsampling subsampling, ColorSpec color);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  Subsampling subsampling() const { return subsampling_; }
+  ColorSpec color() const { return color_; }
+  void set_color(ColorSpec color) { color_ = color; }
+  bool empty() const { return storage_ == nullptr; }
+
+  /// 0 = Y, 1 = Cb, 2 = Cr.
+  Plane plane(int index);
+  ConstPlane plane(int index) const;
+
+ private:
+  struct AlignedFree {
+    void operator()(std::uint16_t* p) const noexcept;
+  };
+  std::unique_ptr<std::uint16_t[], AlignedFree> storage_;
+  int width_ = 0;
+  int height_ = 0;
+  Subsampling subsampling_;
+  ColorSpec color_;
+  std::ptrdiff_t stride_[3] = {};
+  std::ptrdiff_t offset_[3] = {};
+};
+
+}  // namespace framelift::pixel

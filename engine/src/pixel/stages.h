@@ -1,0 +1,113 @@
+// The pixel stages: each one class with a plan made once per job and a Run per picture.
+// Every Run is threaded over rows through the pool it gets and allocates nothing in steady state.
+// Pictures are Image (see Note [Working samples]); strengths are 0…1, 0 = the stage copies its input exactly.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "pixel/image.h"
+#include "pixel/thread_pool.h"
+
+namespace framelift::pixel {
+
+// ---- import and export: between the decoder's/encoder's sample layouts and working samples -------------
+
+/// How 8- to 16-bit planar or semi-planar samples lie in memory.
+struct PackedLayout {
+  int bits = 8;                ///< significant bits of a sample
+  bool left_aligned = false;   ///< P010-like: the significant bits are the high ones
+  bool semi_planar = false;    ///< NV12-like: Cb and Cr interleaved in plane 1
+  bool swap_chroma = false;    ///< NV21-like: Cr first
+  bool gray = false;           ///< no chroma planes; written as neutral
+  Subsampling subsampling;
+};
+
+/// Raw planes as libav hands them out; strides in bytes, possibly negative.
+struct RawPlanes {
+  const std::uint8_t* data[3] = {};
+  std::ptrdiff_t stride[3] = {};
+};
+struct MutableRawPlanes {
+  std::uint8_t* data[3] = {};
+  std::ptrdiff_t stride[3] = {};
+};
+
+/// Widens raw planes into `out` (same size, same subsampling as `layout`).
+void Import(const RawPlanes& raw, const PackedLayout& layout, Image& out, ThreadPool& pool);
+
+/// Rounds to 8-bit planar 4:2:0 (`image` must be 4:2:0).
+void ExportYuv420p8(const Image& image, const MutableRawPlanes& raw, ThreadPool& pool);
+
+// ---- colour ---------------------------------------------------------------------------------------------
+
+/// Converts matrix and range in place between Y′CbCr spaces of equal primaries and transfer: ITU-R BT.601,
+/// BT.709 and BT.2020 (non-constant luminance) coefficients. Chroma is interpolated for its part in luma
+/// according to the siting. Identity when the specs' matrix and range are equal.
+void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool);
+
+// ---- resize ---------------------------------------------------------------------------------------------
+
+/// Separable Lanczos-3, antialiased when reducing (kernel widened by the ratio), edges replicated, for
+/// luma and chroma of any subsampling to 4:2:0 left-sited. Sample positions follow the chroma siting of
+/// both sides. Same size and same siting copies exactly.
+class Resizer {
+ public:
+  Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width, int dst_height);
+  ~Resizer();
+  /// `out` is dst_width × dst_height 4:2:0, colour of the source with ChromaSite::kLeft.
+  void Run(const Image& in, Image& out, ThreadPool& pool);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// ---- denoise, sharpen, contrast -----------------------------------------------------------------------
+
+/// Standard deviation of the noise in luma, in 8-bit codes: median absolute deviation of a high-pass residue
+/// over flat blocks (after Immerkær 1996 / Donoho 1994). 0 for a synthetic, noise-free picture.
+float EstimateNoise(const Image& image, ThreadPool& pool);
+
+/// Light spatial, edge-preserving denoise (bilateral-class 5×5 on luma, 3×3 on chroma).
+class Denoiser {
+ public:
+  Denoiser(int width, int height, Subsampling subsampling);
+  ~Denoiser();
+  /// `strength` 0…1; `noise_sigma` in 8-bit codes scales the range kernel. In place is not allowed.
+  void Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Contrast-adaptive sharpening of luma (after AMD FidelityFX CAS): never leaves the range of the 3×3
+/// neighbourhood, so edges get no halos. Chroma is copied.
+class Sharpener {
+ public:
+  Sharpener(int width, int height);
+  ~Sharpener();
+  void Run(const Image& in, Image& out, float strength, ThreadPool& pool);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Contrast-limited adaptive equalisation of luma (after Zuiderveld 1994, 8×8 tiles, clip limit), blended by
+/// strength; the tile curves are low-passed over frames so that a still scene keeps its brightness; Reset()
+/// at scene cuts. In place on `image`. Chroma untouched.
+class AdaptiveContrast {
+ public:
+  AdaptiveContrast(int width, int height);
+  ~AdaptiveContrast();
+  void Run(Image& image, float strength, ThreadPool& pool);
+  void Reset();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace framelift::pixel

@@ -1,0 +1,116 @@
+// The addon's interface: plain data in, plain data out. Loaded only inside the media child process.
+
+export type Strength = 'auto' | 'off' | number;
+
+export interface SourceLimits {
+  /** coded width × height of one frame */
+  maxPixels?: number;
+  maxStreams?: number;
+  /** seconds of presentation; 0 = no ceiling */
+  maxDurationS?: number;
+}
+
+export interface AudioStreamInfo {
+  codec: string;
+  channels: number;
+  sampleRateHz: number;
+  language: string;
+}
+
+export interface ProbeResult {
+  container: string;
+  videoCodec: string;
+  pixelFormat: string;
+  codedWidth: number;
+  codedHeight: number;
+  /** as displayed: rotation applied, square pixels */
+  width: number;
+  height: number;
+  rotationDegrees: 0 | 90 | 180 | 270;
+  /** average frames per second; 0 when unknown */
+  frameRate: number;
+  /** presentation duration of the video stream in seconds, unrounded */
+  durationS: number;
+  durationIsExact: boolean;
+  sizeBytes: number;
+  audio: AudioStreamInfo[];
+}
+
+/** Random access to bytes; `read` resolves to at most `length` bytes, empty only at the end. */
+export interface ByteSource {
+  size: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+export interface ProbeOptions {
+  limits?: SourceLimits;
+  /** walk every packet for an exact duration (local files) */
+  walkPackets?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface EnhanceOptions {
+  target: '1080p' | '4k' | 'source';
+  denoise?: Strength;
+  sharpen?: Strength;
+  adaptiveContrast?: Strength;
+  faceRestoration?: Strength;
+  model?: string;
+  device?: string;
+  threads?: number;
+  encoder?: { preset?: string; crf?: number };
+  limits?: SourceLimits;
+  segment?: { startS: number; endS: number; warmUpFrames?: number };
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
+export interface Progress {
+  /** 0…1, never falls */
+  fraction: number;
+  framesDone: number;
+  framesPerSecond: number;
+  /** seconds left; negative while unknown */
+  etaS: number;
+}
+
+export interface EnhanceResult {
+  source: ProbeResult;
+  width: number;
+  height: number;
+  frames: number;
+  undecodableFrames: number;
+  durationS: number;
+  sizeBytes: number;
+  device: string;
+  applied: {
+    denoise: number;
+    sharpen: number;
+    adaptiveContrast: number;
+    faceRestoration: number;
+    model: string;
+  };
+  wallSeconds: number;
+  stages: { name: string; cpuSeconds: number }[];
+}
+
+export interface DeviceInfo {
+  id: string;
+  name: string;
+  usable: boolean;
+  reason: string;
+  threads: number;
+  simd: string;
+  encoder: string;
+  inference: string[];
+}
+
+/**
+ * Rejections are `Error` objects whose `code` is one of `invalid_argument`, `unreadable_video`,
+ * `limit_exceeded`, `io`, `cancelled`, `unavailable`, `internal`. A wrong argument throws a TypeError
+ * `Expected X for Y but received Z` at once.
+ */
+export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
+export function enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
+export function devices(): DeviceInfo[];
+export function version(): string;

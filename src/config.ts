@@ -1,0 +1,117 @@
+/** Environment → one typed, validated configuration, read once at start. */
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
+
+const integer = (fallback: number, min: number, max: number) =>
+  z
+    .string()
+    .regex(/^-?\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().int().min(min).max(max))
+    .default(fallback);
+
+const flag = z
+  .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })
+  .transform((value) => value === '1' || value === 'true' || value === 'yes');
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
+
+const environment = z.object({
+  PORT: integer(8080, 0, 65535),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  FRAMELIFT_DATA_DIR: z.string().min(1).default('.data'),
+  FRAMELIFT_PUBLIC_URL: httpUrl.optional(),
+  FRAMELIFT_ALLOW_HOSTS: z
+    .string()
+    .default('')
+    .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
+    .pipe(z.array(z.string().regex(hostPort, 'must be a comma-separated list of host:port'))),
+  FRAMELIFT_SANDBOX_DELAY_MS: integer(2000, 0, 600_000),
+  FRAMELIFT_REQUIRE_SANDBOX: flag.default(false),
+  FRAMELIFT_DEMO: flag.default(true),
+  FRAMELIFT_WORKER_CONCURRENCY: integer(1, 1, 64),
+  FRAMELIFT_THREADS: integer(0, 0, 1024),
+  FRAMELIFT_DEVICE: z.string().regex(/^(auto|cpu|cuda:\d+)$/, 'must be auto, cpu or cuda:N').default('auto'),
+  FRAMELIFT_ENCODER_PRESET: z
+    .enum(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
+    .default('veryfast'),
+  FRAMELIFT_ENCODER_CRF: integer(18, 0, 51),
+  FRAMELIFT_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
+  FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
+  FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  S3_ENDPOINT: httpUrl.optional(),
+  S3_BUCKET: z.string().min(3, 'must have at least 3 characters').optional(),
+  S3_REGION: z.string().min(1).default('us-east-1'),
+});
+
+export interface Config {
+  port: number;
+  host: string;
+  /** undefined: an embedded PostgreSQL under `dataDir` */
+  databaseUrl: string | undefined;
+  /** absolute */
+  dataDir: string;
+  /** base of the links that the service hands out, without a trailing slash; undefined: the listening address */
+  publicUrl: string | undefined;
+  /** `host:port` pairs exempt from the private-address guard */
+  allowHosts: string[];
+  sandboxDelayMs: number;
+  requireSandbox: boolean;
+  demo: boolean;
+  workerConcurrency: number;
+  /** threads of one media child; 0 = all cores ÷ concurrency */
+  threads: number;
+  device: string;
+  encoder: { preset: string; crf: number };
+  /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
+  keyPepper: string | undefined;
+  linkSecret: string | undefined;
+  leaseSeconds: number;
+  logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
+}
+
+/** A wrong variable, in one line that names it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** Empty variables count as unset. Throws ConfigError naming the first wrong variable. */
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    throw new ConfigError(`${String(issue.path[0])}: ${issue.message}`);
+  }
+  const e = parsed.data;
+  if (e.S3_ENDPOINT !== undefined && e.S3_BUCKET === undefined) {
+    throw new ConfigError('S3_BUCKET: is required when S3_ENDPOINT is set');
+  }
+  return {
+    port: e.PORT,
+    host: e.HOST,
+    databaseUrl: e.DATABASE_URL,
+    dataDir: resolve(e.FRAMELIFT_DATA_DIR),
+    publicUrl: e.FRAMELIFT_PUBLIC_URL?.replace(/\/+$/, ''),
+    allowHosts: e.FRAMELIFT_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
+    sandboxDelayMs: e.FRAMELIFT_SANDBOX_DELAY_MS,
+    requireSandbox: e.FRAMELIFT_REQUIRE_SANDBOX,
+    demo: e.FRAMELIFT_DEMO,
+    workerConcurrency: e.FRAMELIFT_WORKER_CONCURRENCY,
+    threads: e.FRAMELIFT_THREADS || Math.max(1, Math.floor(availableParallelism() / e.FRAMELIFT_WORKER_CONCURRENCY)),
+    device: e.FRAMELIFT_DEVICE,
+    encoder: { preset: e.FRAMELIFT_ENCODER_PRESET, crf: e.FRAMELIFT_ENCODER_CRF },
+    keyPepper: e.FRAMELIFT_KEY_PEPPER,
+    linkSecret: e.FRAMELIFT_LINK_SECRET,
+    leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
+    logLevel: e.FRAMELIFT_LOG_LEVEL,
+    s3:
+      e.S3_BUCKET === undefined ? undefined : { endpoint: e.S3_ENDPOINT, bucket: e.S3_BUCKET, region: e.S3_REGION },
+  };
+}

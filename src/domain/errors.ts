@@ -1,0 +1,69 @@
+/**
+ * The one error type of the service: a stable public code, a sentence for the customer, and a cause that
+ * only logs see. Statuses are http's business (src/http/problem.ts).
+ */
+
+/** Codes of refused requests (specification §7 and decisions). */
+export const requestErrorCodes = [
+  'invalid_request',
+  'invalid_json',
+  'unreadable_video',
+  'video_too_long',
+  'video_too_large',
+  'video_unreachable',
+  'url_not_allowed',
+  'insufficient_credits',
+  'missing_api_key',
+  'invalid_api_key',
+  'account_pending_approval',
+  'secure_tier_required',
+  'job_not_found',
+  'not_found',
+  'method_not_allowed',
+  'job_not_done',
+  'job_failed',
+  'job_not_deleted',
+  'idempotency_key_reused',
+  'rate_limit_exceeded',
+  'payload_too_large',
+  'unsupported_media_type',
+  'link_expired',
+  'link_invalid',
+  'internal_error',
+  'service_unavailable',
+] as const;
+export type RequestErrorCode = (typeof requestErrorCodes)[number];
+
+/** Codes that an errored job may carry beside those of refused requests. */
+export const jobErrorCodes = ['source_changed', 'processing_failed', 'processing_timeout'] as const;
+export type JobErrorCode =
+  | (typeof jobErrorCodes)[number]
+  | 'unreadable_video'
+  | 'video_too_long'
+  | 'video_too_large'
+  | 'video_unreachable'
+  | 'url_not_allowed';
+
+export type ErrorCode = RequestErrorCode | JobErrorCode;
+
+export interface FrameliftErrorOptions {
+  /** JSON Pointer of the bad field. */
+  param?: string;
+  cause?: unknown;
+  /** Seconds after which a retry may succeed (429, 503). */
+  retryAfterS?: number;
+}
+
+export class FrameliftError extends Error {
+  override readonly name = 'FrameliftError';
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: FrameliftErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.param = options.param;
+    this.retryAfterS = options.retryAfterS;
+  }
+}

@@ -1,0 +1,75 @@
+/** A job as the service knows it; the store reads and writes it, http turns it into the contract's shape. */
+import type { JobErrorCode } from './errors.ts';
+
+export type Lane = 'test' | 'live';
+export type Tier = 'standard' | 'secure';
+export type Resolution = '1080p' | '4k';
+export type JobStatus = 'queued' | 'running' | 'done' | 'error';
+export type Strength = 'auto' | 'off' | number;
+
+/** What the customer asked for beyond the resolution; absent = auto. */
+export interface Enhancements {
+  denoise?: Strength;
+  sharpen?: Strength;
+  face_restoration?: Strength;
+  adaptive_contrast?: Strength;
+}
+
+/** Facts of the source, measured by the service. */
+export interface SourceFacts {
+  container: string;
+  video_codec: string;
+  audio_codec: string | null;
+  width: number;
+  height: number;
+  frame_rate: number;
+  /** seconds, unrounded */
+  duration: number;
+  size_bytes: number;
+}
+
+export interface OutputFacts {
+  width: number;
+  height: number;
+  size_bytes: number;
+  /** lower-case hex */
+  sha256: string;
+}
+
+/** What was really applied; strengths 0…1. */
+export interface AppliedEnhancements {
+  denoise: number;
+  sharpen: number;
+  face_restoration: number;
+  adaptive_contrast: number;
+  model: string;
+}
+
+export interface JobRecord {
+  id: string;
+  accountId: string;
+  lane: Lane;
+  tier: Tier;
+  status: JobStatus;
+  resolution: Resolution;
+  videoUrl: string;
+  webhookUrl: string | null;
+  model: string | null;
+  enhancements: Enhancements;
+  metadata: Record<string, string>;
+  /** whole seconds, billed */
+  durationSeconds: number;
+  creditsCharged: number;
+  creditsRefunded: number;
+  /** 0…1, never falls */
+  progress: number;
+  etaSeconds: number | null;
+  source: SourceFacts | null;
+  output: OutputFacts | null;
+  applied: AppliedEnhancements | null;
+  error: { code: JobErrorCode; message: string } | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  expiresAt: Date;
+}

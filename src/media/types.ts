@@ -1,0 +1,46 @@
+/** What the rest of the service may ask of media; src/media is the only importer of the addon. */
+import type { EnhanceOptions, EnhanceResult, ProbeResult, Progress, SourceLimits, DeviceInfo } from '../../native/index.d.ts';
+
+export type { EnhanceResult, ProbeResult, Progress, SourceLimits, DeviceInfo };
+
+/** Random access to a source's bytes, served to the child by the parent; the child has no network. */
+export interface ByteSource {
+  /** total length in bytes */
+  readonly size: number;
+  /** at most `length` bytes at `offset`; empty only at the end. Rejections with a FrameliftError survive the child. */
+  read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+export interface ProbeRequest {
+  source: ByteSource | { path: string };
+  limits?: SourceLimits;
+  /** walk every packet for an exact duration (local files) */
+  walkPackets?: boolean;
+  /** wall-clock limit of the child, ms */
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+export interface EnhanceRequest {
+  inputPath: string;
+  /** created in `outputDir`, the only folder that the child may write */
+  outputDir: string;
+  outputName: string;
+  options: Omit<EnhanceOptions, 'signal' | 'onProgress'>;
+  timeoutMs: number;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
+/**
+ * Media work in a sandboxed child process, one child a call. Rejects with FrameliftError:
+ * `unreadable_video`, `video_too_long`, `processing_failed` (crash, memory), `processing_timeout`,
+ * or whatever the byte source rejected with. An aborted signal rejects with its reason.
+ */
+export interface Media {
+  probe(request: ProbeRequest): Promise<ProbeResult>;
+  enhance(request: EnhanceRequest): Promise<EnhanceResult>;
+  devices(): Promise<DeviceInfo[]>;
+  /** how children are confined on this machine */
+  readonly sandbox: { kind: 'bubblewrap' | 'none'; reason: string };
+}

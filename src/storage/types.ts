@@ -1,0 +1,45 @@
+/** Blobs behind one interface: the filesystem for one machine, S3 for many. */
+import type { Readable } from 'node:stream';
+
+export interface StoredObject {
+  key: string;
+  size: number;
+  /** lower-case hex */
+  sha256: string;
+  /** S3 version id, null where the storage keeps no versions */
+  version: string | null;
+}
+
+export interface DownloadLink {
+  url: string;
+  expiresInS: number;
+}
+
+export interface ByteRange {
+  /** first byte, inclusive */
+  start: number;
+  /** last byte, inclusive */
+  end: number;
+}
+
+/**
+ * Keys are opaque slash-separated names made by the service (`[a-z0-9_/.-]+`, no `..`). A put is atomic: a key
+ * is absent or whole. Errors of the storage itself are thrown as they are (retryable); a missing key is
+ * `null` or `false`, never an exception.
+ */
+export interface Storage {
+  readonly kind: 'filesystem' | 's3';
+  putFile(key: string, path: string, options: { contentType: string; signal?: AbortSignal }): Promise<StoredObject>;
+  /** Writes the object to `path`; false when the key is absent. */
+  getFile(key: string, path: string, signal?: AbortSignal): Promise<boolean>;
+  stat(key: string): Promise<{ size: number } | null>;
+  open(key: string, range?: ByteRange): Promise<Readable | null>;
+  /** Removes the object in every version, and unfinished uploads of the key; absent is fine. */
+  destroy(key: string): Promise<void>;
+  /** true only when the storage itself has answered that no version of the key exists. */
+  isAbsent(key: string): Promise<boolean>;
+  /** All keys under a prefix, for the reaper. */
+  list(prefix: string): AsyncIterable<string>;
+  /** A signed link, valid for `expiresInS`, that downloads under `fileName` and honours ranges. */
+  link(key: string, options: { fileName: string; contentType: string; expiresInS: number }): Promise<DownloadLink>;
+}

@@ -1,0 +1,100 @@
+/** What http and jobs may ask of the database. One file of queries per aggregate implements it. */
+import type { Enhancements, JobRecord, JobStatus, Lane, Resolution, SourceFacts, Tier } from '../domain/job.ts';
+
+export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
+
+export interface Account {
+  id: string;
+  name: string;
+  plan: string;
+  approvalStatus: ApprovalStatus;
+  /** live credits, 1 credit = 1 US cent */
+  credits: number;
+  sandboxCredits: number;
+  retentionDays: number;
+  createdAt: Date;
+}
+
+/** Who makes a request: one live key and its account. */
+export interface Principal {
+  keyId: string;
+  lane: Lane;
+  tier: Tier;
+  account: Account;
+}
+
+export interface CreateJob {
+  account: { id: string; retentionDays: number };
+  lane: Lane;
+  tier: Tier;
+  resolution: Resolution;
+  videoUrl: string;
+  webhookUrl: string | null;
+  model: string | null;
+  enhancements: Enhancements;
+  metadata: Record<string, string>;
+  durationSeconds: number;
+  source: SourceFacts | null;
+  /** already priced by src/domain/pricing.ts; 0 in the sandbox */
+  credits: number;
+  idempotency: Idempotency | null;
+}
+
+export interface Idempotency {
+  key: string;
+  /** SHA-256 (hex) of the canonical request body */
+  fingerprint: string;
+}
+
+export interface ListJobs {
+  accountId: string;
+  lane: Lane;
+  limit: number;
+  startingAfter?: string;
+  status?: JobStatus;
+}
+
+export interface DeletedJob {
+  id: string;
+  deletedAt: Date;
+  refundedCredits: number;
+}
+
+export interface KeyStore {
+  /** The principal of a key hash; null when unknown, revoked or expired. */
+  authenticate(keyHash: Buffer): Promise<Principal | null>;
+}
+
+export interface AccountStore {
+  get(accountId: string): Promise<Account | null>;
+}
+
+export interface JobStore {
+  /**
+   * The job already made under this idempotency key, for a replay before anything is measured; null when the
+   * key is new. Throws FrameliftError `idempotency_key_reused` when it was used with another body.
+   */
+  findReplay(accountId: string, lane: Lane, idempotency: Idempotency): Promise<JobRecord | null>;
+  /**
+   * One transaction: idempotency key, job, charge, event row, queue row. Throws FrameliftError
+   * `insufficient_credits` or `idempotency_key_reused`. `replayed` is true when another request with the
+   * same key won.
+   */
+  create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
+  /** null for unknown, deleted, another account's or the other lane's job. */
+  get(accountId: string, lane: Lane, jobId: string): Promise<JobRecord | null>;
+  list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
+  /** Storage key of the finished output; null when there is none. */
+  outputKey(jobId: string): Promise<string | null>;
+  /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
+  delete(accountId: string, lane: Lane, jobId: string): Promise<DeletedJob | null>;
+}
+
+/** The part of the store that http needs. */
+export interface HttpStore {
+  keys: KeyStore;
+  accounts: AccountStore;
+  jobs: JobStore;
+  /** true when the database answers, for readiness */
+  ping(): Promise<boolean>;
+}
