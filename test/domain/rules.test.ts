@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { Resolution, Tier } from '../../src/domain/job.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sameDuration } from '../../src/domain/limits.ts';
+import { priceInCredits, priceTable } from '../../src/domain/pricing.ts';
+import { refundOnDelete, refundOnFailure } from '../../src/domain/refunds.ts';
+import { isFinal, mayMove, transitions } from '../../src/domain/transitions.ts';
+
+const tiers: Tier[] = ['standard', 'secure'];
+const resolutions: Resolution[] = ['1080p', '4k'];
+
+describe('billed seconds', () => {
+  for (const [given, billed] of [[0, 1], [0.04, 1], [1, 1], [1.001, 2], [9.999, 10], [10, 10], [600, 600]] as const) {
+    it(`${given} s are billed as ${billed}`, () => expect(billedSeconds(given)).toBe(billed));
+  }
+  for (const wrong of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
+    it(`refuses ${wrong}`, () => expect(() => billedSeconds(wrong)).toThrow(RangeError));
+  }
+});
+
+describe('limits', () => {
+  it('accepts exactly 600 s and refuses anything above', () => {
+    expect(() => assertDurationAllowed(600)).not.toThrow();
+    expect(() => assertDurationAllowed(600.001)).toThrow(expect.objectContaining({ code: 'video_too_long' }));
+  });
+  it('accepts exactly 2,000,000,000 bytes and refuses one more', () => {
+    expect(() => assertSizeAllowed(2_000_000_000)).not.toThrow();
+    expect(() => assertSizeAllowed(2_000_000_001)).toThrow(expect.objectContaining({ code: 'video_too_large' }));
+  });
+  it('takes measurements within one second as equal', () => {
+    expect(sameDuration(10, 11)).toBe(true);
+    expect(sameDuration(10, 11.001)).toBe(false);
+    expect(sameDuration(10, 8.9)).toBe(false);
+  });
+});
+
+describe('prices', () => {
+  const table = { standard: { '1080p': 1.8, '4k': 3.6 }, secure: { '1080p': 3.6, '4k': 7.2 } };
+  for (const tier of tiers) {
+    for (const resolution of resolutions) {
+      it(`${tier} ${resolution} costs ${table[tier][resolution]} dollars a minute`, () => {
+        expect(priceTable(tier).perMinute[resolution]).toBe(table[tier][resolution]);
+        expect(priceInCredits({ durationSeconds: 60, resolution, tier })).toBe(Math.round(table[tier][resolution] * 100));
+        expect(priceTable(tier).perSecond[resolution] * 100).toBeCloseTo(
+          priceInCredits({ durationSeconds: 1, resolution, tier }), 9);
+      });
+    }
+  }
+  for (const wrong of [0, -3, 1.5, Number.NaN]) {
+    it(`refuses ${wrong} seconds`, () =>
+      expect(() => priceInCredits({ durationSeconds: wrong, resolution: '4k', tier: 'secure' })).toThrow(RangeError));
+  }
+});
+
+describe('refunds', () => {
+  const base = { creditsCharged: 30, creditsRefunded: 0, durationSeconds: 10 };
+  for (const [status, progress, refund] of [
+    ['queued', 0, 30], ['running', 0, 30], ['running', 0.01, 27], ['running', 0.5, 15], ['running', 0.51, 12],
+    ['running', 1, 0], ['running', 7, 0], ['done', 1, 0], ['error', 0.3, 0],
+  ] as const) {
+    it(`deleting a ${status} job at ${progress} gives ${refund} of 30 back`, () =>
+      expect(refundOnDelete({ ...base, status, progress })).toBe(refund));
+  }
+  it('never gives back more than is held, for every progress, duration and price', () => {
+    for (const tier of tiers) {
+      for (const resolution of resolutions) {
+        for (let durationSeconds = 1; durationSeconds <= 600; durationSeconds += 7) {
+          const creditsCharged = priceInCredits({ durationSeconds, resolution, tier });
+          let last = Number.POSITIVE_INFINITY;
+          for (let step = 0; step <= 50; step++) {
+            const query = { status: 'running', creditsCharged, creditsRefunded: 0, durationSeconds, progress: step / 50 } as const;
+            const refund = refundOnDelete(query);
+            expect(Number.isInteger(refund) && refund >= 0 && refund <= Math.min(creditsCharged, last)).toBe(true);
+            last = refund;
+          }
+        }
+      }
+    }
+  });
+  it('a failed job gets back what is still held', () => {
+    expect(refundOnFailure({ creditsCharged: 30, creditsRefunded: 0 })).toBe(30);
+    expect(refundOnFailure({ creditsCharged: 30, creditsRefunded: 12 })).toBe(18);
+    expect(refundOnFailure({ creditsCharged: 30, creditsRefunded: 30 })).toBe(0);
+  });
+});
+
+describe('states', () => {
+  it('no move leaves a final state but deletion', () => {
+    for (const status of ['done', 'error'] as const) {
+      expect(isFinal(status)).toBe(true);
+      for (const move of Object.keys(transitions) as (keyof typeof transitions)[]) {
+        expect(mayMove(status, move)).toBe(move === 'delete');
+      }
+    }
+  });
+  it('only a running job can finish', () => {
+    expect(transitions.finish.from).toEqual(['running']);
+  });
+});
