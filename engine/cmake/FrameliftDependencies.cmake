@@ -1,0 +1,14 @@
+# What the engine links: libav, Google Highway (SIMD with run-time dispatch), threads.
+# GLOBAL, because a project that adds this folder links them through the static library.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(LIBAV REQUIRED IMPORTED_TARGET GLOBAL
+  libavformat>=59 libavcodec>=59 libavfilter>=8 libavutil>=57 libswscale>=6 libswresample>=4)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
+
+add_library(framelift_dependencies INTERFACE)
+target_link_libraries(framelift_dependencies INTERFACE PkgConfig::LIBAV PkgConfig::HWY Threads::Threads)
+if(FRAMELIFT_SANITIZE)
+  target_link_options(framelift_dependencies INTERFACE -fsanitize=${FRAMELIFT_SANITIZE})
+endif()

@@ -1,0 +1,32 @@
+# Build type, sanitizers, compiler cache, and the settings that every target of the engine shares.
+
+get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(FRAMELIFT_CCACHE ccache)
+mark_as_advanced(FRAMELIFT_CCACHE)
+
+set(framelift_sanitize_flags "")
+if(FRAMELIFT_SANITIZE)
+  if(NOT FRAMELIFT_SANITIZE MATCHES "^(address|thread|undefined)$")
+    message(FATAL_ERROR "FRAMELIFT_SANITIZE must be address, thread or undefined, not '${FRAMELIFT_SANITIZE}'.")
+  endif()
+  set(framelift_sanitize_flags -fsanitize=${FRAMELIFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+endif()
+
+function(framelift_settings target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PRIVATE
+    "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src")
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Werror $<$<CONFIG:Release>:-O3> ${framelift_sanitize_flags})
+  target_link_options(${target} PRIVATE ${framelift_sanitize_flags})
+  target_link_libraries(${target} PRIVATE framelift_dependencies)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(FRAMELIFT_CCACHE)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${FRAMELIFT_CCACHE}")
+  endif()
+endfunction()
