@@ -1,0 +1,36 @@
+// The directions between the rooms (design): each room knows only the next one.
+const only = (from, allowed, extra = {}) => ({
+  name: `${from}-imports`,
+  comment: `src/${from} may import only ${allowed.join(', ') || 'itself'}`,
+  severity: 'error',
+  from: { path: `^src/${from}/`, pathNot: extra.except ?? '^$' },
+  to: { path: '^(src|native|engine)/', pathNot: [`^src/${from}/`, ...allowed.map((room) => `^${room}`)] },
+});
+
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    only('domain', []),
+    only('contract', ['src/domain/']),
+    only('sdk', []),
+    only('store', ['src/domain/']),
+    only('storage', ['src/domain/', 'src/config.ts']),
+    only('net', ['src/domain/', 'src/media/types.ts']),
+    only('media', ['src/domain/', 'native/']),
+    only('http', ['src/contract/', 'src/domain/', 'src/store/', 'src/storage/', 'src/media/types.ts']),
+    only('jobs', ['src/domain/', 'src/store/', 'src/storage/', 'src/media/', 'src/net/', 'src/evidence/']),
+    {
+      name: 'only-media-loads-the-addon',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/media/' },
+      to: { path: '^native/' },
+    },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['node', 'import', 'types'] },
+  },
+};

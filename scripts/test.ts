@@ -1,0 +1,81 @@
+/**
+ * Runs every check of the project, one after the other, and closes with `N passed, N failed`. Each test of the
+ * runners counts; a check without tests of its own (types, lint, generated code) counts as one.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+interface Count {
+  passed: number;
+  failed: number;
+}
+
+interface Step {
+  name: string;
+  command: string[];
+  /** counts from the report that the runner wrote; without it the exit status counts as one check */
+  report?: () => Promise<Count>;
+}
+
+const reports = join('build', 'reports');
+const vitestReport = join(reports, 'vitest.json');
+const ctestReport = join(reports, 'ctest.xml');
+
+const vitestCounts = z.object({ numPassedTests: z.number(), numFailedTests: z.number(), numFailedTestSuites: z.number() });
+
+const steps: Step[] = [
+  { name: 'types, lint, directions', command: ['bash', 'scripts/lint'] },
+  { name: 'generated code is current', command: ['bash', 'scripts/generate', '--check'] },
+  {
+    name: 'engine',
+    command: ['bash', 'scripts/test-engine', '--output-junit', join(process.cwd(), ctestReport)],
+    report: async () => {
+      const xml = await readFile(ctestReport, 'utf8');
+      const attribute = (name: string) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`, 's').exec(xml)?.[1] ?? Number.NaN);
+      const failed = attribute('failures');
+      return { passed: attribute('tests') - failed - attribute('skipped') - attribute('disabled'), failed };
+    },
+  },
+  {
+    name: 'service',
+    command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
+    report: async () => {
+      const counts = vitestCounts.parse(JSON.parse(await readFile(vitestReport, 'utf8')));
+      return { passed: counts.numPassedTests, failed: Math.max(counts.numFailedTests, counts.numFailedTestSuites) };
+    },
+  },
+];
+
+function execute(command: string[]): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'inherit', 'inherit'] });
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}
+
+/** A runner that failed without failing a test (it crashed, or wrote no report) counts as one failure. */
+async function count(step: Step): Promise<Count> {
+  const ok = await execute(step.command);
+  const fallback = ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  if (step.report === undefined) return fallback;
+  const counted = await step.report().catch(() => ({ passed: 0, failed: 1 }));
+  if (Number.isNaN(counted.passed + counted.failed) || counted.passed + counted.failed === 0) return { passed: 0, failed: 1 };
+  return !ok && counted.failed === 0 ? { ...counted, failed: 1 } : counted;
+}
+
+await rm(reports, { recursive: true, force: true });
+await mkdir(reports, { recursive: true });
+const total: Count = { passed: 0, failed: 0 };
+for (const step of steps) {
+  console.log(`\n==> ${step.name}`);
+  const started = performance.now();
+  const { passed, failed } = await count(step);
+  total.passed += passed;
+  total.failed += failed;
+  console.log(`==> ${step.name}: ${passed} passed, ${failed} failed in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+console.log(`\n${total.passed} passed, ${total.failed} failed`);
+process.exitCode = total.failed === 0 ? 0 : 1;

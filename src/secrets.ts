@@ -1,0 +1,50 @@
+/**
+ * Secrets that the service makes itself at first start and keeps in the data directory. Several machines that
+ * share a database must be given the same ones by their environment.
+ */
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const secrets = z.object({ keyPepper: z.string().min(16), linkSecret: z.string().min(16) });
+export type Secrets = z.infer<typeof secrets>;
+
+/** Values of the configuration win; what is missing comes from `<dataDir>/secrets.json`, made when absent. */
+export async function loadSecrets(config: {
+  dataDir: string;
+  keyPepper: string | undefined;
+  linkSecret: string | undefined;
+}): Promise<Secrets> {
+  if (config.keyPepper !== undefined && config.linkSecret !== undefined) {
+    return { keyPepper: config.keyPepper, linkSecret: config.linkSecret };
+  }
+  const path = join(config.dataDir, 'secrets.json');
+  const kept = (await read(path)) ?? (await create(config.dataDir, path));
+  return { keyPepper: config.keyPepper ?? kept.keyPepper, linkSecret: config.linkSecret ?? kept.linkSecret };
+}
+
+async function read(path: string): Promise<Secrets | null> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? null : secrets.parse(JSON.parse(text));
+}
+
+/** link(2) fails when the file exists: of two processes that start together, one wins and both use its secrets. */
+async function create(dataDir: string, path: string): Promise<Secrets> {
+  await mkdir(dataDir, { recursive: true });
+  const made: Secrets = { keyPepper: randomBytes(32).toString('hex'), linkSecret: randomBytes(32).toString('hex') };
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(made, null, 2), { mode: 0o600 });
+  try {
+    await link(draft, path);
+    return made;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await read(path))!;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
