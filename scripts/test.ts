@@ -23,7 +23,19 @@ const reports = join('build', 'reports');
 const vitestReport = join(reports, 'vitest.json');
 const ctestReport = join(reports, 'ctest.xml');
 
-const vitestCounts = z.object({ numPassedTests: z.number(), numFailedTests: z.number(), numFailedTestSuites: z.number() });
+const vitestFiles = z.object({
+  testResults: z.array(z.object({ status: z.string(), assertionResults: z.array(z.object({ status: z.string() })) })),
+});
+
+/** A file that failed as a whole (it does not load, a hook threw) counts as one failure. */
+async function vitestCounts(): Promise<Count> {
+  const { testResults } = vitestFiles.parse(JSON.parse(await readFile(vitestReport, 'utf8')));
+  const tests = (status: string) => testResults.flatMap((file) => file.assertionResults).filter((test) => test.status === status);
+  const broken = testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  );
+  return { passed: tests('passed').length, failed: tests('failed').length + broken.length };
+}
 
 const steps: Step[] = [
   { name: 'types, lint, directions', command: ['bash', 'scripts/lint'] },
@@ -41,10 +53,7 @@ const steps: Step[] = [
   {
     name: 'service',
     command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
-    report: async () => {
-      const counts = vitestCounts.parse(JSON.parse(await readFile(vitestReport, 'utf8')));
-      return { passed: counts.numPassedTests, failed: Math.max(counts.numFailedTests, counts.numFailedTestSuites) };
-    },
+    report: vitestCounts,
   },
 ];
 
