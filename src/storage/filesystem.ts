@@ -1,0 +1,243 @@
+/** Blobs in a folder of this machine: `<root>/objects/<key>`, written through `<root>/incoming`. */
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { safeFileName } from './disposition.ts';
+import { copyHashed, isMissing } from './files.ts';
+import { checkKey, checkPrefix } from './keys.ts';
+import { makeLink, verifyLink } from './links.ts';
+import type { LinkQuery, LinkVerdict } from './links.ts';
+import type { ByteRange, DownloadLink, Storage, StoredObject } from './types.ts';
+
+export interface FilesystemStorageOptions {
+  /** folder of the storage, made when absent */
+  root: string;
+  /** base of the links, without a trailing slash; a function because the port may be known only after listening */
+  publicUrl: () => string;
+  /** at least 16 characters; equal on every process that makes or serves links */
+  linkSecret: string;
+  /** milliseconds since 1970; default Date.now */
+  clock?: () => number;
+}
+
+export interface FilesystemStorage extends Storage {
+  readonly kind: 'filesystem';
+  /** Checks the query of a download request against the signature and the clock; says nothing of the object. */
+  verifyLink(query: LinkQuery): LinkVerdict;
+}
+
+/** Uploads of a process that was killed are swept after this long, ms. */
+const staleUploadMs = 24 * 3600 * 1000;
+
+export function createFilesystemStorage(options: FilesystemStorageOptions): FilesystemStorage {
+  if (options.linkSecret.length < 16) throw new TypeError('linkSecret must have at least 16 characters');
+  const clock = options.clock ?? Date.now;
+  const folders = new Folders(resolve(options.root));
+  return {
+    kind: 'filesystem',
+    putFile: (key, path, { signal }) => putFile(folders, checkKey(key), path, signal),
+    getFile: (key, path, signal) => getFile(folders, checkKey(key), path, signal),
+    stat: (key) => stat(folders, checkKey(key)),
+    open: (key, range) => openObject(folders, checkKey(key), range),
+    destroy: (key) => destroy(folders, checkKey(key)),
+    isAbsent: (key) => isAbsent(folders, checkKey(key)),
+    list: (prefix) => list(folders, checkPrefix(prefix)),
+    link: async (key, { fileName, contentType, expiresInS }): Promise<DownloadLink> => {
+      // Rounded up, so that a link is never valid for less than it says.
+      const expires = Math.ceil(clock() / 1000) + expiresInS;
+      const claims = { key: checkKey(key), expires, fileName: safeFileName(fileName), contentType };
+      return { url: makeLink(options.publicUrl(), options.linkSecret, claims), expiresInS };
+    },
+    verifyLink: (query) => verifyLink(options.linkSecret, query, clock()),
+  };
+}
+
+/** Where things lie; the folders are made at the first write. */
+class Folders {
+  readonly objects: string;
+  readonly incoming: string;
+  #made: Promise<void> | undefined;
+
+  constructor(root: string) {
+    this.objects = join(root, 'objects');
+    this.incoming = join(root, 'incoming');
+  }
+
+  path(key: string): string {
+    return join(this.objects, key);
+  }
+
+  /** Unfinished uploads carry the key's hash, so that destroy finds those of its key. */
+  uploadPrefix(key: string): string {
+    return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
+  }
+
+  make(): Promise<void> {
+    this.#made ??= this.#make().catch((error: unknown) => {
+      this.#made = undefined;
+      throw error;
+    });
+    return this.#made;
+  }
+
+  async #make(): Promise<void> {
+    await mkdir(this.objects, { recursive: true, mode: 0o700 });
+    await mkdir(this.incoming, { recursive: true, mode: 0o700 });
+    const old = Date.now() - staleUploadMs;
+    for (const name of await readdir(this.incoming)) {
+      const path = join(this.incoming, name);
+      const info = await lstat(path).catch(() => null);
+      if (info !== null && info.mtimeMs < old) await rm(path, { force: true });
+    }
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/**
+ * The bytes are copied, not hard-linked: whoever still writes to the source file must not change a stored object.
+ * The copy is on disk (fsync) before its name is, and the name before this resolves.
+ */
+async function putFile(
+  folders: Folders,
+  key: string,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<StoredObject> {
+  await folders.make();
+  const upload = join(folders.incoming, folders.uploadPrefix(key) + randomUUID());
+  try {
+    const source = await open(path, constants.O_RDONLY);
+    const copied = await copyHashed(source.createReadStream(), upload, { sync: true, exclusive: true, signal });
+    signal?.throwIfAborted();
+    await place(folders, upload, folders.path(key));
+    return { key, size: copied.size, sha256: copied.sha256, version: null };
+  } catch (error) {
+    await rm(upload, { force: true });
+    throw error;
+  }
+}
+
+/** Renames into place; a destroy beside it may remove the still empty folder, so that a few tries may be needed. */
+async function place(folders: Folders, upload: string, target: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    try {
+      await rename(upload, target);
+      break;
+    } catch (error) {
+      if (!isMissing(error) || attempt === 5) throw error;
+      await lstat(upload); // gone: the key was destroyed during the upload, and the upload fails with it
+    }
+  }
+  let folder = dirname(target);
+  for (; folder.startsWith(folders.objects); folder = dirname(folder)) {
+    await syncFolder(folder).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+  }
+}
+
+async function stat(folders: Folders, key: string): Promise<{ size: number } | null> {
+  try {
+    const info = await lstat(folders.path(key));
+    return info.isFile() ? { size: info.size } : null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+async function openObject(folders: Folders, key: string, range?: ByteRange): Promise<Readable | null> {
+  if ((await stat(folders, key)) === null) return null;
+  let file;
+  try {
+    file = await open(folders.path(key), constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  if (range === undefined) return file.createReadStream();
+  try {
+    const { size } = await file.stat();
+    if (range.start < 0 || range.start >= size || range.end < range.start) {
+      throw new RangeError(`Expected a range within ${size} bytes but received ${range.start}-${range.end}`);
+    }
+    return file.createReadStream({ start: range.start, end: Math.min(range.end, size - 1) });
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function getFile(folders: Folders, key: string, path: string, signal?: AbortSignal): Promise<boolean> {
+  const source = await openObject(folders, key);
+  if (source === null) return false;
+  await copyHashed(source, path, { sync: false, exclusive: false, signal });
+  return true;
+}
+
+async function destroy(folders: Folders, key: string): Promise<void> {
+  for (const upload of await uploadsOf(folders, key)) await rm(upload, { force: true });
+  const path = folders.path(key);
+  if ((await stat(folders, key)) === null) return;
+  try {
+    await unlink(path);
+    await syncFolder(dirname(path));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  // Empty folders go as well; the first one that is in use ends the walk.
+  for (let folder = dirname(path); folder !== folders.objects; folder = dirname(folder)) {
+    const removed = await rmdir(folder).then(
+      () => true,
+      () => false,
+    );
+    if (!removed) return;
+  }
+}
+
+async function uploadsOf(folders: Folders, key: string): Promise<string[]> {
+  try {
+    const names = await readdir(folders.incoming);
+    const prefix = folders.uploadPrefix(key);
+    return names.filter((name) => name.startsWith(prefix)).map((name) => join(folders.incoming, name));
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function isAbsent(folders: Folders, key: string): Promise<boolean> {
+  return (await stat(folders, key)) === null && (await uploadsOf(folders, key)).length === 0;
+}
+
+async function* list(folders: Folders, prefix: string): AsyncIterable<string> {
+  const start = prefix.includes('/') ? prefix.slice(0, prefix.lastIndexOf('/')) : '';
+  for await (const path of walk(join(folders.objects, start))) {
+    const key = relative(folders.objects, path);
+    if (key.startsWith(prefix)) yield key;
+  }
+}
+
+async function* walk(folder: string): AsyncIterable<string> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* walk(path);
+    else if (entry.isFile()) yield path;
+  }
+}

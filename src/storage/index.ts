@@ -1,0 +1,32 @@
+/** The storage that the configuration asks for. */
+import { createFilesystemStorage } from './filesystem.ts';
+import type { FilesystemStorage } from './filesystem.ts';
+import { createS3Storage } from './s3.ts';
+import type { S3Storage } from './s3.ts';
+import { join } from 'node:path';
+
+export { contentDisposition, safeFileName } from './disposition.ts';
+export { createFilesystemStorage } from './filesystem.ts';
+export type { FilesystemStorage } from './filesystem.ts';
+export { createS3Storage } from './s3.ts';
+export type { S3Storage } from './s3.ts';
+export type { LinkQuery, LinkVerdict } from './links.ts';
+export type { ByteRange, DownloadLink, Storage, StoredObject } from './types.ts';
+
+export interface StorageConfig {
+  /** objects of the filesystem storage lie in `<dataDir>/storage` */
+  dataDir: string;
+  /** undefined: filesystem */
+  s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
+  /** base of filesystem links, asked for at every link */
+  publicUrl: () => string;
+  /** signs filesystem links, at least 16 characters */
+  linkSecret: string;
+}
+
+/** `kind` tells which one came; only the filesystem's links are verified by the API itself. */
+export function createStorage(config: StorageConfig): FilesystemStorage | S3Storage {
+  if (config.s3 !== undefined) return createS3Storage(config.s3);
+  const { publicUrl, linkSecret } = config;
+  return createFilesystemStorage({ root: join(config.dataDir, 'storage'), publicUrl, linkSecret });
+}

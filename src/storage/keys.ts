@@ -1,0 +1,28 @@
+/** Names of objects: opaque, made by the service, and checked again here because they become paths. */
+
+const segment = /^[a-z0-9_-][a-z0-9_.-]*$/;
+const maxLength = 512;
+
+/** Thrown for a key that the service itself should never have made; it names no path of the machine. */
+export class StorageKeyError extends TypeError {
+  override readonly name = 'StorageKeyError';
+}
+
+/** Slash-separated segments of `[a-z0-9_.-]`, none empty, none starting with a dot, at most 512 characters. */
+export function isStorageKey(key: string): boolean {
+  return key.length <= maxLength && key.split('/').every((part) => segment.test(part));
+}
+
+/** Returns the key; throws StorageKeyError unless isStorageKey. */
+export function checkKey(key: string): string {
+  if (!isStorageKey(key)) throw new StorageKeyError(`Expected a storage key but received ${JSON.stringify(key)}`);
+  return key;
+}
+
+/** A prefix is a key that may be cut anywhere, also at a slash, or empty. */
+export function checkPrefix(prefix: string): string {
+  if (prefix !== '' && !isStorageKey(prefix.replace(/\/$/, ''))) {
+    throw new StorageKeyError(`Expected a storage prefix but received ${JSON.stringify(prefix)}`);
+  }
+  return prefix;
+}

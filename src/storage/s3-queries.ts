@@ -1,0 +1,75 @@
+/** Questions to a bucket that take paging and the manners of several servers into account. */
+import { ListMultipartUploadsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
+
+export interface Bucket {
+  client: S3Client;
+  name: string;
+}
+
+/** Whether an SDK error came with this HTTP status. */
+export function isStatus(error: unknown, status: number): boolean {
+  const metadata = (error as { $metadata?: { httpStatusCode?: number } } | undefined)?.$metadata;
+  return metadata?.httpStatusCode === status;
+}
+
+/** A missing key, not a missing bucket: that one is an operator's mistake and is thrown. */
+export function isKeyMissing(error: unknown): boolean {
+  return isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket';
+}
+
+/** Some servers keep no versions and say so instead of listing. */
+function isNotImplemented(error: unknown): boolean {
+  return isStatus(error, 501) || (error as Error).name === 'NotImplemented';
+}
+
+/**
+ * Version ids of a key, delete markers among them, newest first; `unversioned` where the server has no versions
+ * at all. An object of a bucket without versioning has the one version `null`.
+ */
+export async function versionsOfKey(bucket: Bucket, key: string): Promise<string[] | 'unversioned'> {
+  const found: string[] = [];
+  let marker: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | null = {};
+  while (marker !== null) {
+    const command: ListObjectVersionsCommand = new ListObjectVersionsCommand({
+      Bucket: bucket.name,
+      Prefix: key,
+      ...marker,
+    });
+    let page;
+    try {
+      page = await bucket.client.send(command);
+    } catch (error) {
+      if (isNotImplemented(error)) return 'unversioned';
+      throw error;
+    }
+    const entries = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
+    for (const entry of entries) if (entry.Key === key) found.push(entry.VersionId ?? 'null');
+    // The prefix also matches longer keys; they sort behind the key itself and need no reading.
+    const passed = page.NextKeyMarker !== undefined && page.NextKeyMarker > key;
+    const more = page.IsTruncated === true && !passed;
+    marker = more ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker } : null;
+  }
+  return found;
+}
+
+/** Ids of the unfinished multipart uploads of a key. */
+export async function uploadsOfKey(bucket: Bucket, key: string): Promise<string[]> {
+  const found: string[] = [];
+  let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | null = {};
+  while (marker !== null) {
+    const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
+      Bucket: bucket.name,
+      Prefix: key,
+      ...marker,
+    });
+    const page = await bucket.client.send(command);
+    for (const upload of page.Uploads ?? []) {
+      if (upload.Key === key && upload.UploadId !== undefined) found.push(upload.UploadId);
+    }
+    const passed = page.NextKeyMarker !== undefined && page.NextKeyMarker > key;
+    const more = page.IsTruncated === true && !passed;
+    marker = more ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker } : null;
+  }
+  return found;
+}

@@ -1,0 +1,200 @@
+/** Blobs in an S3 bucket (or a server that speaks its protocol): multipart uploads, presigned links. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat as statFile } from 'node:fs/promises';
+import { Readable, Transform } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { contentDisposition } from './disposition.ts';
+import { copyHashed } from './files.ts';
+import { checkKey, checkPrefix } from './keys.ts';
+import { isKeyMissing, isStatus, uploadsOfKey, versionsOfKey } from './s3-queries.ts';
+import type { Bucket } from './s3-queries.ts';
+import type { ByteRange, Storage, StoredObject } from './types.ts';
+
+export interface S3StorageOptions {
+  bucket: string;
+  region: string;
+  /** base address of a server other than AWS; buckets are then addressed by path */
+  endpoint?: string | undefined;
+  /** bytes of one part of an upload, at least 5 MiB; grows where a file would need more than 10,000 (default 16 MiB) */
+  partSize?: number;
+  /** over the defaults; credentials come from the AWS SDK's own chain unless given here */
+  client?: S3ClientConfig;
+}
+
+export interface S3Storage extends Storage {
+  readonly kind: 's3';
+  close(): void;
+}
+
+const mebibyte = 1024 * 1024;
+const maxParts = 10_000;
+/** Parts in flight at once: three of 16 MiB keep memory under 64 MiB. */
+const parallelParts = 3;
+
+export function createS3Storage(options: S3StorageOptions): S3Storage {
+  const { endpoint, region, partSize = 16 * mebibyte } = options;
+  if (partSize < 5 * mebibyte) throw new TypeError(`partSize: Expected at least 5 MiB but received ${partSize} bytes`);
+  const client = new S3Client({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    maxAttempts: 4,
+    requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
+    ...options.client,
+  });
+  const bucket: Bucket = { client, name: options.bucket };
+  return {
+    kind: 's3',
+    putFile: (key, path, put) => putFile(bucket, checkKey(key), path, { ...put, partSize }),
+    getFile: (key, path, signal) => getFile(bucket, checkKey(key), path, signal),
+    stat: (key) => stat(bucket, checkKey(key)),
+    open: (key, range) => openObject(bucket, checkKey(key), range),
+    destroy: (key) => destroy(bucket, checkKey(key)),
+    isAbsent: (key) => isAbsent(bucket, checkKey(key)),
+    list: (prefix) => list(bucket, checkPrefix(prefix)),
+    link: async (key, { fileName, contentType, expiresInS }) => {
+      const command = new GetObjectCommand({
+        Bucket: bucket.name,
+        Key: checkKey(key),
+        ResponseContentDisposition: contentDisposition(fileName),
+        ResponseContentType: contentType,
+      });
+      return { url: await getSignedUrl(client, command, { expiresIn: expiresInS }), expiresInS };
+    },
+    close: () => client.destroy(),
+  };
+}
+
+interface PutOptions {
+  contentType: string;
+  partSize: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * Uploads while hashing; the object appears when the last part is confirmed and never before. A failed upload is
+ * aborted, so that no part of it stays behind while the server can be reached; destroy removes what did stay.
+ */
+async function putFile(bucket: Bucket, key: string, path: string, options: PutOptions): Promise<StoredObject> {
+  options.signal?.throwIfAborted();
+  const { size } = await statFile(path);
+  const hash = createHash('sha256');
+  let read = 0;
+  const source = createReadStream(path, { highWaterMark: mebibyte });
+  const body = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      read += chunk.length;
+      done(null, chunk);
+    },
+    flush: (done) => done(read === size ? null : new Error('the file changed while it was being stored')),
+  });
+  source.once('error', (error) => body.destroy(error));
+  const upload = new Upload({
+    client: bucket.client,
+    params: { Bucket: bucket.name, Key: key, Body: source.pipe(body), ContentType: options.contentType },
+    partSize: Math.max(options.partSize, Math.ceil(size / maxParts)),
+    queueSize: parallelParts,
+  });
+  const abort = () => void upload.abort();
+  options.signal?.addEventListener('abort', abort, { once: true });
+  try {
+    const done = await upload.done();
+    const stored = await stat(bucket, key);
+    if (stored?.size !== size) throw new Error(`stored ${stored?.size ?? 'no'} bytes of ${size}`);
+    const version = done.VersionId === undefined || done.VersionId === 'null' ? null : done.VersionId;
+    return { key, size, sha256: hash.digest('hex'), version };
+  } catch (error) {
+    await abandon(bucket, key, upload.uploadId);
+    options.signal?.throwIfAborted();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', abort);
+    source.destroy();
+    body.destroy();
+  }
+}
+
+/** Best effort: the failure that led here is the one to report. */
+async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
+  if (uploadId === undefined) return;
+  const command = new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadId });
+  await bucket.client.send(command, { requestTimeout: 10_000 }).catch(() => undefined);
+}
+
+async function stat(bucket: Bucket, key: string): Promise<{ size: number } | null> {
+  try {
+    const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }));
+    return { size: head.ContentLength ?? 0 };
+  } catch (error) {
+    if (isKeyMissing(error)) return null;
+    throw error;
+  }
+}
+
+async function openObject(bucket: Bucket, key: string, range?: ByteRange): Promise<Readable | null> {
+  if (range !== undefined && (range.start < 0 || range.end < range.start)) {
+    throw new RangeError(`Expected a range but received ${range.start}-${range.end}`);
+  }
+  const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end}`;
+  try {
+    const got = await bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: key, Range }));
+    if (!(got.Body instanceof Readable)) throw new Error('the storage sent no body');
+    return got.Body;
+  } catch (error) {
+    if (isKeyMissing(error)) return null;
+    if (isStatus(error, 416)) throw new RangeError(`Expected a range within the object but received ${Range}`);
+    throw error;
+  }
+}
+
+async function getFile(bucket: Bucket, key: string, path: string, signal?: AbortSignal): Promise<boolean> {
+  const source = await openObject(bucket, key);
+  if (source === null) return false;
+  await copyHashed(source, path, { sync: false, exclusive: false, signal });
+  return true;
+}
+
+/** Unfinished uploads first, so that none of them completes behind the back of the version walk. */
+async function destroy(bucket: Bucket, key: string): Promise<void> {
+  const target = { Bucket: bucket.name, Key: key };
+  for (const UploadId of await uploadsOfKey(bucket, key)) {
+    await bucket.client.send(new AbortMultipartUploadCommand({ ...target, UploadId })).catch((error: unknown) => {
+      if (!isStatus(error, 404)) throw error;
+    });
+  }
+  const versions = await versionsOfKey(bucket, key);
+  if (versions === 'unversioned') {
+    await bucket.client.send(new DeleteObjectCommand(target));
+    return;
+  }
+  for (const VersionId of versions) await bucket.client.send(new DeleteObjectCommand({ ...target, VersionId }));
+}
+
+async function isAbsent(bucket: Bucket, key: string): Promise<boolean> {
+  if ((await stat(bucket, key)) !== null) return false;
+  const versions = await versionsOfKey(bucket, key);
+  if (versions !== 'unversioned' && versions.length > 0) return false;
+  return (await uploadsOfKey(bucket, key)).length === 0;
+}
+
+async function* list(bucket: Bucket, prefix: string): AsyncIterable<string> {
+  let ContinuationToken: string | undefined;
+  do {
+    const page = await bucket.client.send(
+      new ListObjectsV2Command({ Bucket: bucket.name, Prefix: prefix, ContinuationToken }),
+    );
+    for (const entry of page.Contents ?? []) if (entry.Key !== undefined) yield entry.Key;
+    ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (ContinuationToken !== undefined);
+}
