@@ -3,6 +3,7 @@ import type { Resolution, Tier } from '../../src/domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sameDuration } from '../../src/domain/limits.ts';
 import { priceInCredits, priceTable } from '../../src/domain/pricing.ts';
 import { refundOnDelete, refundOnFailure } from '../../src/domain/refunds.ts';
+import { sandboxScenario, sandboxScenarios } from '../../src/domain/sandbox.ts';
 import { isFinal, mayMove, transitions } from '../../src/domain/transitions.ts';
 
 const tiers: Tier[] = ['standard', 'secure'];
@@ -95,4 +96,16 @@ describe('states', () => {
   it('only a running job can finish', () => {
     expect(transitions.finish.from).toEqual(['running']);
   });
+});
+
+describe('sandbox scenarios', () => {
+  for (const scenario of sandboxScenarios) {
+    it(`${scenario}.mp4 asks for ${scenario}`, () => {
+      expect(sandboxScenario(`https://example.com/a/${scenario}.mp4?x=/y.mp4`)).toBe(scenario);
+      expect(sandboxScenario(`https://example.com/${scenario}.mp4/film.mov`)).toBeNull();
+    });
+  }
+  for (const plain of ['https://example.com/film.mp4', 'https://example.com/slow', 'https://example.com/', 'nonsense']) {
+    it(`${plain} asks for nothing`, () => expect(sandboxScenario(plain)).toBeNull());
+  }
 });

@@ -1,0 +1,27 @@
+/** The sandbox's test cards: the last path segment of `video_url` names what is to happen. */
+
+export const sandboxScenarios = [
+  'unreadable_video',
+  'video_too_long',
+  'video_too_large',
+  'insufficient_credits',
+  'processing_failed',
+  'slow',
+] as const;
+export type SandboxScenario = (typeof sandboxScenarios)[number];
+
+/** seconds that a `slow.*` job takes */
+export const slowScenarioS = 30;
+
+/**
+ * The scenario that a URL asks for (`https://example.com/slow.mp4` → `slow`), null for an ordinary one.
+ * The first four refuse the creation, `processing_failed` ends the job in error, `slow` takes 30 s.
+ */
+export function sandboxScenario(videoUrl: string): SandboxScenario | null {
+  const path = URL.parse(videoUrl)?.pathname ?? '';
+  const segment = path.slice(path.lastIndexOf('/') + 1);
+  const dot = segment.indexOf('.');
+  if (dot < 0) return null;
+  const name = segment.slice(0, dot);
+  return sandboxScenarios.find((scenario) => scenario === name) ?? null;
+}
