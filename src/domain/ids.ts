@@ -1,0 +1,23 @@
+/** Identifiers: a prefix that names the kind, then a UUIDv7 (sortable by time, not guessable) in Crockford base32. */
+import { uuidv7obj } from 'uuidv7';
+
+export const idPrefixes = ['job', 'acct', 'key', 'evt', 'cert'] as const;
+export type IdPrefix = (typeof idPrefixes)[number];
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** `prefix` + `_` + 26 lower-case Crockford base32 characters (128 bits, the first 2 bits are zero padding). */
+export function newId(prefix: IdPrefix): string {
+  let bits = BigInt(`0x${uuidv7obj().toHex()}`);
+  let text = '';
+  for (let position = 0; position < 26; position++) {
+    text = alphabet[Number(bits & 31n)]! + text;
+    bits >>= 5n;
+  }
+  return `${prefix}_${text}`;
+}
+
+/** Whether a text has the form of an identifier of that kind. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text.slice(prefix.length + 1));
+}
