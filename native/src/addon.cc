@@ -1,0 +1,20 @@
+// The addon's exports; see ../index.d.ts for what each does.
+#include <napi.h>
+
+#include "devices.h"
+#include "enhance.h"
+#include "probe.h"
+
+namespace {
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("probe", Napi::Function::New(env, framelift::native::Probe, "probe"));
+  exports.Set("enhance", Napi::Function::New(env, framelift::native::Enhance, "enhance"));
+  exports.Set("devices", Napi::Function::New(env, framelift::native::Devices, "devices"));
+  exports.Set("version", Napi::Function::New(env, framelift::native::Version, "version"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(framelift, Init)

@@ -1,0 +1,208 @@
+#include "args.h"
+
+#include <cmath>
+#include <limits>
+
+namespace framelift::native {
+namespace {
+
+constexpr double kMaxSafeInteger = 9007199254740991.0;
+
+/// A short text of a value for messages; long strings are cut so that a message stays one line.
+std::string Describe(Napi::Value value) {
+  constexpr std::size_t kLongest = 40;
+  if (value.IsString()) {
+    std::string text = value.As<Napi::String>();
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + "…";
+    return "'" + text + "'";
+  }
+  if (value.IsFunction()) return "a function";
+  if (value.IsArray()) return "an array";
+  if (value.IsObject()) return "an object";
+  if (value.IsSymbol()) return "a symbol";
+  return value.ToString();
+}
+
+std::string NumberText(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string Range(const char* what, double min, double max) {
+  if (max >= kMaxSafeInteger) return std::string(what) + " of at least " + NumberText(min);
+  return std::string(what) + " in " + NumberText(min) + "…" + NumberText(max);
+}
+
+bool IsPlainText(Napi::Value value) {
+  if (!value.IsString()) return false;
+  const std::string text = value.As<Napi::String>();
+  return !text.empty() && text.find('\0') == std::string::npos;
+}
+
+void ReadLimits(const Options& options, SourceLimits& limits) {
+  const auto given = options.Nested("limits");
+  if (!given) return;
+  const auto max_safe = static_cast<std::int64_t>(kMaxSafeInteger);
+  limits.max_pixels = given->Integer("maxPixels", 1, max_safe).value_or(limits.max_pixels);
+  limits.max_streams = static_cast<int>(given->Integer("maxStreams", 1, 100'000).value_or(limits.max_streams));
+  limits.max_duration_s = given->Number("maxDurationS", 0, kMaxSafeInteger).value_or(limits.max_duration_s);
+}
+
+Strength ReadStrength(const Options& options, const char* name) {
+  const Napi::Value value = options.Member(name);
+  Strength strength;
+  if (value.IsUndefined()) return strength;
+  if (value.IsString()) {
+    const std::string text = value.As<Napi::String>();
+    if (text == "auto") return strength;
+    strength.mode = Strength::Mode::kOff;
+    if (text == "off") return strength;
+  }
+  if (value.IsNumber()) {
+    const double number = value.As<Napi::Number>();
+    strength.mode = Strength::Mode::kFixed;
+    strength.value = static_cast<float>(number);
+    if (number >= 0 && number <= 1) return strength;
+  }
+  throw WrongArgument("'auto', 'off' or a number in 0…1", options.Path(name), value);
+}
+
+Target ReadTarget(const Options& options) {
+  const Napi::Value value = options.Member("target");
+  if (value.IsString()) {
+    const std::string text = value.As<Napi::String>();
+    if (text == "1080p") return Target::k1080p;
+    if (text == "4k") return Target::k4k;
+    if (text == "source") return Target::kSource;
+  }
+  throw WrongArgument("'1080p', '4k' or 'source'", options.Path("target"), value);
+}
+
+std::optional<Segment> ReadSegment(const Options& options) {
+  const auto given = options.Nested("segment");
+  if (!given) return std::nullopt;
+  const auto start_s = given->Number("startS", 0, kMaxSafeInteger);
+  if (!start_s) throw WrongArgument("a number of at least 0", given->Path("startS"), given->Member("startS"));
+  const auto end_s = given->Number("endS", 0, kMaxSafeInteger);
+  if (!end_s || *end_s <= *start_s) {
+    throw WrongArgument("a number above segment.startS", given->Path("endS"), given->Member("endS"));
+  }
+  Segment segment;
+  segment.start_s = *start_s;
+  segment.end_s = *end_s;
+  segment.warm_up_frames =
+      static_cast<int>(given->Integer("warmUpFrames", 0, 10'000).value_or(segment.warm_up_frames));
+  return segment;
+}
+
+}  // namespace
+
+Napi::TypeError WrongArgument(const std::string& expected, const std::string& name, Napi::Value received) {
+  return Napi::TypeError::New(received.Env(),
+                              "Expected " + expected + " for " + name + " but received " + Describe(received));
+}
+
+Options::Options(Napi::Value value, const std::string& path) : env_(value.Env()), path_(path) {
+  if (value.IsUndefined()) return;
+  if (!value.IsObject() || value.IsArray() || value.IsFunction()) {
+    throw WrongArgument("an object", path_, value);
+  }
+  object_ = value.As<Napi::Object>();
+}
+
+std::string Options::Path(const char* name) const { return path_ == "options" ? name : path_ + "." + name; }
+
+Napi::Value Options::Member(const char* name) const {
+  return object_ ? object_->Get(name) : env_.Undefined();
+}
+
+std::optional<Napi::Value> Options::Present(const char* name) const {
+  const Napi::Value value = Member(name);
+  if (value.IsUndefined()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> Options::Number(const char* name, double min, double max) const {
+  const auto value = Present(name);
+  if (!value) return std::nullopt;
+  const double number = value->IsNumber() ? value->As<Napi::Number>().DoubleValue()
+                                          : std::numeric_limits<double>::quiet_NaN();
+  // Written so that NaN fails both comparisons.
+  if (!(number >= min && number <= max)) throw WrongArgument(Range("a number", min, max), Path(name), *value);
+  return number;
+}
+
+std::optional<std::int64_t> Options::Integer(const char* name, std::int64_t min, std::int64_t max) const {
+  const auto value = Present(name);
+  if (!value) return std::nullopt;
+  const auto low = static_cast<double>(min);
+  const auto high = static_cast<double>(max);
+  const double number = value->IsNumber() ? value->As<Napi::Number>().DoubleValue()
+                                          : std::numeric_limits<double>::quiet_NaN();
+  if (!(number >= low && number <= high) || number != std::floor(number)) {
+    throw WrongArgument(Range("a whole number", low, high), Path(name), *value);
+  }
+  return static_cast<std::int64_t>(number);
+}
+
+std::optional<bool> Options::Boolean(const char* name) const {
+  const auto value = Present(name);
+  if (!value) return std::nullopt;
+  if (!value->IsBoolean()) throw WrongArgument("true or false", Path(name), *value);
+  return value->As<Napi::Boolean>().Value();
+}
+
+std::optional<std::string> Options::Text(const char* name) const {
+  const auto value = Present(name);
+  if (!value) return std::nullopt;
+  if (!IsPlainText(*value)) throw WrongArgument("a text that is not empty", Path(name), *value);
+  return value->As<Napi::String>().Utf8Value();
+}
+
+std::optional<Napi::Function> Options::Function(const char* name) const {
+  const auto value = Present(name);
+  if (!value) return std::nullopt;
+  if (!value->IsFunction()) throw WrongArgument("a function", Path(name), *value);
+  return value->As<Napi::Function>();
+}
+
+std::optional<Options> Options::Nested(const char* name) const {
+  const auto value = Present(name);
+  if (!value) return std::nullopt;
+  return Options(*value, Path(name));
+}
+
+std::string PathArgument(Napi::Value value, const char* name) {
+  if (!IsPlainText(value)) throw WrongArgument("a path", name, value);
+  return value.As<Napi::String>();
+}
+
+ProbeOptions ToProbeOptions(const Options& options) {
+  ProbeOptions result;
+  ReadLimits(options, result.limits);
+  result.walk_packets = options.Boolean("walkPackets").value_or(result.walk_packets);
+  return result;
+}
+
+EnhanceOptions ToEnhanceOptions(const Options& options) {
+  EnhanceOptions result;
+  result.target = ReadTarget(options);
+  result.denoise = ReadStrength(options, "denoise");
+  result.sharpen = ReadStrength(options, "sharpen");
+  result.adaptive_contrast = ReadStrength(options, "adaptiveContrast");
+  result.face_restoration = ReadStrength(options, "faceRestoration");
+  result.model = options.Text("model").value_or(result.model);
+  result.device = options.Text("device").value_or(result.device);
+  result.threads = static_cast<int>(options.Integer("threads", 0, 1024).value_or(result.threads));
+  if (const auto encoder = options.Nested("encoder")) {
+    result.encoder.preset = encoder->Text("preset").value_or(result.encoder.preset);
+    result.encoder.crf = static_cast<float>(encoder->Number("crf", 0, 51).value_or(result.encoder.crf));
+  }
+  ReadLimits(options, result.limits);
+  result.segment = ReadSegment(options);
+  return result;
+}
+
+}  // namespace framelift::native

@@ -1,0 +1,53 @@
+// JavaScript arguments → engine structs. Every function throws a TypeError
+// `Expected X for Y but received Z` and nothing else.
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "framelift/enhance.h"
+#include "framelift/probe.h"
+
+namespace framelift::native {
+
+/// The TypeError of a wrong argument, e.g. `Expected a number in 0…51 for encoder.crf but received 60`.
+Napi::TypeError WrongArgument(const std::string& expected, const std::string& name, Napi::Value received);
+
+/// Reads named members of one options object; absent and `undefined` members are nullopt.
+class Options {
+ public:
+  /// `value` is an object, or undefined (no member is set). `path` prefixes the names in messages.
+  Options(Napi::Value value, const std::string& path);
+
+  std::optional<double> Number(const char* name, double min, double max) const;
+  std::optional<std::int64_t> Integer(const char* name, std::int64_t min, std::int64_t max) const;
+  std::optional<bool> Boolean(const char* name) const;
+  /// A string that is not empty and holds no NUL.
+  std::optional<std::string> Text(const char* name) const;
+  std::optional<Napi::Function> Function(const char* name) const;
+  std::optional<Options> Nested(const char* name) const;
+  /// The bare member; undefined when the object is absent.
+  Napi::Value Member(const char* name) const;
+  std::string Path(const char* name) const;
+  /// The object itself; only when one was given.
+  Napi::Object object() const { return object_.value(); }
+
+ private:
+  std::optional<Napi::Value> Present(const char* name) const;
+
+  Napi::Env env_;
+  std::optional<Napi::Object> object_;
+  std::string path_;
+};
+
+/// A path of a local file: a string that is not empty and holds no NUL.
+std::string PathArgument(Napi::Value value, const char* name);
+
+ProbeOptions ToProbeOptions(const Options& options);
+EnhanceOptions ToEnhanceOptions(const Options& options);
+
+}  // namespace framelift::native

@@ -1,0 +1,36 @@
+// A JavaScript ByteSource as the engine's: the engine's thread asks, waits for the promise, copies.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "args.h"
+#include "framelift/probe.h"
+#include "task.h"
+
+namespace framelift::native {
+
+/// Made and destroyed on the JavaScript thread; `Read` runs on the task's thread.
+class ScriptByteSource : public ByteSource {
+ public:
+  /// Throws a TypeError when `source` has no usable `size` and `read`.
+  explicit ScriptByteSource(const Options& source);
+  /// The task whose queue and cancellation are used; set before the first read.
+  void Attach(Task& task) { task_ = &task; }
+
+  std::int64_t size() const override { return size_; }
+  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override;
+
+ private:
+  struct Request;
+  void Ask(Napi::Env env, const std::shared_ptr<Request>& request);
+  void Await(Napi::Env env, const std::shared_ptr<Request>& request, Napi::Value answer);
+
+  std::int64_t size_ = 0;
+  Napi::ObjectReference source_;
+  Task* task_ = nullptr;
+  bool failed_ = false;  ///< task's thread: after a rejection nothing is asked any more
+};
+
+}  // namespace framelift::native

@@ -1,0 +1,21 @@
+#include "devices.h"
+
+#include "framelift/device.h"
+#include "results.h"
+
+namespace framelift::native {
+
+Napi::Value Devices(const Napi::CallbackInfo& info) {
+  const auto devices = framelift::Devices();
+  auto array = Napi::Array::New(info.Env(), devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    array.Set(static_cast<std::uint32_t>(i), ToJs(info.Env(), devices[i]));
+  }
+  return array;
+}
+
+Napi::Value Version(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), EngineVersion());
+}
+
+}  // namespace framelift::native

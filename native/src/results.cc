@@ -1,0 +1,105 @@
+#include "results.h"
+
+#include <vector>
+
+namespace framelift::native {
+namespace {
+
+// Counts and sizes stay below 2^53, so a double holds them exactly.
+double Count(std::int64_t value) { return static_cast<double>(value); }
+
+Napi::Object ToJs(Napi::Env env, const AudioStreamInfo& audio) {
+  auto object = Napi::Object::New(env);
+  object.Set("codec", audio.codec);
+  object.Set("channels", audio.channels);
+  object.Set("sampleRateHz", audio.sample_rate_hz);
+  object.Set("language", audio.language);
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const StageTime& stage) {
+  auto object = Napi::Object::New(env);
+  object.Set("name", stage.name);
+  object.Set("cpuSeconds", stage.cpu_seconds);
+  return object;
+}
+
+Napi::Value ToJs(Napi::Env env, const std::string& text) { return Napi::String::New(env, text); }
+
+template <typename T>
+Napi::Array ToJsArray(Napi::Env env, const std::vector<T>& values) {
+  auto array = Napi::Array::New(env, values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) array.Set(static_cast<std::uint32_t>(i), ToJs(env, values[i]));
+  return array;
+}
+
+Napi::Object ToJs(Napi::Env env, const AppliedEnhancements& applied) {
+  auto object = Napi::Object::New(env);
+  object.Set("denoise", applied.denoise);
+  object.Set("sharpen", applied.sharpen);
+  object.Set("adaptiveContrast", applied.adaptive_contrast);
+  object.Set("faceRestoration", applied.face_restoration);
+  object.Set("model", applied.model);
+  return object;
+}
+
+}  // namespace
+
+Napi::Object ToJs(Napi::Env env, const ProbeResult& result) {
+  const bool has_rate = result.frame_rate.num > 0 && result.frame_rate.den > 0;
+  auto object = Napi::Object::New(env);
+  object.Set("container", result.container);
+  object.Set("videoCodec", result.video_codec);
+  object.Set("pixelFormat", result.pixel_format);
+  object.Set("codedWidth", result.coded_width);
+  object.Set("codedHeight", result.coded_height);
+  object.Set("width", result.width);
+  object.Set("height", result.height);
+  object.Set("rotationDegrees", result.rotation_degrees);
+  object.Set("frameRate", has_rate ? Count(result.frame_rate.num) / Count(result.frame_rate.den) : 0.0);
+  object.Set("durationS", result.duration_s);
+  object.Set("durationIsExact", result.duration_is_exact);
+  object.Set("sizeBytes", Count(result.size_bytes));
+  object.Set("audio", ToJsArray(env, result.audio));
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const EnhanceResult& result) {
+  auto object = Napi::Object::New(env);
+  object.Set("source", ToJs(env, result.source));
+  object.Set("width", result.width);
+  object.Set("height", result.height);
+  object.Set("frames", Count(result.frames));
+  object.Set("undecodableFrames", Count(result.undecodable_frames));
+  object.Set("durationS", result.duration_s);
+  object.Set("sizeBytes", Count(result.size_bytes));
+  object.Set("device", result.device);
+  object.Set("applied", ToJs(env, result.applied));
+  object.Set("wallSeconds", result.wall_seconds);
+  object.Set("stages", ToJsArray(env, result.stages));
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const Progress& progress) {
+  auto object = Napi::Object::New(env);
+  object.Set("fraction", progress.fraction);
+  object.Set("framesDone", Count(progress.frames_done));
+  object.Set("framesPerSecond", progress.frames_per_second);
+  object.Set("etaS", progress.eta_s);
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const DeviceInfo& device) {
+  auto object = Napi::Object::New(env);
+  object.Set("id", device.id);
+  object.Set("name", device.name);
+  object.Set("usable", device.usable);
+  object.Set("reason", device.reason);
+  object.Set("threads", device.threads);
+  object.Set("simd", device.simd);
+  object.Set("encoder", device.encoder);
+  object.Set("inference", ToJsArray(env, device.inference));
+  return object;
+}
+
+}  // namespace framelift::native

@@ -1,0 +1,17 @@
+// Engine structs → JavaScript objects, member by member as in index.d.ts.
+#pragma once
+
+#include <napi.h>
+
+#include "framelift/device.h"
+#include "framelift/enhance.h"
+#include "framelift/probe.h"
+
+namespace framelift::native {
+
+Napi::Object ToJs(Napi::Env env, const ProbeResult& result);
+Napi::Object ToJs(Napi::Env env, const EnhanceResult& result);
+Napi::Object ToJs(Napi::Env env, const Progress& progress);
+Napi::Object ToJs(Napi::Env env, const DeviceInfo& device);
+
+}  // namespace framelift::native

@@ -1,0 +1,105 @@
+// One engine call on a thread of its own, settled as a promise on the JavaScript thread.
+#pragma once
+
+#include <napi.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "args.h"
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+
+namespace framelift::native {
+
+/// One JavaScript value kept alive. References take objects alone, and anything can be thrown.
+class KeptValue {
+ public:
+  bool IsEmpty() const { return holder_.IsEmpty(); }
+  void Keep(Napi::Value value) {
+    auto holder = Napi::Object::New(value.Env());
+    holder.Set("value", value);
+    holder_ = Napi::Persistent(holder);
+  }
+  Napi::Value Get() const { return holder_.Value().Get("value"); }
+
+ private:
+  Napi::ObjectReference holder_;
+};
+
+/// What belongs to the JavaScript thread alone. Continuations of promises may outlive the task, so they
+/// hold this weakly; the task is the only lasting owner.
+struct ScriptState {
+  KeptValue thrown;   ///< thrown by the progress callback: the promise rejects with it
+  KeptValue failure;  ///< rejection of ByteSource.read: becomes the cause of an `io` error
+};
+
+/// Note [A thread per call]
+/// Not libuv's pool: an enhancement lasts minutes, and a probe waits for reads that JavaScript may itself
+/// serve from the pool, which would then wait for each other.
+class Task {
+ public:
+  /// Makes the promise's value, on the JavaScript thread.
+  using MakeValue = std::function<Napi::Value(Napi::Env)>;
+  /// Runs on the task's thread; errors are thrown. Destroyed on the JavaScript thread.
+  using Work = std::function<MakeValue(Task&)>;
+
+  /// JavaScript thread. Reads `signal` and `onProgress` of the options, starts `work`, returns the promise.
+  static Napi::Value Start(Napi::Env env, const Options& options, Work work);
+
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  /// Any thread: true once the signal fired, the progress callback threw, or the environment goes away.
+  bool is_cancelled() const { return cancelled_->load(std::memory_order_relaxed); }
+  /// Task's thread. Queues `call` for the JavaScript thread and never blocks; false when that thread is gone.
+  bool Post(std::function<void(Napi::Env)> call);
+  /// Any thread of the engine. Only the newest value is delivered when JavaScript is busy.
+  void Report(const Progress& progress);
+
+  std::weak_ptr<ScriptState> script() const { return script_; }
+
+ private:
+  struct Outcome {
+    MakeValue value;  ///< empty: failed
+    ErrorCode code = ErrorCode::kInternal;
+    std::string message;
+  };
+
+  static void CallJs(Napi::Env env, Napi::Function, Task* task, std::function<void(Napi::Env)>* call);
+  using Queue = Napi::TypedThreadSafeFunction<Task, std::function<void(Napi::Env)>, CallJs>;
+
+  Task(Napi::Env env, const Options& options, Work work);
+  void ListenTo(Napi::Value signal, const std::string& name);
+  void StopListening();
+  void Run();
+  Outcome Attempt() noexcept;
+  void DeliverProgress(Napi::Env env);
+  void Settle(Napi::Env env, const Outcome& outcome);
+  Napi::Value MakeError(Napi::Env env, const Outcome& outcome);
+
+  // JavaScript thread.
+  Work work_;
+  Napi::Promise::Deferred deferred_;
+  Napi::ObjectReference error_;  ///< made at the call, so that it carries the caller's stack
+  Napi::FunctionReference on_progress_;
+  Napi::ObjectReference signal_;
+  Napi::FunctionReference listener_;
+  std::shared_ptr<ScriptState> script_ = std::make_shared<ScriptState>();
+
+  // Shared.
+  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  const bool wants_progress_;
+  std::mutex mutex_;  ///< guards the four below
+  Progress latest_;
+  bool progress_is_queued_ = false;
+  bool queue_is_closed_ = false;
+  Queue queue_;
+  std::thread thread_;
+};
+
+}  // namespace framelift::native
