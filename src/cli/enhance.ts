@@ -1,0 +1,119 @@
+/** `framelift enhance` and `framelift probe`: one file, no database, the same media child as the service. */
+import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { SingleBar } from 'cli-progress';
+import type { Config } from '../config.ts';
+import type { Strength } from '../domain/job.ts';
+import type { EnhanceResult, Media, Progress } from '../media/types.ts';
+
+const probeTimeoutMs = 60_000;
+/** The command line's user watches and can interrupt: a limit of a day only ends what is stuck. */
+const enhanceTimeoutMs = 24 * 3600_000;
+
+export interface EnhanceCommand {
+  input: string;
+  output: string;
+  resolution: '1080p' | '4k' | 'source';
+  denoise: Strength;
+  sharpen: Strength;
+  adaptiveContrast: Strength;
+  faceRestoration: Strength;
+  model: string;
+  segment?: { startS: number; endS: number };
+}
+
+/** Prints the probe's result as JSON. */
+export async function probeCommand(media: Media, input: string): Promise<void> {
+  await requireFile(input);
+  const result = await media.probe({
+    source: { path: resolve(input) },
+    walkPackets: true,
+    timeoutMs: probeTimeoutMs,
+  });
+  console.log(JSON.stringify(result, null, 2));
+}
+
+/** The output appears under its name only when it is whole. */
+export async function enhanceCommand(media: Media, config: Config, command: EnhanceCommand): Promise<void> {
+  await requireFile(command.input);
+  const output = resolve(command.output);
+  if (output === resolve(command.input)) throw new Error('The output would replace the input: give it another name.');
+  const outputDir = await mkdtemp(join(dirname(output), '.framelift-')).catch((cause) => {
+    throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
+  });
+  const abort = new AbortController();
+  const interrupt = () => abort.abort(new Error('Interrupted.'));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  const bar = progressBar();
+  try {
+    const result = await media.enhance({
+      inputPath: resolve(command.input),
+      outputDir,
+      outputName: 'output.mp4',
+      options: enhanceOptions(config, command),
+      timeoutMs: enhanceTimeoutMs,
+      signal: abort.signal,
+      onProgress: bar.update,
+    });
+    await rename(join(outputDir, 'output.mp4'), output);
+    bar.stop();
+    console.log(summary(result, command.output));
+  } finally {
+    bar.stop();
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    await rm(outputDir, { recursive: true, force: true });
+  }
+}
+
+function enhanceOptions(config: Config, command: EnhanceCommand) {
+  const { resolution, segment, denoise, sharpen, adaptiveContrast, faceRestoration, model } = command;
+  return {
+    target: resolution,
+    denoise,
+    sharpen,
+    adaptiveContrast,
+    faceRestoration,
+    model,
+    device: config.device,
+    threads: config.threads,
+    encoder: config.encoder,
+    ...(segment === undefined ? {} : { segment }),
+  };
+}
+
+async function requireFile(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found === null || !found.isFile()) throw new Error(`There is no file ${path}.`);
+}
+
+function progressBar(): { update: (progress: Progress) => void; stop: () => void } {
+  const bar = new SingleBar({
+    format: '{bar} {percent} %  {fps} fps  {left} left',
+    barsize: 30,
+    hideCursor: true,
+    clearOnComplete: true,
+    stream: process.stderr,
+  });
+  let started = false;
+  return {
+    update(progress) {
+      const left = progress.etaS < 0 ? '?' : clock(progress.etaS);
+      const payload = { fps: progress.framesPerSecond.toFixed(1), left, percent: Math.floor(progress.fraction * 100) };
+      if (!started) bar.start(1, 0, payload);
+      started = true;
+      bar.update(progress.fraction, payload);
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+function clock(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}
+
+function summary(result: EnhanceResult, output: string): string {
+  const fps = (result.frames / Math.max(result.wallSeconds, 1e-6)).toFixed(1);
+  const from = `${result.source.width}×${result.source.height}`;
+  return `${basename(output)}: ${from} → ${result.width}×${result.height}, ${result.frames} frames at ${fps} fps on ${result.device}`;
+}

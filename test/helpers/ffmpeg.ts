@@ -1,0 +1,86 @@
+/** The ffmpeg command line: makes the clips of the tests and is the outside witness of their results. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+const run = promisify(execFile);
+const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin'];
+
+export async function ffmpeg(args: string[]): Promise<void> {
+  await run('ffmpeg', [...quiet, '-y', ...args], { timeout: 120_000, maxBuffer: 16 << 20 });
+}
+
+export interface Clip {
+  name: string;
+  /** lavfi source of the picture, e.g. testsrc2=size=320x180:rate=25 */
+  video?: string;
+  seconds?: number;
+  audio?: string[] | null;
+  args: string[];
+}
+
+/** Moving, coloured picture with a 440 Hz tone unless `audio` is null. */
+export async function makeClip(path: string, clip: Omit<Clip, 'name'>): Promise<void> {
+  const seconds = String(clip.seconds ?? 2);
+  const video = ['-f', 'lavfi', '-i', clip.video ?? 'testsrc2=size=320x180:rate=25'];
+  const sound = clip.audio === null ? [] : ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'];
+  await ffmpeg([...video, ...sound, '-t', seconds, '-pix_fmt', 'yuv420p', ...clip.args, ...(clip.audio ?? []), path]);
+}
+
+const stream = z.object({
+  codec_type: z.string(),
+  codec_name: z.string().optional(),
+  profile: z.string().optional(),
+  width: z.number().optional(),
+  height: z.number().optional(),
+  pix_fmt: z.string().optional(),
+  sample_aspect_ratio: z.string().optional(),
+  color_space: z.string().optional(),
+  color_range: z.string().optional(),
+  color_primaries: z.string().optional(),
+  color_transfer: z.string().optional(),
+  nb_read_frames: z.string().optional(),
+  start_time: z.string().optional(),
+  duration: z.string().optional(),
+  channels: z.number().optional(),
+  side_data_list: z.array(z.record(z.string(), z.unknown())).optional(),
+});
+const report = z.object({
+  streams: z.array(stream),
+  format: z.object({ format_name: z.string(), duration: z.string().optional(), size: z.string().optional() }),
+});
+export type StreamFacts = z.infer<typeof stream>;
+
+/** Streams and container, frames counted by decoding. */
+export async function ffprobe(path: string): Promise<z.infer<typeof report>> {
+  const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', path];
+  const { stdout } = await run('ffprobe', args, { timeout: 120_000, maxBuffer: 64 << 20 });
+  return report.parse(JSON.parse(stdout));
+}
+
+const frames = z.object({
+  frames: z.array(z.object({ best_effort_timestamp_time: z.string().optional(), pts_time: z.string().optional() })),
+});
+
+/** Presentation times (seconds) of the first video stream's decoded frames, in order. */
+export async function frameTimes(path: string): Promise<number[]> {
+  const args = ['-v', 'error', '-select_streams', 'v:0', '-show_entries', 'frame=pts_time,best_effort_timestamp_time'];
+  const { stdout } = await run('ffprobe', [...args, '-of', 'json', path], { timeout: 120_000, maxBuffer: 64 << 20 });
+  return frames.parse(JSON.parse(stdout)).frames.map((frame) => Number(frame.best_effort_timestamp_time ?? frame.pts_time));
+}
+
+/** Mean square-root difference per plane between two videos of one size, as ffmpeg's psnr filter prints: dB. */
+export async function psnr(a: string, b: string, filterA = 'null', filterB = 'null'): Promise<number> {
+  const graph = `[0:v]${filterA}[a];[1:v]${filterB}[b];[a][b]psnr`;
+  const args = ['-hide_banner', '-nostdin', '-loglevel', 'info', '-i', a, '-i', b, '-lavfi', graph, '-f', 'null', '-'];
+  const { stderr } = await run('ffmpeg', args, { timeout: 120_000, maxBuffer: 64 << 20 });
+  const average = /average:(inf|[\d.]+)/.exec(stderr)?.[1];
+  if (average === undefined) throw new Error(`no PSNR in: ${stderr.slice(-500)}`);
+  return average === 'inf' ? Number.POSITIVE_INFINITY : Number(average);
+}
+
+/** MD5 of the decoded samples of the first audio stream. */
+export async function audioHash(path: string): Promise<string> {
+  const args = [...quiet, '-i', path, '-map', '0:a:0', '-f', 'md5', '-'];
+  return (await run('ffmpeg', args, { timeout: 120_000 })).stdout.trim();
+}
