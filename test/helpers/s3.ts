@@ -1,0 +1,146 @@
+/**
+ * A real S3 server for tests: versitygw over a temporary folder. It is found in $GOBIN, $GOPATH/bin, on the PATH or
+ * in the project's `.cache/bin`, and installed there with Go when it is nowhere.
+ */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { CreateBucketCommand, ListBucketsCommand, PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
+
+const run = promisify(execFile);
+const module = 'github.com/versity/versitygw/cmd/versitygw@latest';
+const cache = resolve(import.meta.dirname, '../../.cache/bin');
+
+export interface S3Server {
+  /** `http://127.0.0.1:PORT` */
+  endpoint: string;
+  region: string;
+  /** what createS3Storage and new S3Client need beyond the endpoint */
+  clientConfig: S3ClientConfig;
+  credentials: { accessKeyId: string; secretAccessKey: string };
+  createBucket(name: string, options?: { versioning?: boolean }): Promise<void>;
+  /** ends the server as a crash does; its data stays */
+  kill(): Promise<void>;
+  /** starts it again on the same port and data */
+  restart(): Promise<void>;
+  /** ends the server and removes its data */
+  close(): Promise<void>;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function goPath(): Promise<string | null> {
+  return run('go', ['env', 'GOPATH']).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  );
+}
+
+/** Path of the server's program; null, after a loud line, only where Go is missing outside CI. */
+export async function findS3Server(): Promise<string | null> {
+  const gopath = await goPath();
+  const folders = [process.env['GOBIN'], gopath === null ? undefined : join(gopath, 'bin'), cache];
+  folders.push(...(process.env['PATH'] ?? '').split(delimiter));
+  for (const folder of folders) {
+    if (folder !== undefined && folder !== '' && (await isThere(join(folder, 'versitygw')))) {
+      return join(folder, 'versitygw');
+    }
+  }
+  if (gopath === null) {
+    const line = 'S3 TESTS NOT RUN: versitygw is missing, and so is Go to build it (apt install golang)';
+    if (process.env['CI'] !== undefined && process.env['CI'] !== '') throw new Error(line);
+    console.warn(line);
+    return null;
+  }
+  console.log('building the S3 test server versitygw once, about a minute');
+  await mkdir(cache, { recursive: true });
+  await run('go', ['install', '-p', '2', module], { env: { ...process.env, GOBIN: cache }, timeout: 900_000 });
+  return join(cache, 'versitygw');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+async function untilReady(client: S3Client, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (child.exitCode !== null) throw new Error(`the S3 test server ended with status ${child.exitCode}`);
+    const ready = await client.send(new ListBucketsCommand({})).then(
+      () => true,
+      () => false,
+    );
+    if (ready) return;
+    await sleep(50);
+  }
+  throw new Error('the S3 test server did not answer within 10 s');
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((done) => child.once('exit', () => done()));
+}
+
+/** Starts a server with one root account; null where findS3Server gives null. */
+export async function startS3Server(): Promise<S3Server | null> {
+  const program = await findS3Server();
+  if (program === null) return null;
+  const root = await mkdtemp(join(tmpdir(), 'framelift-s3-'));
+  await Promise.all(['data', 'versions'].map((name) => mkdir(join(root, name))));
+  const port = await freePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const region = 'us-east-1';
+  const credentials = { accessKeyId: 'test-access', secretAccessKey: 'test-secret-0123456789' };
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true, maxAttempts: 1 });
+  const start = async () => {
+    const args = ['--port', `127.0.0.1:${port}`, '--region', region, '--quiet'];
+    args.push('posix', '--versioning-dir', join(root, 'versions'), join(root, 'data'));
+    const { accessKeyId, secretAccessKey } = credentials;
+    const env = { PATH: process.env['PATH'], ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey };
+    const child = spawn(program, args, { env, stdio: 'ignore' });
+    await untilReady(client, child);
+    return child;
+  };
+  let child = await start();
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended(child);
+  };
+  return {
+    endpoint,
+    region,
+    credentials,
+    clientConfig: { credentials },
+    async createBucket(name, { versioning = false } = {}) {
+      await client.send(new CreateBucketCommand({ Bucket: name }));
+      if (!versioning) return;
+      const VersioningConfiguration = { Status: 'Enabled' as const };
+      await client.send(new PutBucketVersioningCommand({ Bucket: name, VersioningConfiguration }));
+    },
+    kill,
+    async restart() {
+      await kill();
+      child = await start();
+    },
+    async close() {
+      client.destroy();
+      await kill();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}

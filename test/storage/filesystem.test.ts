@@ -1,0 +1,196 @@
+/** What only the filesystem storage has: links that the API verifies, and a folder that others may touch. */
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFilesystemStorage, createStorage } from '../../src/storage/index.ts';
+import type { FilesystemStorage } from '../../src/storage/index.ts';
+
+const contentType = 'video/mp4';
+const linkSecret = 'a secret of the tests only';
+
+describe('filesystem storage', () => {
+  let root: string;
+  let now: number;
+  let storage: FilesystemStorage;
+
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'framelift-fs-'));
+    now = 1_700_000_000_250;
+    const publicUrl = () => 'https://lift.example/base/';
+    storage = createFilesystemStorage({ root, publicUrl, linkSecret, clock: () => now });
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  const put = async (key: string, data: Uint8Array | string) => {
+    await writeFile(join(root, 'put'), data);
+    return storage.putFile(key, join(root, 'put'), { contentType });
+  };
+  const queryOf = (url: string) => {
+    const { pathname, searchParams } = new URL(url);
+    const key = pathname.replace('/base/v1/downloads/', '');
+    const [expires, name, signature] = ['expires', 'name', 'signature'].map((field) => searchParams.get(field)!);
+    const type = searchParams.get('type') ?? undefined;
+    return { key, expires: expires!, name: name!, signature: signature!, type };
+  };
+  const link = async (options: { fileName?: string; contentType?: string } = {}) =>
+    queryOf((await storage.link('jobs/a/out.mp4', { fileName: 'a.mp4', contentType, expiresInS: 60, ...options })).url);
+
+  it('keeps what was stored when the source file is written to afterwards', async () => {
+    await put('stored', 'before');
+    await writeFile(join(root, 'put'), 'after!');
+    expect(await text((await storage.open('stored'))!)).toBe('before');
+  });
+
+  it('serves a reader to the end although the object is replaced or destroyed meanwhile', async () => {
+    await put('read', 'x'.repeat(300_000));
+    const reader = (await storage.open('read'))!;
+    await put('read', 'new');
+    await storage.destroy('read');
+    expect(await text(reader)).toHaveLength(300_000);
+  });
+
+  it('ends with one whole object when many put and destroy the same key at once', async () => {
+    const texts = Array.from({ length: 12 }, (_, i) => String(i).repeat(50_000 + i));
+    for (const [i, data] of texts.entries()) await writeFile(join(root, `in${i}`), data);
+    const puts = texts.map((_, i) => storage.putFile('deep/er/key', join(root, `in${i}`), { contentType }));
+    const destroys = texts.map(() => storage.destroy('deep/er/key'));
+    // A destroy takes unfinished uploads of its key along: such a put fails as a whole.
+    const results = await Promise.allSettled([...puts, ...destroys]);
+    for (const result of results.slice(texts.length)) expect(result.status).toBe('fulfilled');
+    await puts.at(-1)!.catch(() => undefined);
+    await storage.putFile('deep/er/key', join(root, 'in3'), { contentType });
+    expect(await text((await storage.open('deep/er/key'))!)).toBe(texts[3]);
+    expect(await readdir(join(root, 'incoming'))).toEqual([]);
+  });
+
+  it('removes emptied folders, so that nothing of a job stays', async () => {
+    await put('jobs/a/out.mp4', 'x');
+    await put('jobs/b/out.mp4', 'x');
+    await storage.destroy('jobs/a/out.mp4');
+    expect(await readdir(join(root, 'objects', 'jobs'))).toEqual(['b']);
+  });
+
+  it('counts an unfinished upload of a crashed process as present until it is destroyed', async () => {
+    await put('crashed', 'x');
+    await storage.destroy('crashed');
+    const hash = createHash('sha256').update('crashed').digest('hex');
+    await writeFile(join(root, 'incoming', `${hash.slice(0, 32)}.left`), 'half');
+    expect(await storage.isAbsent('crashed')).toBe(false);
+    await storage.destroy('crashed');
+    expect(await storage.isAbsent('crashed')).toBe(true);
+  });
+
+  it('sweeps uploads that crashed a day ago at the first write', async () => {
+    await mkdir(join(root, 'incoming'), { recursive: true });
+    for (const name of ['old', 'young']) await writeFile(join(root, 'incoming', name), 'half');
+    const dayAgo = Date.now() / 1000 - 25 * 3600;
+    await utimes(join(root, 'incoming', 'old'), dayAgo, dayAgo);
+    await put('any', 'x');
+    expect(await readdir(join(root, 'incoming'))).toEqual(['young']);
+  });
+
+  it('does not follow a symbolic link out of its folder', async () => {
+    await put('there', 'x');
+    await writeFile(join(root, 'outside'), 'secret');
+    await symlink(join(root, 'outside'), join(root, 'objects', 'link'));
+    expect(await storage.stat('link')).toBeNull();
+    expect(await storage.open('link')).toBeNull();
+    expect(await storage.getFile('link', join(root, 'copied'))).toBe(false);
+  });
+
+  it('throws an I/O error of the storage instead of calling the key absent', async () => {
+    const broken = createFilesystemStorage({ root: '/proc/1/mem/x', publicUrl: () => '', linkSecret });
+    await writeFile(join(root, 'put'), 'x');
+    await expect(broken.putFile('key', join(root, 'put'), { contentType })).rejects.toThrow();
+  });
+
+  describe('links', () => {
+    it('carry key, time, name and signature under the public address', async () => {
+      const { url, expiresInS } = await storage.link('jobs/a/out.mp4', {
+        fileName: 'Zürich & co.mp4',
+        contentType,
+        expiresInS: 3600,
+      });
+      expect(expiresInS).toBe(3600);
+      expect(url).toMatch(
+        /^https:\/\/lift\.example\/base\/v1\/downloads\/jobs\/a\/out\.mp4\?expires=1700003601&name=Z%C3%BCrich\+%26\+co\.mp4&signature=[0-9a-f]{64}$/,
+      );
+      expect(storage.verifyLink(queryOf(url))).toEqual({
+        ok: true,
+        key: 'jobs/a/out.mp4',
+        fileName: 'Zürich & co.mp4',
+        contentType,
+      });
+    });
+
+    it('carry another content type when there is one', async () => {
+      const query = await link({ contentType: 'application/json' });
+      expect(query.type).toBe('application/json');
+      expect(storage.verifyLink(query)).toMatchObject({ ok: true, contentType: 'application/json' });
+    });
+
+    it.each([
+      { name: 'one second before the end', atMs: 59_000, want: { ok: true } },
+      { name: 'at the full 60 seconds', atMs: 60_000, want: { ok: true } },
+      { name: 'two seconds after the end', atMs: 62_000, want: { ok: false, reason: 'expired' } },
+      { name: 'a day later', atMs: 86_400_000, want: { ok: false, reason: 'expired' } },
+    ])('hold their time: $name', async ({ atMs, want }) => {
+      const query = await link();
+      now += atMs;
+      expect(storage.verifyLink(query)).toMatchObject(want);
+    });
+
+    type Query = Awaited<ReturnType<typeof link>>;
+    const forgeries: { name: string; change: (query: Query) => Partial<Query> }[] = [
+      { name: 'another key', change: () => ({ key: 'jobs/b/out.mp4' }) },
+      { name: 'a key that climbs', change: () => ({ key: '../../etc/passwd' }) },
+      { name: 'a later expiry', change: (q) => ({ expires: String(Number(q.expires) + 1) }) },
+      { name: 'an expiry in another spelling', change: (q) => ({ expires: `0${q.expires}` }) },
+      { name: 'an expiry that is no number', change: () => ({ expires: 'NaN' }) },
+      { name: 'another name', change: () => ({ name: 'b.exe' }) },
+      { name: 'a content type', change: () => ({ type: 'text/html' }) },
+      { name: 'no signature', change: () => ({ signature: '' }) },
+      { name: 'a short signature', change: (q) => ({ signature: q.signature.slice(2) }) },
+      { name: 'an upper-case signature', change: (q) => ({ signature: q.signature.toUpperCase() }) },
+      { name: 'a flipped signature', change: (q) => ({ signature: q.signature.replace(/^./, (c) => (c === '0' ? '1' : '0')) }) },
+      { name: 'fields moved into each other', change: (q) => ({ key: 'jobs/a', name: `out.mp4${q.name}` }) },
+    ];
+    it.each(forgeries)('are invalid with $name', async ({ change }) => {
+      const query = await link();
+      const forged = { ...query, ...change(query) };
+      expect(forged).not.toEqual(query);
+      expect(storage.verifyLink(forged)).toEqual({ ok: false, reason: 'invalid' });
+      now += 86_400_000; // an altered link never learns that it would have expired
+      expect(storage.verifyLink(forged)).toEqual({ ok: false, reason: 'invalid' });
+    });
+
+    it('are invalid under another secret', async () => {
+      const other = createFilesystemStorage({ root, publicUrl: () => '', linkSecret: 'another secret, as long' });
+      expect(other.verifyLink(await link())).toEqual({ ok: false, reason: 'invalid' });
+    });
+
+    it('name files that no client takes for a path or a header', async () => {
+      expect((await link({ fileName: '../a\r\nX: y\\b.mp4' })).name).toBe('.._a__X: y_b.mp4');
+    });
+
+    it('need a secret worth the name', () => {
+      expect(() => createFilesystemStorage({ root, publicUrl: () => '', linkSecret: 'short' })).toThrow(/linkSecret/);
+    });
+  });
+
+  it('is what createStorage gives without S3, under the data folder', async () => {
+    const made = createStorage({ dataDir: root, s3: undefined, publicUrl: () => 'http://x', linkSecret });
+    expect(made.kind).toBe('filesystem');
+    await writeFile(join(root, 'put'), 'x');
+    await made.putFile('a/b', join(root, 'put'), { contentType });
+    expect(await readFile(join(root, 'storage', 'objects', 'a', 'b'), 'utf8')).toBe('x');
+  });
+
+  it('gives way to S3 when a bucket is configured', () => {
+    const s3 = { bucket: 'media', region: 'us-east-1', endpoint: 'http://127.0.0.1:1' };
+    expect(createStorage({ dataDir: root, s3, publicUrl: () => '', linkSecret }).kind).toBe('s3');
+  });
+});
