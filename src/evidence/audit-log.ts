@@ -1,0 +1,83 @@
+/**
+ * Offline verification of an exported audit log: only the export and the published keys are needed. The head is
+ * signed and states the size, so that a log cut at its end is noticed as well.
+ */
+import { z } from 'zod';
+import { type AuditEntry, genesisHash, hashAuditEntry } from '../domain/audit.ts';
+import type { Jwks, SigningKey } from './keys.ts';
+import { EvidenceError, sign, verify } from './signature.ts';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const auditHead = z.strictObject({
+  account_id: z.string(),
+  /** number of entries, = sequence of the last one; 0 for an empty log */
+  size: z.number().int().nonnegative(),
+  /** hash of the last entry; 64 zeros for an empty log */
+  hash: sha256,
+  signed_at: z.iso.datetime({ precision: 3 }),
+});
+export type AuditHead = z.infer<typeof auditHead>;
+
+const auditEntry: z.ZodType<AuditEntry> = z.strictObject({
+  account_id: z.string(),
+  sequence: z.number().int().positive(),
+  id: z.string(),
+  kind: z.string(),
+  job_id: z.string().nullable(),
+  at: z.string(),
+  data: z.record(z.string(), z.unknown()),
+  previous_hash: sha256,
+  hash: sha256,
+});
+
+/** An export: all entries, oldest first, and the head as a compact JWS. */
+export const auditExport = z.object({ entries: z.array(z.unknown()), head: z.string() });
+export type AuditExport = z.infer<typeof auditExport>;
+
+export type AuditVerdict =
+  | { ok: true; size: number; hash: string }
+  /** `index` counts from 0; equal to the number of entries when some are missing at the end */
+  | { ok: false; index: number; reason: string };
+
+export function signHead(head: AuditHead, key: SigningKey): Promise<string> {
+  return sign(auditHead.parse(head), 'framelift-audit-head+jws', key);
+}
+
+export async function verifyHead(jws: string, keys: Jwks): Promise<AuditHead> {
+  const parsed = auditHead.safeParse(await verify(jws.trim(), 'framelift-audit-head+jws', keys));
+  if (!parsed.success) throw new EvidenceError('The head lacks a field or has one too many.', { cause: parsed.error });
+  return parsed.data;
+}
+
+/** Throws EvidenceError when the head itself proves nothing; else names the first entry that is wrong. */
+export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<AuditVerdict> {
+  const head = await verifyHead(log.head, keys);
+  let previous = genesisHash;
+  for (const [index, raw] of log.entries.entries()) {
+    const problem = checkEntry(raw, index, previous, head);
+    if (problem !== null) return { ok: false, index, reason: problem };
+    previous = (raw as AuditEntry).hash;
+  }
+  return checkEnd(log.entries.length, previous, head);
+}
+
+function checkEntry(raw: unknown, index: number, previous: string, head: AuditHead): string | null {
+  const parsed = auditEntry.safeParse(raw);
+  if (!parsed.success) return 'The entry lacks a field or has one too many.';
+  const entry = parsed.data;
+  if (entry.account_id !== head.account_id) return 'The entry belongs to another account.';
+  if (entry.sequence !== index + 1) return `The entry has the sequence ${entry.sequence} where ${index + 1} belongs.`;
+  if (entry.previous_hash !== previous) return 'The entry does not follow the one before it.';
+  if (hashAuditEntry(entry) !== entry.hash) return 'The entry was changed: its hash does not match its content.';
+  if (index >= head.size) return `The signed head counts ${head.size} entries, and this one is beyond them.`;
+  return null;
+}
+
+function checkEnd(count: number, last: string, head: AuditHead): AuditVerdict {
+  if (count < head.size) {
+    return { ok: false, index: count, reason: `The signed head counts ${head.size} entries, and the log ends after ${count}.` };
+  }
+  if (last !== head.hash) return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.' };
+  return { ok: true, size: count, hash: last };
+}

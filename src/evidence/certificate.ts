@@ -1,0 +1,51 @@
+/**
+ * Deletion certificates: a signed statement that every stored object of a job is gone. The shape follows the
+ * certificate of NIST SP 800-88 (what, how, verified how, when, by whom). It claims logical deletion verified by
+ * the storage's own answer, not a purge of the medium.
+ */
+import { z } from 'zod';
+import type { Jwks, SigningKey } from './keys.ts';
+import { EvidenceError, sign, verify } from './signature.ts';
+
+const timestamp = z.iso.datetime({ precision: 3 });
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const certificatePayload = z.strictObject({
+  id: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/),
+  version: z.literal(1),
+  job_id: z.string(),
+  account_id: z.string(),
+  objects: z.array(
+    z.strictObject({
+      /** opaque storage key */
+      key: z.string(),
+      role: z.enum(['original', 'output']),
+      /** S3 version id; null where the storage keeps none */
+      version: z.string().nullable(),
+      /** of the stored bytes; null when the upload never finished */
+      sha256: sha256.nullable(),
+      size_bytes: z.number().int().nonnegative().nullable(),
+      /** when the storage answered that no version of the key exists */
+      verified_absent_at: timestamp,
+    }),
+  ),
+  method: z.literal('logical deletion, verified absent'),
+  storage: z.enum(['filesystem', 's3']),
+  actor: z.enum(['customer', 'retention']),
+  deleted_at: timestamp,
+  issued_at: timestamp,
+  /** position of the deletion in the account's audit log */
+  audit: z.strictObject({ sequence: z.number().int().positive(), hash: sha256 }),
+});
+export type CertificatePayload = z.infer<typeof certificatePayload>;
+
+export function signCertificate(payload: CertificatePayload, key: SigningKey): Promise<string> {
+  return sign(certificatePayload.parse(payload), 'framelift-deletion-certificate+jws', key);
+}
+
+/** Throws EvidenceError with one sentence when the certificate proves nothing. */
+export async function verifyCertificate(jws: string, keys: Jwks): Promise<CertificatePayload> {
+  const parsed = certificatePayload.safeParse(await verify(jws.trim(), 'framelift-deletion-certificate+jws', keys));
+  if (!parsed.success) throw new EvidenceError('The certificate lacks a field or has one too many.', { cause: parsed.error });
+  return parsed.data;
+}

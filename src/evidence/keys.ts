@@ -1,0 +1,33 @@
+/** Ed25519 signing keys as JWKs (RFC 8037): made, published without their private part, and looked up by `kid`. */
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { z } from 'zod';
+
+export const publicJwk = z.object({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  kid: z.string().min(1),
+  alg: z.literal('EdDSA'),
+  use: z.literal('sig'),
+});
+export type PublicJwk = z.infer<typeof publicJwk>;
+
+export const jwks = z.object({ keys: z.array(publicJwk).min(1) });
+export type Jwks = z.infer<typeof jwks>;
+
+export interface SigningKey {
+  /** RFC 7638 thumbprint of the public key */
+  kid: string;
+  publicJwk: PublicJwk;
+  privateJwk: PublicJwk & { d: string };
+}
+
+export async function generateSigningKey(): Promise<SigningKey> {
+  const pair = await generateKeyPair('Ed25519', { extractable: true });
+  const { x, d } = await exportJWK(pair.privateKey);
+  if (x === undefined || d === undefined) throw new Error('the generated Ed25519 key has no exportable parts');
+  const bare = { kty: 'OKP' as const, crv: 'Ed25519' as const, x };
+  const kid = await calculateJwkThumbprint(bare);
+  const published: PublicJwk = { ...bare, kid, alg: 'EdDSA', use: 'sig' };
+  return { kid, publicJwk: published, privateJwk: { ...published, d } };
+}

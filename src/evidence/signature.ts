@@ -1,0 +1,45 @@
+/** JWS (RFC 7515, compact) with Ed25519 over payloads in canonical JSON (RFC 8785). */
+import { CompactSign, compactVerify, decodeProtectedHeader, importJWK } from 'jose';
+import { jcs } from '../domain/audit.ts';
+import type { Jwks, SigningKey } from './keys.ts';
+
+/** The `typ` of each document, so that one kind can never pass for another. */
+export type DocumentType = 'framelift-deletion-certificate+jws' | 'framelift-audit-head+jws';
+
+export async function sign(payload: object, type: DocumentType, key: SigningKey): Promise<string> {
+  return new CompactSign(new TextEncoder().encode(jcs(payload)))
+    .setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: type })
+    .sign(await importJWK(key.privateJwk, 'EdDSA'));
+}
+
+/** A refused document, in one sentence that may be shown. */
+export class EvidenceError extends Error {
+  override readonly name = 'EvidenceError';
+}
+
+/**
+ * The payload of a signed document. Throws EvidenceError when it is no JWS, names an unknown key, has another
+ * type, was changed by as much as one byte, or is not canonical.
+ */
+export async function verify(jws: string, type: DocumentType, keys: Jwks): Promise<unknown> {
+  const header = readHeader(jws);
+  if (header.typ !== type) throw new EvidenceError(`The document is not a ${type}.`);
+  const key = keys.keys.find((candidate) => candidate.kid === header.kid);
+  if (key === undefined) throw new EvidenceError('The document is signed with a key that is not in the key set.');
+  const imported = await importJWK(key, 'EdDSA');
+  const verified = await compactVerify(jws, imported, { algorithms: ['EdDSA'] }).catch((cause: unknown) => {
+    throw new EvidenceError('The signature does not match the document: it was changed.', { cause });
+  });
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(verified.payload);
+  const payload: unknown = JSON.parse(text);
+  if (jcs(payload) !== text) throw new EvidenceError('The payload is not canonical JSON.');
+  return payload;
+}
+
+function readHeader(jws: string): { typ?: unknown; kid?: unknown } {
+  try {
+    return decodeProtectedHeader(jws);
+  } catch (cause) {
+    throw new EvidenceError('The document is no JSON Web Signature.', { cause });
+  }
+}
