@@ -1,0 +1,36 @@
+// Row kernels of the resize. Rows of floats are buffers of this engine: they may be read and written up to
+// kRowSlack elements past their end; working samples are rows of an Image (padded to 64 bytes).
+#pragma once
+
+#include <cstdint>
+
+namespace framelift::pixel {
+
+inline constexpr int kRowSlack = 64;
+
+/// Chooses the instruction set of the running machine.
+struct ResizeKernels {
+  /// Working samples to floats.
+  void (*load)(const std::uint16_t* in, float* out, int count);
+  /// Floats to working samples, rounded and saturated.
+  void (*store)(const float* in, std::uint16_t* out, int count);
+  /// Weighted sum of `taps` rows, to working samples.
+  void (*vertical)(const float* const* rows, const float* weights, int taps, std::uint16_t* out, int count);
+  /// Two weighted sums of the same rows.
+  void (*vertical_pair)(const float* const* rows, const float* weights0, const float* weights1, int taps,
+                        std::uint16_t* out0, std::uint16_t* out1, int count);
+  /// Weighted sum of `taps` rows of working samples, to floats.
+  void (*vertical_first)(const std::uint16_t* const* rows, const float* weights, int taps, float* out, int count);
+  /// Enlarging by a whole number: out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k], i in [0, count).
+  void (*phases)(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
+                 int count);
+  /// Four rows into one buffer of 4 × count floats: column by column.
+  void (*interleave4)(const float* const* rows, float* out, int count);
+  void (*deinterleave4)(const float* in, float* const* rows, int count);
+  /// Columns of four rows: out[4i + r] = Σ weights[i][k] × in[4 × (start[i] + k) + r].
+  void (*columns4)(const float* in, const int* start, const float* weights, int taps, float* out, int count);
+};
+
+const ResizeKernels& GetResizeKernels();
+
+}  // namespace framelift::pixel

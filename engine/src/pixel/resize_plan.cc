@@ -1,0 +1,108 @@
+#include "pixel/resize_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace framelift::pixel {
+namespace {
+
+constexpr double kLobes = 3;
+constexpr int kMaxPhases = 4;  // Highway interleaves up to four vectors
+constexpr double kNegligible = 1e-9;
+
+double Lanczos(double x) {
+  x = std::abs(x);
+  if (x < 1e-12) return 1;
+  if (x >= kLobes) return 0;
+  const double a = std::numbers::pi * x;
+  return kLobes * std::sin(a) * std::sin(a / kLobes) / (a * a);
+}
+
+struct Tap {
+  int start = 0;
+  std::vector<double> weights;
+};
+
+/// Weights of one output whose position among the inputs is `centre`, without negligible ones at the ends.
+Tap MakeTap(double centre, double widening) {
+  const double support = kLobes * widening;
+  const int first = static_cast<int>(std::floor(centre - support)) + 1;
+  const int last = static_cast<int>(std::ceil(centre + support)) - 1;
+  Tap tap{first, {}};
+  double sum = 0;
+  for (int i = first; i <= last; ++i) {
+    tap.weights.push_back(Lanczos((i - centre) / widening));
+    sum += tap.weights.back();
+  }
+  for (double& w : tap.weights) w /= sum;
+  while (tap.weights.size() > 1 && std::abs(tap.weights.back()) < kNegligible) tap.weights.pop_back();
+  while (tap.weights.size() > 1 && std::abs(tap.weights.front()) < kNegligible) {
+    tap.weights.erase(tap.weights.begin());
+    ++tap.start;
+  }
+  return tap;
+}
+
+SampleGrid ChromaGrid(int log2, bool first_sample) {
+  const int step = 1 << log2;
+  return {step, first_sample ? 0.5 : 0.5 * step};
+}
+
+/// Whole number by which the plane is enlarged, 0 when there is none that the kernels know.
+int WholeFactor(long long src_luma, const SampleGrid& src, long long dst_luma, const SampleGrid& dst) {
+  const long long up = dst_luma * src.step;
+  const long long down = src_luma * dst.step;
+  if (up % down != 0 || up / down > kMaxPhases) return 0;
+  return static_cast<int>(up / down);
+}
+
+void StoreTaps(const std::vector<Tap>& sets, AxisPlan& plan) {
+  plan.taps = 0;
+  for (const Tap& tap : sets) plan.taps = std::max(plan.taps, static_cast<int>(tap.weights.size()));
+  plan.weights.assign(sets.size() * plan.taps, 0.0F);
+  plan.start.clear();
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    plan.start.push_back(sets[i].start);
+    std::transform(sets[i].weights.begin(), sets[i].weights.end(), plan.weights.begin() + i * plan.taps,
+                   [](double w) { return static_cast<float>(w); });
+  }
+}
+
+}  // namespace
+
+SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site) {
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, site != ChromaSite::kCentre);
+}
+
+SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site) {
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, site == ChromaSite::kTopLeft);
+}
+
+AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid) {
+  const double ratio = static_cast<double>(src_luma) / dst_luma;
+  const double step = ratio * dst_grid.step / src_grid.step;
+  const double offset = (dst_grid.offset * ratio - src_grid.offset) / src_grid.step;
+  AxisPlan plan;
+  plan.src = src;
+  plan.dst = dst;
+  plan.phases = WholeFactor(src_luma, src_grid, dst_luma, dst_grid);
+  plan.reduces = step > 1;
+  std::vector<Tap> sets;
+  const int count = plan.phases > 0 ? plan.phases : dst;
+  sets.reserve(count);
+  for (int i = 0; i < count; ++i) sets.push_back(MakeTap(step * i + offset, std::max(1.0, step)));
+  StoreTaps(sets, plan);
+  plan.identity = src == dst && plan.phases == 1 && plan.taps == 1 && plan.start[0] == 0;
+  int lowest = 0;
+  int highest = 0;
+  for (int i = 0; i < dst; ++i) {
+    lowest = std::min(lowest, plan.Start(i));
+    highest = std::max(highest, plan.Start(i) + plan.taps - src);
+  }
+  plan.pad_before = -lowest;
+  plan.pad_after = highest;
+  return plan;
+}
+
+}  // namespace framelift::pixel

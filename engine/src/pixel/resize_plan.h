@@ -1,0 +1,48 @@
+// Weights of the separable resize along one axis.
+#pragma once
+
+#include <vector>
+
+#include "pixel/image.h"
+
+namespace framelift::pixel {
+
+/// Where the samples of one plane lie along one axis, in luma samples from the picture's edge:
+/// sample i is at i × step + offset.
+struct SampleGrid {
+  int step = 1;         ///< luma samples per sample: 1 or 2 (more for coarser subsampling)
+  double offset = 0.5;  ///< position of sample 0
+};
+
+/// Grid of a plane along x or y.
+SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site);
+SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site);
+
+/// Weights that turn `src` samples into `dst` samples. Every output is the sum of `taps` weighted inputs
+/// from Start(i) on; inputs outside [0, src) are the replicated edge samples.
+struct AxisPlan {
+  int src = 0;
+  int dst = 0;
+  int taps = 0;
+  /// When enlarging by a whole number, output phases × i + p uses the weights of p from input i + start[p]
+  /// on: only `phases` sets are stored. 0 for other ratios: one set per output.
+  int phases = 0;
+  std::vector<int> start;
+  std::vector<float> weights;  ///< [set][taps]
+  bool identity = false;
+  bool reduces = false;
+  int pad_before = 0;          ///< samples needed before the first …
+  int pad_after = 0;           ///< … and behind the last one
+
+  int Start(int i) const { return phases > 0 ? i / phases + start[i % phases] : start[i]; }
+  const float* Weights(int i) const {
+    return weights.data() + static_cast<std::ptrdiff_t>(phases > 0 ? i % phases : i) * taps;
+  }
+};
+
+/// Lanczos-3 (Duchon 1979), its kernel widened by the ratio when reducing so that it antialiases, weights
+/// normalised to a sum of 1. `src_luma` and `dst_luma` are the pictures' sizes in luma samples, `src` and
+/// `dst` the plane's.
+AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid);
+
+}  // namespace framelift::pixel

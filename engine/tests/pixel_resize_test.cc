@@ -1,0 +1,175 @@
+// Resizer against a plain double-precision Lanczos-3 written from the definition, and its invariants.
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "framelift/error.h"
+#include "pixel/stages.h"
+#include "pixel_testing.h"
+
+namespace framelift::pixel {
+namespace {
+
+using testing::PictureSize;
+
+double Sinc(double x) { return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
+double Lanczos3(double x) { return std::abs(x) < 3 ? Sinc(x) * Sinc(x / 3) : 0; }
+
+/// Position of chroma sample 0 in luma samples from the edge, and the distance of two samples.
+struct Grid {
+  double first;
+  double step;
+};
+
+/// One line of `in`, resampled: out(i) lies at out_grid in the output's luma samples.
+std::vector<double> ResampleLine(const std::vector<double>& in, Grid in_grid, Grid out_grid, double ratio, int count) {
+  std::vector<double> out(count);
+  const int size = static_cast<int>(in.size());
+  for (int i = 0; i < count; ++i) {
+    const double centre = ((out_grid.first + i * out_grid.step) * ratio - in_grid.first) / in_grid.step;
+    const double widening = std::max(1.0, ratio * out_grid.step / in_grid.step);
+    double sum = 0;
+    double weights = 0;
+    const int reach = static_cast<int>(std::ceil(3 * widening)) + 1;
+    const int middle = static_cast<int>(std::floor(centre));
+    for (int k = middle - reach; k <= middle + reach; ++k) {
+      const double w = Lanczos3((k - centre) / widening);
+      sum += w * in[std::clamp(k, 0, size - 1)];
+      weights += w;
+    }
+    out[i] = sum / weights;
+  }
+  return out;
+}
+
+Grid GridX(int plane, Subsampling s, ChromaSite site) {
+  if (plane == 0 || s.log2_x == 0) return {0.5, 1};
+  return {site == ChromaSite::kCentre ? 1.0 : 0.5, 2};
+}
+
+Grid GridY(int plane, Subsampling s, ChromaSite site) {
+  if (plane == 0 || s.log2_y == 0) return {0.5, 1};
+  return {site == ChromaSite::kTopLeft ? 0.5 : 1.0, 2};
+}
+
+Image ReferenceResize(const Image& in, PictureSize size) {
+  ColorSpec color = in.color();
+  color.site = ChromaSite::kLeft;
+  Image out(size.width, size.height, {1, 1}, color);
+  const double ratio_x = static_cast<double>(in.width()) / size.width;
+  const double ratio_y = static_cast<double>(in.height()) / size.height;
+  for (int p = 0; p < 3; ++p) {
+    const ConstPlane from = in.plane(p);
+    const Plane to = out.plane(p);
+    std::vector<std::vector<double>> rows;
+    for (int y = 0; y < from.height; ++y) {
+      rows.push_back(ResampleLine({from.Row(y), from.Row(y) + from.width},
+                                  GridX(p, in.subsampling(), in.color().site), GridX(p, {1, 1}, ChromaSite::kLeft),
+                                  ratio_x, to.width));
+    }
+    for (int x = 0; x < to.width; ++x) {
+      std::vector<double> column;
+      for (const auto& row : rows) column.push_back(row[x]);
+      const auto line = ResampleLine(column, GridY(p, in.subsampling(), in.color().site),
+                                     GridY(p, {1, 1}, ChromaSite::kLeft), ratio_y, to.height);
+      for (int y = 0; y < to.height; ++y) to.Row(y)[x] = testing::ToSample(line[y]);
+    }
+  }
+  return out;
+}
+
+Image Resize(const Image& in, PictureSize size, int threads) {
+  ThreadPool pool(threads);
+  Resizer resizer(in.width(), in.height(), in.subsampling(), in.color(), size.width, size.height);
+  Image out(size.width, size.height, {1, 1}, {});
+  resizer.Run(in, out, pool);
+  return out;
+}
+
+struct Ratio {
+  PictureSize from;
+  PictureSize to;
+};
+
+const std::vector<Ratio>& Ratios() {
+  static const std::vector<Ratio> ratios = {
+      {{1, 1}, {1, 1}},       {{1, 1}, {2, 2}},        {{1, 1}, {40, 30}},   {{2, 2}, {1, 1}},      {{2, 2}, {4, 4}},
+      {{16, 16}, {16, 16}},   {{16, 16}, {32, 32}},    {{16, 16}, {48, 64}}, {{16, 16}, {80, 24}},  {{17, 31}, {34, 62}},
+      {{17, 31}, {40, 50}},   {{17, 31}, {12, 70}},    {{96, 54}, {64, 36}}, {{96, 54}, {128, 72}}, {{96, 54}, {216, 122}},
+      {{160, 90}, {48, 28}},  {{160, 90}, {20, 12}},   {{33, 18}, {66, 36}}, {{64, 48}, {96, 32}},  {{640, 8}, {426, 8}},
+      {{960, 54}, {1920, 108}}};
+  return ratios;
+}
+
+class ResizeMatrix : public ::testing::TestWithParam<int> {};
+
+TEST_P(ResizeMatrix, EqualsTheDoublePrecisionReference) {
+  const Ratio ratio = Ratios()[GetParam()];
+  for (const Subsampling subsampling : testing::Subsamplings()) {
+    for (const ChromaSite site : {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kTopLeft}) {
+      ColorSpec color;
+      color.site = site;
+      const Image in = testing::RandomPicture(ratio.from, subsampling, 7, color);
+      const Image out = Resize(in, ratio.to, 2);
+      const Image expected = ReferenceResize(in, ratio.to);
+      EXPECT_LE(testing::MaxDifference(out, expected), 1)
+          << testing::Name(ratio.from) << " to " << testing::Name(ratio.to) << " subsampling " << subsampling.log2_x
+          << subsampling.log2_y << " site " << static_cast<int>(site);
+      EXPECT_EQ(out.color().site, ChromaSite::kLeft);
+    }
+  }
+}
+
+TEST_P(ResizeMatrix, ThreadsDoNotChangeTheResult) {
+  const Ratio ratio = Ratios()[GetParam()];
+  const Image in = testing::RandomPicture(ratio.from, {1, 1}, 3);
+  const Image one = Resize(in, ratio.to, 1);
+  for (const int threads : {2, 3}) EXPECT_EQ(testing::MaxDifference(one, Resize(in, ratio.to, threads)), 0) << threads;
+}
+
+TEST_P(ResizeMatrix, ConstantStaysConstant) {
+  const Ratio ratio = Ratios()[GetParam()];
+  for (const int value : {0, 16 * 256, 33333, 65280, 65535}) {
+    const Image in = testing::Constant(ratio.from, {1, 0}, value, 65535 - value, value / 2);
+    const Image expected = testing::Constant(ratio.to, {1, 1}, value, 65535 - value, value / 2);
+    EXPECT_EQ(testing::MaxDifference(Resize(in, ratio.to, 2), expected), 0) << value;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ratios, ResizeMatrix, ::testing::Range(0, static_cast<int>(Ratios().size())));
+
+TEST(Resize, SameSizeAndSitingCopiesExactly) {
+  for (const PictureSize size : testing::Sizes()) {
+    const Image in = testing::RandomPicture(size, {1, 1}, 5);
+    EXPECT_EQ(testing::MaxDifference(in, Resize(in, size, 2)), 0) << testing::Name(size);
+  }
+}
+
+TEST(Resize, TypicalJobEqualsTheReference) {
+  const Image in = testing::Pattern({960, 540}, {1, 1});
+  EXPECT_LE(testing::MaxDifference(Resize(in, {1920, 1080}, 2), ReferenceResize(in, {1920, 1080})), 1);
+}
+
+TEST(Resize, ReusingThePlanChangesNothing) {
+  ThreadPool pool(2);
+  const Image first = testing::RandomPicture({100, 60}, {1, 1}, 1);
+  const Image second = testing::RandomPicture({100, 60}, {1, 1}, 2);
+  Resizer resizer(100, 60, {1, 1}, {}, 144, 200);
+  Image a(144, 200, {1, 1}, {});
+  Image b(144, 200, {1, 1}, {});
+  resizer.Run(second, a, pool);
+  resizer.Run(first, b, pool);
+  resizer.Run(second, b, pool);
+  EXPECT_EQ(testing::MaxDifference(a, b), 0);
+}
+
+TEST(Resize, RefusesAPictureOfAnotherSize) {
+  ThreadPool pool(1);
+  Resizer resizer(16, 16, {1, 1}, {}, 32, 32);
+  const Image in(18, 16, {1, 1}, {});
+  Image out(32, 32, {1, 1}, {});
+  EXPECT_THROW(resizer.Run(in, out, pool), Error);
+}
+
+}  // namespace
+}  // namespace framelift::pixel
