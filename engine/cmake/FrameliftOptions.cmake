@@ -22,6 +22,7 @@ function(framelift_settings target)
     "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src")
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Werror $<$<CONFIG:Release>:-O3> ${framelift_sanitize_flags})
+  target_compile_definitions(${target} PRIVATE __STDC_CONSTANT_MACROS)  # libav asks C++ for it
   target_link_options(${target} PRIVATE ${framelift_sanitize_flags})
   target_link_libraries(${target} PRIVATE framelift_dependencies)
   set_target_properties(${target} PROPERTIES

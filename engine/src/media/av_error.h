@@ -1,0 +1,25 @@
+// From libav's error numbers to framelift::Error.
+#pragma once
+
+#include <new>
+#include <string>
+
+#include "framelift/error.h"
+
+namespace framelift::media {
+
+/// libav's own text for an error number.
+std::string AvErrorText(int av_error);
+
+/// Throws Error{code, "<sentence> (<libav's text>)."} when `result` is negative; std::bad_alloc when libav ran
+/// out of memory. `sentence` has no full stop. Returns `result`.
+int CheckAv(int result, ErrorCode code, const char* sentence);
+
+/// Throws std::bad_alloc for the null that libav's alloc functions answer when memory is out.
+template <typename T>
+T* CheckAlloc(T* handle) {
+  if (handle == nullptr) throw std::bad_alloc();
+  return handle;
+}
+
+}  // namespace framelift::media

@@ -1,0 +1,148 @@
+#include "media/demuxer.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "media/av_error.h"
+#include "media/source_policy.h"
+
+namespace framelift::media {
+namespace {
+
+int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) { return AVERROR(EPERM); }
+
+[[noreturn]] void ThrowUnreadable(const std::string& sentence) {
+  throw Error(ErrorCode::kUnreadableVideo, sentence);
+}
+
+bool IsStillPicture(const AVStream* stream) {
+  constexpr int kStill = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS | AV_DISPOSITION_STILL_IMAGE;
+  return (stream->disposition & kStill) != 0;
+}
+
+/// Whether `a` is a better choice of video track than `b`: the default track first, then the larger one.
+bool IsBetterVideo(const AVStream* a, const AVStream* b) {
+  const auto rank = [](const AVStream* s) {
+    const std::int64_t area = std::int64_t{s->codecpar->width} * s->codecpar->height;
+    return std::pair((s->disposition & AV_DISPOSITION_DEFAULT) != 0, area);
+  };
+  return rank(a) > rank(b);
+}
+
+}  // namespace
+
+void CheckPixelLimit(std::int64_t width, std::int64_t height, const SourceLimits& limits) {
+  if (width * height > limits.max_pixels) {
+    throw Error(ErrorCode::kLimitExceeded, "The picture of " + std::to_string(width) + "×" + std::to_string(height) +
+                                               " pixels is larger than this service takes.");
+  }
+}
+
+Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
+    : options_(options), io_(source, options.is_cancelled) {
+  if (source.size() <= 0) ThrowUnreadable("The file is empty.");
+  Open();
+  Describe();
+  ChooseStreams();
+}
+
+void Demuxer::Open() {
+  AVFormatContext* context = CheckAlloc(avformat_alloc_context());
+  context->pb = io_.context();
+  context->io_open = &RefuseToOpen;
+  context->interrupt_callback = io_.interrupt_callback();
+  context->max_streams = options_.limits.max_streams;
+  context->flags |= AVFMT_FLAG_CUSTOM_IO;
+  Dictionary settings;
+  settings.Set("format_whitelist", AllowedDemuxers());
+  settings.Set("codec_whitelist", AllowedDecoders());
+  settings.Set("protocol_whitelist", "none");
+  // On failure libav frees the context itself and sets the pointer to null.
+  const int result = avformat_open_input(&context, nullptr, nullptr, settings.address());
+  context_.reset(context);
+  if (result >= 0) return;
+  io_.RethrowPending();
+  if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
+  if (result == AVERROR(EINVAL)) ThrowUnreadable("The file is in a format that is not supported as a video.");
+  ThrowUnreadable("The file is not a video that can be read, or it is cut off.");
+}
+
+void Demuxer::Describe() {
+  if (static_cast<int>(context_->nb_streams) > options_.limits.max_streams) {
+    throw Error(ErrorCode::kLimitExceeded, "The file holds more streams than this service takes.");
+  }
+  for (unsigned i = 0; i < context_->nb_streams; ++i) {
+    const AVCodecParameters& codec = *context_->streams[i]->codecpar;
+    // Before libav allocates a frame for it.
+    if (codec.codec_type == AVMEDIA_TYPE_VIDEO) CheckPixelLimit(codec.width, codec.height, options_.limits);
+    const bool is_wanted = codec.codec_type == AVMEDIA_TYPE_VIDEO || codec.codec_type == AVMEDIA_TYPE_AUDIO;
+    if (!is_wanted && codec.codec_type != AVMEDIA_TYPE_UNKNOWN) context_->streams[i]->discard = AVDISCARD_ALL;
+  }
+  std::vector<Dictionary> settings(context_->nb_streams);
+  std::vector<AVDictionary*> entries;
+  for (Dictionary& dictionary : settings) {
+    dictionary.Set("max_pixels", options_.limits.max_pixels);
+    dictionary.Set("threads", std::int64_t{1});
+    entries.push_back(*dictionary.address());
+  }
+  const int result = avformat_find_stream_info(context_.get(), entries.empty() ? nullptr : entries.data());
+  for (std::size_t i = 0; i < entries.size(); ++i) *settings[i].address() = entries[i];  // libav replaced them
+  io_.RethrowPending();
+  if (result < 0) ThrowUnreadable("The file's streams cannot be read.");
+}
+
+void Demuxer::ChooseStreams() {
+  bool has_still = false;
+  bool has_unsupported = false;
+  for (unsigned i = 0; i < context_->nb_streams; ++i) {
+    AVStream* stream = context_->streams[i];
+    stream->discard = AVDISCARD_ALL;
+    if (stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) {
+      audio_.push_back(stream);
+    } else if (stream->codecpar->codec_type != AVMEDIA_TYPE_VIDEO) {
+      continue;
+    } else if (IsStillPicture(stream)) {
+      has_still = true;
+    } else if (FindAllowedDecoder(stream->codecpar->codec_id) == nullptr) {
+      has_unsupported = true;
+    } else if (video_ == nullptr || IsBetterVideo(stream, video_)) {
+      video_ = stream;
+    }
+  }
+  if (video_ == nullptr) {
+    if (has_unsupported) ThrowUnreadable("The video's codec is not supported.");
+    if (has_still) ThrowUnreadable("The file holds a still picture but no video.");
+    ThrowUnreadable(audio_.empty() ? "The file holds no video." : "The file holds sound but no video.");
+  }
+  CheckPixelLimit(video_->codecpar->width, video_->codecpar->height, options_.limits);
+  video_->discard = AVDISCARD_DEFAULT;
+  for (AVStream* stream : audio_) stream->discard = AVDISCARD_DEFAULT;
+}
+
+bool Demuxer::ReadPacket(AVPacket* packet) {
+  for (;;) {
+    const int result = av_read_frame(context_.get(), packet);
+    io_.RethrowPending();
+    if (result == AVERROR(EAGAIN)) continue;
+    if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
+    if (result < 0) return false;
+    // Streams may appear while reading (MPEG-TS); only the chosen ones are handed out.
+    const AVStream* stream = context_->streams[packet->stream_index];
+    if (stream->discard != AVDISCARD_ALL && (stream == video_ || std::ranges::count(audio_, stream) > 0)) return true;
+    av_packet_unref(packet);
+  }
+}
+
+void Demuxer::DropAudio() {
+  for (AVStream* stream : audio_) stream->discard = AVDISCARD_ALL;
+}
+
+bool Demuxer::SeekBefore(std::int64_t timestamp) {
+  const int result =
+      avformat_seek_file(context_.get(), video_->index, std::numeric_limits<std::int64_t>::min(), timestamp, timestamp, 0);
+  io_.RethrowPending();
+  return result >= 0;
+}
+
+}  // namespace framelift::media

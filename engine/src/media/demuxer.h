@@ -1,0 +1,61 @@
+// Opening a source and reading its packets.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "framelift/probe.h"
+#include "media/av_handles.h"
+#include "media/byte_io.h"
+
+namespace framelift::media {
+
+struct DemuxerOptions {
+  SourceLimits limits;
+  std::function<bool()> is_cancelled;  ///< optional
+};
+
+/// A source whose container is on the allow list, with its video track chosen and its streams described.
+///
+/// Note [No second file]
+/// libav is given bytes through InputIo only. It cannot open anything by name: the demuxers that would
+/// (playlists, concat, image sequences) are not allowed, the io_open callback refuses, and the protocol
+/// white list is empty. One of these would do; parsers have had holes in each.
+class Demuxer {
+ public:
+  /// Throws Error{kUnreadableVideo, kLimitExceeded, kIo, kCancelled}.
+  Demuxer(ByteSource& source, const DemuxerOptions& options);
+
+  AVFormatContext* context() const { return context_.get(); }
+  AVStream* video() const { return video_; }
+  /// Audio streams in container order.
+  const std::vector<AVStream*>& audio() const { return audio_; }
+  std::int64_t size_bytes() const { return io_.size(); }
+
+  /// Reads the next packet of the video stream or, unless dropped, of an audio stream; false at the end.
+  /// Damage that libav cannot read past counts as the end. Throws what the source threw.
+  bool ReadPacket(AVPacket* packet);
+
+  /// Leaves all but the video stream unread.
+  void DropAudio();
+
+  /// Goes to the last key frame at or before `timestamp` (video stream's time base); false when the
+  /// container cannot.
+  bool SeekBefore(std::int64_t timestamp);
+
+ private:
+  void Open();
+  void Describe();
+  void ChooseStreams();
+
+  DemuxerOptions options_;
+  InputIo io_;
+  UniqueInputContext context_;  // after io_: closed while its bytes can still be read
+  AVStream* video_ = nullptr;
+  std::vector<AVStream*> audio_;
+};
+
+/// Throws Error{kLimitExceeded} when a frame of that size is above the ceiling.
+void CheckPixelLimit(std::int64_t width, std::int64_t height, const SourceLimits& limits);
+
+}  // namespace framelift::media

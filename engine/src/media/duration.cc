@@ -1,0 +1,185 @@
+#include "media/duration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "media/av_error.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::media {
+namespace {
+
+/// Is one of the demuxer's comma-separated names `name`?
+bool IsFormat(const Demuxer& demuxer, const char* name) {
+  return std::strstr(demuxer.context()->iformat->name, name) != nullptr;
+}
+
+std::int64_t NominalInterval(const AVStream& stream) {
+  AVRational rate = stream.avg_frame_rate;
+  if (rate.num <= 0 || rate.den <= 0) rate = stream.r_frame_rate;
+  if (rate.num <= 0 || rate.den <= 0) rate = {25, 1};
+  return std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(rate), stream.time_base));
+}
+
+/// Fragmented MP4: with every stream discarded libav reads the fragments' headers and steps over the media
+/// data, after which its index knows every sample.
+Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
+  AVStream* video = demuxer.video();
+  demuxer.DropAudio();
+  video->discard = AVDISCARD_ALL;
+  const UniquePacket packet = MakePacket();
+  while (demuxer.ReadPacket(packet.get())) av_packet_unref(packet.get());
+  video->discard = AVDISCARD_DEFAULT;
+  const int count = avformat_index_get_entries_count(video);
+  if (count == 0) return {start.duration_s(), false};
+  const std::int64_t first = avformat_index_get_entry(video, 0)->timestamp;
+  const std::int64_t last = avformat_index_get_entry(video, count - 1)->timestamp;
+  return {static_cast<double>(last - first + NominalInterval(*video)) * av_q2d(video->time_base), true};
+}
+
+/// Containers that declare only their own duration (which the sound may stretch): the last packets tell.
+Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
+  constexpr int kPacketLimit = 5'000;
+  AVStream* video = demuxer.video();
+  const double declared_s = static_cast<double>(demuxer.context()->duration) / AV_TIME_BASE;
+  const auto target = static_cast<std::int64_t>((start.first_s() + declared_s) / av_q2d(video->time_base));
+  SpanMeter tail(*video);
+  if (demuxer.SeekBefore(target)) {
+    demuxer.DropAudio();
+    const UniquePacket packet = MakePacket();
+    for (int i = 0; i < kPacketLimit && demuxer.ReadPacket(packet.get()); ++i) {
+      tail.Add(*packet);
+      av_packet_unref(packet.get());
+    }
+  }
+  const double measured_s = tail.empty() ? 0 : tail.end_s() - start.first_s();
+  if (measured_s < start.duration_s()) return {declared_s, false};
+  return {measured_s, false};
+}
+
+std::uint64_t LittleEndian(const std::uint8_t* bytes, int count) {
+  std::uint64_t value = 0;
+  for (int i = count - 1; i >= 0; --i) value = value << 8 | bytes[i];
+  return value;
+}
+
+/// Reads an EBML number of 1–8 bytes with its length marker taken off; −1 for "unknown" and for nonsense.
+std::int64_t EbmlSize(const std::vector<std::uint8_t>& bytes, std::size_t& at) {
+  if (at >= bytes.size() || bytes[at] == 0) return -1;
+  const int length = __builtin_clz(bytes[at]) - 24 + 1;
+  if (at + length > bytes.size()) return -1;
+  std::int64_t value = bytes[at] & (0xFF >> length);
+  bool is_unknown = value == (0xFF >> length);
+  for (int i = 1; i < length; ++i) {
+    value = value << 8 | bytes[at + i];
+    is_unknown = is_unknown && bytes[at + i] == 0xFF;
+  }
+  at += length;
+  return is_unknown ? -1 : value;
+}
+
+std::int64_t MatroskaEnd(const std::vector<std::uint8_t>& head) {
+  std::size_t at = 4;  // after the EBML id
+  const std::int64_t header = EbmlSize(head, at);
+  if (header < 0) return -1;
+  at += static_cast<std::size_t>(header);
+  constexpr std::uint8_t kSegment[] = {0x18, 0x53, 0x80, 0x67};
+  if (at + 4 > head.size() || std::memcmp(&head[at], kSegment, 4) != 0) return -1;
+  at += 4;
+  const std::int64_t size = EbmlSize(head, at);
+  return size < 0 ? -1 : static_cast<std::int64_t>(at) + size;
+}
+
+std::int64_t AsfEnd(const std::vector<std::uint8_t>& head) {
+  constexpr std::uint8_t kFileProperties[] = {0xA1, 0xDC, 0xAB, 0x8C, 0x47, 0xA9, 0xCF, 0x11,
+                                              0x8E, 0xE4, 0x00, 0xC0, 0x0C, 0x20, 0x53, 0x65};
+  const auto found = std::search(head.begin(), head.end(), std::begin(kFileProperties), std::end(kFileProperties));
+  if (head.end() - found < 48) return -1;
+  return static_cast<std::int64_t>(LittleEndian(&*found + 40, 8));
+}
+
+/// Where the container says that its bytes end; −1 when it does not say.
+std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
+  std::vector<std::uint8_t> head(4096);
+  head.resize(source.Read(0, head.data(), head.size()));
+  if (head.size() < 16) return -1;
+  if (IsFormat(demuxer, "matroska")) return MatroskaEnd(head);
+  if (IsFormat(demuxer, "avi")) return 8 + static_cast<std::int64_t>(LittleEndian(&head[4], 4));
+  if (IsFormat(demuxer, "asf")) return AsfEnd(head);
+  return -1;
+}
+
+[[noreturn]] void ThrowCut() {
+  throw Error(ErrorCode::kUnreadableVideo, "The file is cut off: a part of the video is missing at its end.");
+}
+
+}  // namespace
+
+SpanMeter::SpanMeter(const AVStream& stream) : time_base_(stream.time_base), interval_(NominalInterval(stream)) {}
+
+void SpanMeter::Add(const AVPacket& packet) {
+  if ((packet.flags & AV_PKT_FLAG_DISCARD) != 0) return;  // outside of the edit list
+  const std::int64_t stamp = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+  const std::int64_t step = packet.duration > 0 ? packet.duration : interval_;
+  std::int64_t time = stamp != AV_NOPTS_VALUE ? stamp + offset_ : (empty() ? 0 : end_);
+  if (packet.dts != AV_NOPTS_VALUE) {
+    const std::int64_t decode = packet.dts + offset_;
+    const auto one_second = static_cast<std::int64_t>(1 / av_q2d(time_base_)) + 1;
+    if (last_decode_ != AV_NOPTS_VALUE && decode < last_decode_ - one_second) {
+      offset_ += last_decode_ + step - decode;
+      time += last_decode_ + step - decode;
+    }
+    last_decode_ = packet.dts + offset_;
+  }
+  if (empty() || time < first_) first_ = time;
+  if (empty() || time + step > end_) end_ = time + step;
+  ++packets_;
+}
+
+double SpanMeter::first_s() const { return static_cast<double>(first_) * av_q2d(time_base_); }
+double SpanMeter::end_s() const { return static_cast<double>(end_) * av_q2d(time_base_); }
+
+Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start) {
+  demuxer.DropAudio();
+  const UniquePacket packet = MakePacket();
+  while (demuxer.ReadPacket(packet.get())) {
+    if (packet->stream_index == demuxer.video()->index) start.Add(*packet);
+    av_packet_unref(packet.get());
+  }
+  return {start.duration_s(), true};
+}
+
+Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start) {
+  const AVFormatContext& context = *demuxer.context();
+  const AVStream& video = *demuxer.video();
+  const bool is_guess = context.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE;
+  if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
+  if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !IsFormat(demuxer, "matroska")) {
+    return {static_cast<double>(video.duration) * av_q2d(video.time_base), false};
+  }
+  const bool has_duration = !is_guess && context.duration != AV_NOPTS_VALUE && context.duration > 0;
+  if (has_duration && IsFormat(demuxer, "matroska")) return TailDuration(demuxer, start);
+  if (has_duration) return {static_cast<double>(context.duration) / AV_TIME_BASE, false};
+  return WalkedDuration(demuxer, start);
+}
+
+void CheckComplete(Demuxer& demuxer, ByteSource& source) {
+  constexpr double kToleratedLoss = 0.1;
+  const std::int64_t size = source.size();
+  const std::int64_t end = DeclaredEnd(demuxer, source);
+  if (end > 0 && static_cast<double>(end - size) > kToleratedLoss * static_cast<double>(end)) ThrowCut();
+  if (!IsFormat(demuxer, "mov")) return;
+  const int count = avformat_index_get_entries_count(demuxer.video());
+  std::int64_t missing = 0;
+  for (int i = 0; i < count; ++i) {
+    const AVIndexEntry* entry = avformat_index_get_entry(demuxer.video(), i);
+    if (entry->pos + entry->size > size) ++missing;
+  }
+  if (static_cast<double>(missing) > kToleratedLoss * count) ThrowCut();
+}
+
+}  // namespace framelift::media

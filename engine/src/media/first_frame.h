@@ -1,0 +1,17 @@
+// The first picture of a source: proof that it can be decoded, and what only a decoded frame tells.
+#pragma once
+
+#include "media/demuxer.h"
+#include "media/duration.h"
+#include "media/video_decoder.h"
+
+namespace framelift::media {
+
+/// Decodes the first frame, reading from the demuxer's place on; every packet of the video goes through `meter`.
+/// Throws Error{kUnreadableVideo} when there is none within a bounded number of packets.
+UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanMeter& meter);
+
+/// Everything in a ProbeResult but the duration.
+ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame);
+
+}  // namespace framelift::media

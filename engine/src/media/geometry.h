@@ -1,0 +1,34 @@
+// From stored pixels to the displayed picture: rotation, mirroring, sample aspect ratio.
+#pragma once
+
+#include <cstdint>
+
+#include "framelift/enhance.h"
+#include "media/av_handles.h"
+
+namespace framelift::media {
+
+/// How stored pixels are turned for display: first transposed (rows become columns), then mirrored.
+struct Orientation {
+  bool transpose = false;
+  bool flip_x = false;  ///< after the transposition, left becomes right
+  bool flip_y = false;
+  bool operator==(const Orientation&) const = default;
+  bool is_identity() const { return *this == Orientation{}; }
+  /// Clockwise turn in degrees: 0, 90, 180, 270. A mirroring beside it is not told here.
+  int clockwise_degrees() const;
+};
+
+/// From a 3×3 display matrix as libav stores it; angles that are no right angle go to the nearest one.
+Orientation OrientationFromMatrix(const std::int32_t matrix[9]);
+
+/// Orientation of a decoded frame: its own (H.264/HEVC SEI) or else the container's.
+Orientation FindOrientation(const AVStream& stream, const AVFrame& frame);
+
+/// Size in square pixels of a stored width × height with that sample aspect ratio, turned for display.
+Size DisplayedSize(int width, int height, AVRational sample_aspect_ratio, const Orientation& orientation);
+
+/// The sample aspect ratio that players use for the frame; 1:1 when unknown or absurd.
+AVRational FindSampleAspectRatio(AVFormatContext* context, AVStream* stream, AVFrame* frame);
+
+}  // namespace framelift::media

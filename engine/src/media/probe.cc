@@ -1,0 +1,111 @@
+#include "framelift/probe.h"
+
+#include <cmath>
+#include <utility>
+
+#include "media/av_error.h"
+#include "media/first_frame.h"
+#include "media/geometry.h"
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
+namespace framelift::media {
+namespace {
+
+/// Packets of video that may pass before a picture comes out: a recording may begin anywhere between two key
+/// frames, ten seconds apart at 60 frames a second.
+constexpr int kPacketsToFirstFrame = 600;
+
+Rational FrameRate(const AVStream& stream) {
+  AVRational rate = stream.avg_frame_rate;
+  if (rate.num <= 0 || rate.den <= 0) rate = stream.r_frame_rate;
+  if (rate.num <= 0 || rate.den <= 0) return {0, 1};
+  return {rate.num, rate.den};
+}
+
+AudioStreamInfo DescribeAudio(const AVStream& stream) {
+  AudioStreamInfo info;
+  info.codec = avcodec_get_name(stream.codecpar->codec_id);
+  info.channels = stream.codecpar->ch_layout.nb_channels;
+  info.sample_rate_hz = stream.codecpar->sample_rate;
+  if (const AVDictionaryEntry* tag = av_dict_get(stream.metadata, "language", nullptr, 0)) {
+    if (std::string(tag->value) != "und") info.language = tag->value;
+  }
+  return info;
+}
+
+}  // namespace
+
+UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanMeter& meter) {
+  VideoDecoder decoder(*demuxer.video(), limits, 1);
+  const UniquePacket packet = MakePacket();
+  UniqueFrame first;
+  const auto keep_first = [&](UniqueFrame frame) {
+    if (!first) first = std::move(frame);
+  };
+  for (int count = 0; !first && count < kPacketsToFirstFrame && demuxer.ReadPacket(packet.get());) {
+    if (packet->stream_index == demuxer.video()->index) {
+      ++count;
+      meter.Add(*packet);
+      decoder.Decode(packet.get(), keep_first);
+    }
+    av_packet_unref(packet.get());
+  }
+  if (!first) decoder.Decode(nullptr, keep_first);
+  if (!first) throw Error(ErrorCode::kUnreadableVideo, "No frame of the video can be decoded.");
+  CheckPixelLimit(first->width, first->height, limits);
+  return first;
+}
+
+ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame) {
+  AVStream* video = demuxer.video();
+  const Orientation orientation = FindOrientation(*video, first_frame);
+  const AVRational aspect = FindSampleAspectRatio(demuxer.context(), video, &first_frame);
+  const Size displayed = DisplayedSize(first_frame.width, first_frame.height, aspect, orientation);
+  ProbeResult result;
+  result.container = demuxer.context()->iformat->name;
+  result.video_codec = avcodec_get_name(video->codecpar->codec_id);
+  const char* format = av_get_pix_fmt_name(static_cast<AVPixelFormat>(first_frame.format));
+  result.pixel_format = format == nullptr ? "" : format;
+  result.coded_width = first_frame.width;
+  result.coded_height = first_frame.height;
+  result.width = displayed.width;
+  result.height = displayed.height;
+  result.rotation_degrees = orientation.clockwise_degrees();
+  result.frame_rate = FrameRate(*video);
+  result.size_bytes = demuxer.size_bytes();
+  for (const AVStream* stream : demuxer.audio()) result.audio.push_back(DescribeAudio(*stream));
+  return result;
+}
+
+}  // namespace framelift::media
+
+namespace framelift {
+
+ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
+  media::Demuxer demuxer(source, {options.limits, options.is_cancelled});
+  media::CheckComplete(demuxer, source);
+  media::SpanMeter meter(*demuxer.video());
+  const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
+  ProbeResult result = media::DescribeSource(demuxer, *first);
+  const media::Duration duration =
+      options.walk_packets ? WalkedDuration(demuxer, meter) : DeclaredDuration(demuxer, meter);
+  result.duration_s = duration.seconds;
+  result.duration_is_exact = duration.is_exact;
+  if (!(result.duration_s > 0) || !std::isfinite(result.duration_s)) {
+    throw Error(ErrorCode::kUnreadableVideo, "The video's duration cannot be measured.");
+  }
+  if (options.limits.max_duration_s > 0 && result.duration_s > options.limits.max_duration_s) {
+    throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+  }
+  return result;
+}
+
+ProbeResult ProbeFile(const std::string& path, const ProbeOptions& options) {
+  media::FileSource source(path);
+  return Probe(source, options);
+}
+
+}  // namespace framelift

@@ -1,0 +1,46 @@
+#include "media/source_policy.h"
+
+#include <string>
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
+}
+
+namespace framelift::media {
+namespace {
+
+// Containers that people keep videos in. Nothing that names other files (playlists, concat scripts, manifests,
+// image sequences, SDP) and nothing that is text.
+constexpr const char* kDemuxers =
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,m4v,h264,hevc,flv,asf,ogg,mxf,dv,ivf,gif";
+
+// Codecs in common use by cameras, phones, editors and encoders of the last decades. Rare decoders are where
+// the memory errors live, so a codec has to earn its place here.
+constexpr const char* kVideoDecoders =
+    "h264,hevc,vp8,vp9,libdav1d,av1,mpeg4,mpeg1video,mpeg2video,msmpeg4v1,msmpeg4v2,msmpeg4,wmv1,wmv2,wmv3,vc1,"
+    "h263,h263p,flv,vp6,vp6f,theora,mjpeg,prores,dnxhd,dvvideo,gif,rawvideo,ffv1,huffyuv,ffvhuff,svq1,svq3,"
+    "cinepak,qtrle";
+constexpr const char* kAudioDecoders =
+    "aac,aac_latm,mp1float,mp2float,mp3float,mp3,mp2,ac3,eac3,dca,truehd,mlp,opus,libopus,vorbis,flac,alac,"
+    "wmav1,wmav2,wmapro,wmalossless,amrnb,amrwb,nellymoser,speex,libspeex,gsm,gsm_ms,"
+    "pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,"
+    "pcm_f64be,pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,adpcm_ima_qt,adpcm_ima_wav,adpcm_ms,adpcm_swf";
+
+}  // namespace
+
+const char* AllowedDemuxers() { return kDemuxers; }
+
+const char* AllowedDecoders() {
+  static const std::string list = std::string(kVideoDecoders) + "," + kAudioDecoders;
+  return list.c_str();
+}
+
+const AVCodec* FindAllowedDecoder(AVCodecID id) {
+  // libav's own AV1 decoder only works on a GPU.
+  const AVCodec* codec = id == AV_CODEC_ID_AV1 ? avcodec_find_decoder_by_name("libdav1d") : nullptr;
+  if (codec == nullptr) codec = avcodec_find_decoder(id);
+  return codec != nullptr && av_match_list(codec->name, AllowedDecoders(), ',') > 0 ? codec : nullptr;
+}
+
+}  // namespace framelift::media

@@ -1,0 +1,21 @@
+// What a source may be: the demuxers and decoders that are let near a customer's bytes.
+#pragma once
+
+extern "C" {
+#include <libavcodec/codec_id.h>
+}
+
+struct AVCodec;
+
+namespace framelift::media {
+
+/// Comma-separated names for AVFormatContext.format_whitelist.
+const char* AllowedDemuxers();
+
+/// Comma-separated decoder names for codec_whitelist, video and audio.
+const char* AllowedDecoders();
+
+/// The decoder for `id` if it is on the allow list, else nullptr.
+const AVCodec* FindAllowedDecoder(AVCodecID id);
+
+}  // namespace framelift::media

@@ -1,0 +1,45 @@
+#include "media/timestamps.h"
+
+#include <algorithm>
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::media {
+
+AVRational OutputTimeBase(AVRational source) {
+  constexpr int kCoarsest = 10'000;
+  constexpr int kFinest = 1'000'000;
+  if (source.num <= 0 || source.den <= 0) return {1, 90'000};
+  if (source.den > kFinest) return {1, kFinest};
+  int ticks = source.den;
+  while (ticks < kCoarsest) ticks *= 2;
+  return {1, ticks};
+}
+
+TimestampMender::TimestampMender(AVRational source, AVRational output, AVRational frame_rate)
+    : source_(source), output_(output), one_second_(output.den / output.num) {
+  if (frame_rate.num <= 0 || frame_rate.den <= 0) frame_rate = {25, 1};
+  interval_ = std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(frame_rate), output));
+}
+
+std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
+  if (timestamp == AV_NOPTS_VALUE) {
+    last_ = last_ == AV_NOPTS_VALUE ? 0 : last_ + interval_;
+    return last_;
+  }
+  std::int64_t time = av_rescale_q(timestamp, source_, output_) + offset_;
+  if (last_ != AV_NOPTS_VALUE && time <= last_) {
+    if (last_ - time > one_second_) {
+      offset_ += last_ + interval_ - time;
+      time = last_ + interval_;
+    } else {
+      time = last_ + 1;
+    }
+  }
+  last_ = time;
+  return time;
+}
+
+}  // namespace framelift::media

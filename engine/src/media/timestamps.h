@@ -1,0 +1,37 @@
+// Presentation times: a time base fine enough for the output, and the mending of broken timestamps.
+#pragma once
+
+#include <cstdint>
+
+#include "media/av_handles.h"
+
+namespace framelift::media {
+
+/// A time base 1/n in which every timestamp of `source` is a whole number (rounded to 1 µs when the source is
+/// finer), with n ≥ 10,000 so that mended timestamps can lie between two ticks of a coarse source.
+AVRational OutputTimeBase(AVRational source);
+
+/// Makes the timestamps of decoded frames strictly increasing, in an output time base.
+/// A frame without a timestamp comes one frame interval after its forerunner; one that does not advance is put
+/// one tick after it; a jump back of more than a second is taken as a restarted clock and closed up.
+class TimestampMender {
+ public:
+  /// `frame_rate` may be 0/1 (unknown: 25 is assumed).
+  TimestampMender(AVRational source, AVRational output, AVRational frame_rate);
+
+  /// `timestamp` in the source's time base or AV_NOPTS_VALUE; the answer is in the output's.
+  std::int64_t Mend(std::int64_t timestamp);
+
+  /// Nominal frame interval in the output's time base, at least 1.
+  std::int64_t interval() const { return interval_; }
+
+ private:
+  AVRational source_;
+  AVRational output_;
+  std::int64_t interval_;
+  std::int64_t one_second_;
+  std::int64_t offset_ = 0;
+  std::int64_t last_ = AV_NOPTS_VALUE;
+};
+
+}  // namespace framelift::media

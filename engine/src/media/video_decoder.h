@@ -1,0 +1,38 @@
+// Packets to frames, drained at the end.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "framelift/probe.h"
+#include "media/av_handles.h"
+
+namespace framelift::media {
+
+/// Decoder of one video stream.
+class VideoDecoder {
+ public:
+  /// `threads` ≥ 1 is the number of decoding threads. Throws Error{kUnreadableVideo}.
+  VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads);
+
+  /// Decodes one packet (nullptr: no more packets, hand out what is held back) and calls `on_frame` for
+  /// every frame that comes out. The frame is the callee's to move from; `best_effort_timestamp` is its time.
+  void Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame);
+
+  /// Forgets everything held back, for a seek.
+  void Flush();
+
+  /// Packets that gave an error instead of a picture after the first good frame.
+  std::int64_t undecodable() const { return undecodable_; }
+  std::int64_t frames() const { return frames_; }
+
+ private:
+  void Receive(const std::function<void(UniqueFrame)>& on_frame);
+  void CountError(int result);
+
+  UniqueCodecContext context_;
+  std::int64_t undecodable_ = 0;
+  std::int64_t frames_ = 0;
+};
+
+}  // namespace framelift::media
