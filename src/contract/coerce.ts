@@ -1,0 +1,39 @@
+/** Query strings are text; this reads numbers and booleans out of them, by schema, before validation. */
+import { z } from 'zod';
+
+export type QueryKind = 'number' | 'boolean' | 'array';
+
+// The texts that JSON would read as the same number; "1e400", "0x10", " 5" and "" stay text and are refused.
+const numberText = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;
+
+function coerce(value: unknown, kind: QueryKind): unknown {
+  if (kind === 'array') return Array.isArray(value) ? value : [value];
+  if (typeof value !== 'string') return value;
+  if (kind === 'number') return numberText.test(value) ? Number(value) : value;
+  return value === 'true' ? true : value === 'false' ? false : value;
+}
+
+function coerceAll(query: unknown, kinds: Readonly<Record<string, QueryKind>>): unknown {
+  if (typeof query !== 'object' || query === null) return query;
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => {
+      const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+      return [name, kind === undefined ? value : coerce(value, kind)];
+    }),
+  );
+}
+
+/**
+ * `schema` with each parameter named in `kinds` coerced first; parameters that the schema does not name are refused.
+ * A repeated parameter arrives as an array and is refused unless the schema wants one.
+ */
+export function coercedQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  kinds: Readonly<Record<string, QueryKind>>,
+): z.ZodPipe<z.ZodTransform<z.input<z.ZodObject<Shape, z.core.$strict>>, unknown>, z.ZodObject<Shape, z.core.$strict>> {
+  // The transform only claims the input type; the strict schema behind it is what decides.
+  const coercion = z.transform(
+    (query: unknown) => coerceAll(query, kinds) as z.input<z.ZodObject<Shape, z.core.$strict>>,
+  );
+  return coercion.pipe(schema.strict());
+}

@@ -1,0 +1,64 @@
+/**
+ * What the zod plugin leaves out of objects and arrays, mended once for every schema: `additionalProperties: false`,
+ * `propertyNames`, `minProperties`, `maxProperties`, `uniqueItems`.
+ */
+import type { Plugins } from '@hey-api/openapi-ts';
+import { keptKeywords } from './keywords.ts';
+
+type Resolvers = Plugins.Zod.Resolvers;
+type ObjectContext = Parameters<NonNullable<Resolvers['object']>>[0];
+type ArrayContext = Parameters<NonNullable<Resolvers['array']>>[0];
+
+/** `z.strictObject` where the document says `additionalProperties: false`, and counted and named records. */
+function objectResolver(ctx: ObjectContext) {
+  const { $, schema, symbols } = ctx;
+  const { maxProperties, minProperties } = keptKeywords(schema);
+  const strict = schema.additionalProperties !== undefined && schema.additionalProperties !== false
+    ? schema.additionalProperties.type === 'never'
+    : schema.additionalProperties === false;
+  let chain = strict ? $(symbols.z).attr('strictObject').call(ctx.nodes.shape(ctx)) : baseObject(ctx);
+  if (maxProperties !== undefined) chain = count(ctx, chain, '<=', maxProperties, `at most ${maxProperties} properties`);
+  if (minProperties !== undefined) chain = count(ctx, chain, '>=', minProperties, `at least ${minProperties} properties`);
+  return chain;
+}
+
+function baseObject(ctx: ObjectContext) {
+  const { $, schema, symbols } = ctx;
+  const pattern = schema.propertyNames?.pattern;
+  const values = ctx.nodes.additionalProperties(ctx);
+  if (pattern === undefined || !values) return ctx.nodes.base(ctx);
+  const names = $(symbols.z).attr('string').call().attr('regex').call($.regexp(pattern));
+  return $(symbols.z).attr('record').call(names, values);
+}
+
+function count(
+  ctx: ObjectContext,
+  chain: ReturnType<typeof baseObject>,
+  comparison: '<=' | '>=',
+  bound: number,
+  expected: string,
+) {
+  const { $ } = ctx;
+  const size = $('Object').attr('keys').call($('value')).attr('length');
+  const test = comparison === '<=' ? size.lte($.literal(bound)) : size.gte($.literal(bound));
+  const message = $.object().prop('error', $.literal(`Invalid input: expected ${expected}`));
+  return chain.attr('refine').call($.func().param('value').do($.return(test)), message);
+}
+
+function arrayResolver(ctx: ArrayContext) {
+  const { $ } = ctx;
+  let chain = ctx.nodes.base(ctx);
+  ctx.chain.current = chain;
+  chain = ctx.nodes.length(ctx) ?? chain;
+  for (const node of [ctx.nodes.minLength, ctx.nodes.maxLength]) {
+    ctx.chain.current = chain;
+    chain = node(ctx) ?? chain;
+  }
+  if (keptKeywords(ctx.schema).uniqueItems !== true) return chain;
+  const distinct = $.new('Set', $('values').attr('map').call($('JSON').attr('stringify'))).attr('size');
+  const test = distinct.eq($('values').attr('length'));
+  const message = $.object().prop('error', $.literal('Invalid input: expected distinct items'));
+  return chain.attr('refine').call($.func().param('values').do($.return(test)), message);
+}
+
+export const zodResolvers: Resolvers = { object: objectResolver, array: arrayResolver };

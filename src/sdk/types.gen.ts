@@ -1,0 +1,884 @@
+// Generated from openapi.yaml by `npm run generate`; do not edit.
+
+export type ClientOptions = {
+    baseUrl: `${string}://${string}` | (string & {});
+};
+
+/**
+ * Identifier of a job, assigned by the service; sorts by time of creation.
+ */
+export type JobId = string;
+
+/**
+ * Polling ends when it is `done` or `error`.
+ */
+export type JobStatus = 'queued' | 'running' | 'done' | 'error';
+
+/**
+ * Target resolution. `1080p` fits the video into 1920×1080 and `4k` into 3840×2160; a portrait video into the
+ * same box turned. The aspect ratio is kept, sizes are even, nothing is cropped or padded; a source that is larger
+ * than the box is reduced to it.
+ *
+ */
+export type Resolution = '1080p' | '4k';
+
+/**
+ * Privacy is the same on both; Secure adds signed deletion certificates, an audit log and retention.
+ */
+export type Tier = 'standard' | 'secure';
+
+/**
+ * RFC 3339, UTC with milliseconds.
+ */
+export type Timestamp = string;
+
+/**
+ * A public http(s) URL without user name or password; an international host name in its ASCII form. Internal and
+ * private addresses are blocked.
+ *
+ */
+export type PublicUrl = string;
+
+/**
+ * `auto` lets the service choose from the video, `off` turns the stage off, a number from 0 to 1 sets it.
+ */
+export type Strength = 'auto' | 'off' | number;
+
+/**
+ * How strong each stage is; what is left out is `auto`.
+ */
+export type EnhancementsInput = {
+    denoise?: Strength;
+    sharpen?: Strength;
+    face_restoration?: Strength;
+    adaptive_contrast?: Strength;
+};
+
+/**
+ * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`.
+ */
+export type MetadataInput = {
+    [key: string]: string;
+};
+
+export type JobInput = {
+    video_url: PublicUrl;
+    resolution: Resolution;
+    /**
+     * A hint only, in seconds; the service measures the real duration and bills that. A hint over 600 is refused
+     * with `video_too_long`. In the sandbox, where nothing is measured, it is the job's duration (10 without it).
+     *
+     */
+    duration_seconds?: number;
+    /**
+     * The service sends a signed event to this address when the job finishes.
+     */
+    webhook_url?: PublicUrl;
+    /**
+     * Makes this a job of the Secure tier; needs a key of that tier.
+     */
+    secure?: boolean;
+    enhancements?: EnhancementsInput;
+    /**
+     * Name of an installed model, or `auto`.
+     */
+    model?: string;
+    metadata?: MetadataInput;
+};
+
+export type Job = {
+    id: JobId;
+    status: JobStatus;
+    resolution: Resolution;
+    /**
+     * Measured duration of the video in seconds, rounded up; what is billed.
+     */
+    duration_seconds: number;
+    /**
+     * Amount charged when the job was accepted; 0 in the sandbox. One credit is one US cent.
+     */
+    credits_charged: number;
+    /**
+     * Amount given back since.
+     */
+    credits_refunded: number;
+    /**
+     * Whether the job was made with a sandbox key.
+     */
+    sandbox: boolean;
+    tier: Tier;
+    /**
+     * Part of the work that is done, from 0 to 1; never falls.
+     */
+    progress: number;
+    /**
+     * Estimated seconds until the job is finished; null while unknown.
+     */
+    eta_seconds: number | null;
+    created_at: Timestamp;
+    /**
+     * When processing started.
+     */
+    started_at: Timestamp | null;
+    /**
+     * When the job became `done` or `error`.
+     */
+    finished_at: Timestamp | null;
+    /**
+     * When the job's files are deleted automatically; 30 days after creation by default.
+     */
+    expires_at: Timestamp;
+    /**
+     * The video as measured; null in the sandbox.
+     */
+    source: Source | null;
+    /**
+     * The enhanced video; null until the job is done.
+     */
+    output: Output | null;
+    /**
+     * Why the job ended in `error`; null otherwise.
+     */
+    error: JobError | null;
+    /**
+     * What was applied; null until the job is done.
+     */
+    enhancements: AppliedEnhancements | null;
+    metadata: Metadata;
+};
+
+/**
+ * The caller's own pairs.
+ */
+export type Metadata = {
+    [key: string]: string;
+};
+
+export type Source = {
+    /**
+     * Name of the container format.
+     */
+    container: string;
+    video_codec: string;
+    /**
+     * null without an audio stream.
+     */
+    audio_codec: string | null;
+    /**
+     * Pixels as displayed (rotation applied, square pixels).
+     */
+    width: number;
+    height: number;
+    /**
+     * Average frames per second; 0 when unknown.
+     */
+    frame_rate: number;
+    /**
+     * Presentation duration of the video stream in seconds, not rounded.
+     */
+    duration: number;
+    size_bytes: number;
+};
+
+export type Output = {
+    width: number;
+    height: number;
+    size_bytes: number;
+    /**
+     * SHA-256 of the file, in lower-case hex.
+     */
+    sha256: string;
+};
+
+export type JobError = {
+    /**
+     * Machine-readable code. More may be added.
+     */
+    code: 'source_changed' | 'processing_failed' | 'processing_timeout' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed';
+    /**
+     * Human-readable text.
+     */
+    message: string;
+};
+
+/**
+ * From 0 (not applied) to 1.
+ */
+export type AppliedStrength = number;
+
+export type AppliedEnhancements = {
+    denoise: AppliedStrength;
+    sharpen: AppliedStrength;
+    face_restoration: AppliedStrength;
+    adaptive_contrast: AppliedStrength;
+    /**
+     * The network that was used, or `none`.
+     */
+    model: string;
+};
+
+export type JobList = {
+    /**
+     * Newest first.
+     */
+    data: Array<Job>;
+    /**
+     * Whether older jobs follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: JobId | null;
+};
+
+export type JobDeletion = {
+    id: JobId;
+    deleted: true;
+    deleted_at: Timestamp;
+    /**
+     * Credits given back by this call.
+     */
+    refunded_credits: number;
+    /**
+     * Signed proof of the destruction (JWS) on the Secure tier; null on Standard.
+     */
+    certificate: string | null;
+};
+
+export type JobResult = {
+    /**
+     * Signed URL of the enhanced video.
+     */
+    download_url: string;
+    /**
+     * Seconds of validity of the link.
+     */
+    expires_in: number;
+    retention: RetentionReminder;
+};
+
+export type RetentionReminder = {
+    auto_delete_at: Timestamp;
+    /**
+     * The call that deletes the job now.
+     */
+    delete_now: string;
+    /**
+     * Human-readable advice.
+     */
+    reminder: string;
+};
+
+export type Account = {
+    id: string;
+    plan: string;
+    tier: Tier;
+    /**
+     * Balance of the key's lane. One credit is one US cent; sandbox credits are never taken.
+     */
+    credits: number;
+    /**
+     * Whether the key is a sandbox key.
+     */
+    sandbox: boolean;
+    /**
+     * Live keys work when it is `approved`.
+     */
+    approval_status: 'pending' | 'approved' | 'rejected';
+    /**
+     * Days that the files of a new job are kept.
+     */
+    retention_days: number;
+    pricing: Pricing;
+    limits: Limits;
+};
+
+/**
+ * Prices of processed video for the key's tier, billed per second to the cent.
+ */
+export type Pricing = {
+    currency: 'USD';
+    per_minute: PriceByResolution;
+    per_second: PriceByResolution;
+};
+
+/**
+ * Dollars, by target resolution.
+ */
+export type PriceByResolution = {
+    '1080p': number;
+    '4k': number;
+};
+
+export type Limits = {
+    max_duration_seconds: number;
+    max_file_size_bytes: number;
+    resolutions: Array<Resolution>;
+    link_validity_seconds: number;
+};
+
+export type Health = {
+    status: 'ok';
+};
+
+export type OpenApiDocument = {
+    openapi: string;
+    info: {
+        [key: string]: unknown;
+    };
+    paths: {
+        [key: string]: unknown;
+    };
+    [key: string]: unknown;
+};
+
+/**
+ * Envelope of every error response.
+ */
+export type Error = {
+    error: ErrorDetail;
+};
+
+export type ErrorDetail = {
+    /**
+     * Machine-readable code. More may be added.
+     */
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    /**
+     * Human-readable text.
+     */
+    message: string;
+    /**
+     * Category, by status.
+     */
+    type: 'validation_error' | 'authentication_error' | 'billing_error' | 'permission_error' | 'not_found_error' | 'method_not_allowed_error' | 'conflict_error' | 'rate_limit_error' | 'api_error';
+    /**
+     * JSON Pointer of the bad field of the body, or `/name` of the bad parameter or header.
+     */
+    param?: string;
+    /**
+     * The same as the header `X-Request-Id`.
+     */
+    request_id?: string;
+    /**
+     * Where the error is explained.
+     */
+    doc_url?: string;
+};
+
+/**
+ * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+ */
+export type JobId2 = JobId;
+
+/**
+ * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+ */
+export type IdempotencyKey = string;
+
+export type ListJobsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of jobs on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last job of the page before; the answer starts behind it.
+         */
+        starting_after?: JobId;
+        /**
+         * Only jobs in this state.
+         */
+        status?: JobStatus;
+    };
+    url: '/v1/jobs';
+};
+
+export type ListJobsErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListJobsError = ListJobsErrors[keyof ListJobsErrors];
+
+export type ListJobsResponses = {
+    /**
+     * One page of jobs.
+     */
+    200: JobList;
+};
+
+export type ListJobsResponse = ListJobsResponses[keyof ListJobsResponses];
+
+export type CreateJobData = {
+    /**
+     * What to enhance, and how. At most 64 KB.
+     */
+    body: JobInput;
+    headers?: {
+        /**
+         * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/jobs';
+};
+
+export type CreateJobErrors = {
+    /**
+     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
+     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * 2,000,000,000 bytes).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The balance does not cover the charge. Code: `insufficient_credits`.
+     */
+    402: Error;
+    /**
+     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (`secure` is true and the key is a Standard one).
+     *
+     */
+    403: Error;
+    /**
+     * The `Idempotency-Key` was used with another body. Code: `idempotency_key_reused`.
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type CreateJobError = CreateJobErrors[keyof CreateJobErrors];
+
+export type CreateJobResponses = {
+    /**
+     * The job was accepted and charged, or is the one made earlier under the same `Idempotency-Key`.
+     */
+    201: Job;
+};
+
+export type CreateJobResponse = CreateJobResponses[keyof CreateJobResponses];
+
+export type DeleteJobData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/v1/jobs/{id}';
+};
+
+export type DeleteJobErrors = {
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type DeleteJobError = DeleteJobErrors[keyof DeleteJobErrors];
+
+export type DeleteJobResponses = {
+    /**
+     * The job was deleted.
+     */
+    200: JobDeletion;
+};
+
+export type DeleteJobResponse = DeleteJobResponses[keyof DeleteJobResponses];
+
+export type GetJobData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/v1/jobs/{id}';
+};
+
+export type GetJobErrors = {
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetJobError = GetJobErrors[keyof GetJobErrors];
+
+export type GetJobResponses = {
+    /**
+     * The job.
+     */
+    200: Job;
+};
+
+export type GetJobResponse = GetJobResponses[keyof GetJobResponses];
+
+export type GetJobResultData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/v1/jobs/{id}/result';
+};
+
+export type GetJobResultErrors = {
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * There is no result. Codes: `job_not_done` (the job is queued or running), `job_failed` (it ended in error).
+     *
+     */
+    409: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetJobResultError = GetJobResultErrors[keyof GetJobResultErrors];
+
+export type GetJobResultResponses = {
+    /**
+     * A fresh download link.
+     */
+    200: JobResult;
+};
+
+export type GetJobResultResponse = GetJobResultResponses[keyof GetJobResultResponses];
+
+export type GetAccountData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account';
+};
+
+export type GetAccountErrors = {
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetAccountError = GetAccountErrors[keyof GetAccountErrors];
+
+export type GetAccountResponses = {
+    /**
+     * The account behind the key.
+     */
+    200: Account;
+};
+
+export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
+
+export type GetOpenApiJsonData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/openapi.json';
+};
+
+export type GetOpenApiJsonErrors = {
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+};
+
+export type GetOpenApiJsonError = GetOpenApiJsonErrors[keyof GetOpenApiJsonErrors];
+
+export type GetOpenApiJsonResponses = {
+    /**
+     * This document.
+     */
+    200: OpenApiDocument;
+};
+
+export type GetOpenApiJsonResponse = GetOpenApiJsonResponses[keyof GetOpenApiJsonResponses];
+
+export type GetOpenApiYamlData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/openapi.yaml';
+};
+
+export type GetOpenApiYamlErrors = {
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+};
+
+export type GetOpenApiYamlError = GetOpenApiYamlErrors[keyof GetOpenApiYamlErrors];
+
+export type GetOpenApiYamlResponses = {
+    /**
+     * This document.
+     */
+    200: string;
+};
+
+export type GetOpenApiYamlResponse = GetOpenApiYamlResponses[keyof GetOpenApiYamlResponses];
+
+export type DownloadFileData = {
+    body?: never;
+    path: {
+        /**
+         * Opaque name of the file; may contain slashes.
+         */
+        key: string;
+    };
+    query: {
+        /**
+         * End of the link's validity, in seconds since the Unix epoch.
+         */
+        expires: string;
+        /**
+         * File name under which the download is saved.
+         */
+        name: string;
+        /**
+         * Signature over the link's other parts.
+         */
+        signature: string;
+    };
+    url: '/v1/downloads/{key}';
+};
+
+export type DownloadFileErrors = {
+    /**
+     * The link is not valid. Codes: `link_expired`, `link_invalid`.
+     */
+    403: Error;
+    /**
+     * The file does not exist any more. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The range lies outside of the file. Code: `range_not_satisfiable`.
+     */
+    416: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+};
+
+export type DownloadFileError = DownloadFileErrors[keyof DownloadFileErrors];
+
+export type DownloadFileResponses = {
+    /**
+     * The whole file.
+     */
+    200: Blob | File;
+    /**
+     * The bytes that `Range` asked for.
+     */
+    206: Blob | File;
+};
+
+export type DownloadFileResponse = DownloadFileResponses[keyof DownloadFileResponses];
+
+export type GetHealthData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/healthz';
+};
+
+export type GetHealthErrors = {
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+};
+
+export type GetHealthError = GetHealthErrors[keyof GetHealthErrors];
+
+export type GetHealthResponses = {
+    /**
+     * Alive.
+     */
+    200: Health;
+};
+
+export type GetHealthResponse = GetHealthResponses[keyof GetHealthResponses];
+
+export type GetReadinessData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/readyz';
+};
+
+export type GetReadinessErrors = {
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetReadinessError = GetReadinessErrors[keyof GetReadinessErrors];
+
+export type GetReadinessResponses = {
+    /**
+     * Ready for requests.
+     */
+    200: Health;
+};
+
+export type GetReadinessResponse = GetReadinessResponses[keyof GetReadinessResponses];
