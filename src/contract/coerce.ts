@@ -13,6 +13,11 @@ function coerce(value: unknown, kind: QueryKind): unknown {
   return value === 'true' ? true : value === 'false' ? false : value;
 }
 
+type CoercedQuery<Shape extends z.ZodRawShape> = z.ZodPipe<
+  z.ZodTransform<unknown, unknown>,
+  z.ZodObject<Shape, z.core.$strict>
+>;
+
 function coerceAll(query: unknown, kinds: Readonly<Record<string, QueryKind>>): unknown {
   if (typeof query !== 'object' || query === null) return query;
   return Object.fromEntries(
@@ -30,10 +35,7 @@ function coerceAll(query: unknown, kinds: Readonly<Record<string, QueryKind>>): 
 export function coercedQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   kinds: Readonly<Record<string, QueryKind>>,
-): z.ZodPipe<z.ZodTransform<z.input<z.ZodObject<Shape, z.core.$strict>>, unknown>, z.ZodObject<Shape, z.core.$strict>> {
-  // The transform only claims the input type; the strict schema behind it is what decides.
-  const coercion = z.transform(
-    (query: unknown) => coerceAll(query, kinds) as z.input<z.ZodObject<Shape, z.core.$strict>>,
-  );
-  return coercion.pipe(schema.strict());
+): CoercedQuery<Shape> {
+  // A preprocess is a pipe behind a transform; @hono/zod-openapi's types know only the plain name of it.
+  return z.preprocess((query) => coerceAll(query, kinds), schema.strict()) as unknown as CoercedQuery<Shape>;
 }

@@ -788,6 +788,10 @@ export type DownloadFileData = {
          */
         name: string;
         /**
+         * Content type of the file; absent in links to MP4 files.
+         */
+        type?: string;
+        /**
          * Signature over the link's other parts.
          */
         signature: string;

@@ -321,6 +321,7 @@ export const zDownloadFilePath = z.object({
 
 export const zDownloadFileQuery = z.object({
     expires: z.string().regex(/^[0-9]{1,12}$/),
-    name: z.string().min(1).max(200).regex(/^[A-Za-z0-9._-]+$/),
+    name: z.string().min(1).max(200).regex(/^[^\x00-\x1f\x7f\/\\]+$/),
+    type: z.string().regex(/^[a-z]+\/[a-z0-9.+-]+$/).optional(),
     signature: z.string().regex(/^[0-9a-f]{64}$/)
 });
