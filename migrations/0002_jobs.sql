@@ -1,7 +1,8 @@
 -- Jobs with their lease, the stored objects that belong to them, and idempotency keys.
 
 CREATE TABLE jobs (
-  id text PRIMARY KEY CHECK (id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'),
+  -- bytewise order: ids sort by time
+  id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'),
   account_id text NOT NULL REFERENCES accounts,
   lane text NOT NULL CHECK (lane IN ('test', 'live')),
   tier text NOT NULL CHECK (tier IN ('standard', 'secure')),

@@ -1,0 +1,77 @@
+/** Accounts: made pending, approved by an operator, funded by grants. */
+import { asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { newId } from '../domain/ids.ts';
+import { type Db, transact } from './database.ts';
+import { appendEvent } from './events.ts';
+import { postTransfer } from './ledger.ts';
+import { accounts } from './schema.ts';
+import type { Account, AccountStore, ApprovalStatus } from './types.ts';
+
+export interface CreateAccount {
+  name: string;
+  /** default `standard` */
+  plan?: string;
+}
+
+export function accountQueries(db: Db) {
+  const byId = db
+    .select(getTableColumns(accounts))
+    .from(accounts)
+    .where(eq(accounts.id, sql.placeholder('id')))
+    .prepare('account_by_id');
+  return {
+    async get(accountId: string): Promise<Account | null> {
+      const [row] = await byId.execute({ id: accountId });
+      return row ?? null;
+    },
+
+    list(): Promise<Account[]> {
+      return db.select(getTableColumns(accounts)).from(accounts).orderBy(asc(accounts.createdAt), asc(accounts.id));
+    },
+
+    /** A new account is pending and has no live credits. */
+    create({ name, plan = 'standard' }: CreateAccount): Promise<Account> {
+      return transact(db, async (tx) => {
+        const [row] = await tx.insert(accounts).values({ id: newId('acct'), name, plan }).returning();
+        await appendEvent(tx, { accountId: row!.id, kind: 'account.created' });
+        return row!;
+      });
+    },
+
+    setApproval: (accountId: string, status: Decision) => setApproval(db, accountId, status),
+
+    approve: (accountId: string) => setApproval(db, accountId, 'approved'),
+
+    /** Adds live credits (positive whole number) and returns the account; null for an unknown one. */
+    grant(accountId: string, credits: number, note = ''): Promise<Account | null> {
+      if (!Number.isSafeInteger(credits) || credits < 1) {
+        throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
+      }
+      return transact(db, async (tx) => {
+        const [known] = await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId));
+        if (!known) return null;
+        const balance = await postTransfer(tx, { kind: 'grant', accountId, jobId: null, credits, note });
+        await appendEvent(tx, { accountId, kind: 'credits.granted', data: { credits, balance } });
+        const [row] = await tx.select().from(accounts).where(eq(accounts.id, accountId));
+        return row!;
+      });
+    },
+  } satisfies AccountStore & Record<string, unknown>;
+}
+
+type Decision = Exclude<ApprovalStatus, 'pending'>;
+
+/** null for an unknown account; setting the status that it has changes nothing. */
+function setApproval(db: Db, accountId: string, status: Decision): Promise<Account | null> {
+  return transact(db, async (tx) => {
+    const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+    if (!before || before.approvalStatus === status) return before ?? null;
+    const [row] = await tx
+      .update(accounts)
+      .set({ approvalStatus: status })
+      .where(eq(accounts.id, accountId))
+      .returning();
+    await appendEvent(tx, { accountId, kind: `account.${status}` });
+    return row!;
+  });
+}

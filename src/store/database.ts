@@ -1,0 +1,44 @@
+/** The connection pool, and transactions that survive the conflicts PostgreSQL asks to retry. */
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import * as schema from './schema.ts';
+
+export type Db = PostgresJsDatabase<typeof schema>;
+export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
+/** Where a query may run: alone or inside a transaction. */
+export type Executor = Db | Tx;
+
+export interface Connection {
+  db: Db;
+  sql: postgres.Sql;
+  close(): Promise<void>;
+}
+
+/** `max` is the largest number of connections (default 10). */
+export function connect({ url, max = 10 }: { url: string; max?: number }): Connection {
+  const sql = postgres(url, { max, onnotice: () => {}, connect_timeout: 10, connection: { application_name: 'framelift' } });
+  return { db: drizzle(sql, { schema }), sql, close: () => sql.end({ timeout: 5 }) };
+}
+
+/** serialization_failure, deadlock_detected: the transaction did nothing and may simply run again. */
+const retryable = new Set(['40001', '40P01']);
+const maxTries = 5;
+
+/** Runs `work` in one transaction; `work` must not touch anything but the database, since it may run again. */
+export async function transact<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction(work);
+    } catch (error) {
+      if (attempt >= maxTries || !retryable.has(sqlState(error) ?? '')) throw error;
+    }
+  }
+}
+
+/** The five-character SQLSTATE of an error of the driver, also below Drizzle's wrapping; undefined for others. */
+export function sqlState(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth++) {
+    if (at instanceof postgres.PostgresError) return at.code;
+  }
+  return undefined;
+}

@@ -1,0 +1,72 @@
+/** The append-only record of what happened on an account, numbered without gaps. */
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { newId } from '../domain/ids.ts';
+import type { Db, Tx } from './database.ts';
+import { type EventKind, eventHeads, jobEvents } from './schema.ts';
+
+export interface NewEvent {
+  accountId: string;
+  kind: EventKind;
+  jobId?: string;
+  /** plain JSON; no URL of a customer's and no secret, since events outlive the job's files */
+  data?: Record<string, unknown>;
+}
+
+export interface AccountEvent {
+  id: string;
+  /** 1, 2, 3 … of its account */
+  seq: number;
+  kind: EventKind;
+  jobId: string | null;
+  at: Date;
+  data: Record<string, unknown>;
+}
+
+/**
+ * Appends inside the caller's transaction and returns the sequence number. It locks the account's head until
+ * the commit: call it last, after the locks on the job and the balance, so that all transactions lock in one order.
+ */
+export async function appendEvent(tx: Tx, event: NewEvent): Promise<number> {
+  const [head] = await tx
+    .insert(eventHeads)
+    .values({ accountId: event.accountId, seq: 1 })
+    .onConflictDoUpdate({ target: eventHeads.accountId, set: { seq: sql`${eventHeads.seq} + 1` } })
+    .returning({ seq: eventHeads.seq });
+  await tx.insert(jobEvents).values({
+    accountId: event.accountId,
+    seq: head!.seq,
+    id: newId('evt'),
+    kind: event.kind,
+    jobId: event.jobId ?? null,
+    at: sql`clock_timestamp()`,
+    data: event.data ?? {},
+  });
+  return head!.seq;
+}
+
+export function eventQueries(db: Db) {
+  return {
+    /** Newest first; `before` is an exclusive sequence number. */
+    async list(query: { accountId: string; jobId?: string; before?: number; limit: number }): Promise<AccountEvent[]> {
+      return db
+        .select({
+          id: jobEvents.id,
+          seq: jobEvents.seq,
+          kind: jobEvents.kind,
+          jobId: jobEvents.jobId,
+          at: jobEvents.at,
+          data: jobEvents.data,
+        })
+        .from(jobEvents)
+        .where(
+          and(
+            eq(jobEvents.accountId, query.accountId),
+            query.jobId === undefined ? undefined : eq(jobEvents.jobId, query.jobId),
+            query.before === undefined ? undefined : lt(jobEvents.seq, query.before),
+          ),
+        )
+        .orderBy(desc(jobEvents.seq))
+        .limit(query.limit);
+    },
+  };
+}

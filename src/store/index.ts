@@ -1,0 +1,70 @@
+/** The database behind one object; each aggregate has its file of queries. */
+import { sql } from 'drizzle-orm';
+import { accountQueries } from './accounts.ts';
+import { connect } from './database.ts';
+import { eventQueries } from './events.ts';
+import { jobQueries } from './jobs.ts';
+import { keyQueries } from './keys.ts';
+import { leaseQueries } from './leases.ts';
+import { ledgerCheck, type LedgerViolation } from './ledger.ts';
+import { objectQueries } from './objects.ts';
+import type { HttpStore } from './types.ts';
+import { workerQueries } from './workers.ts';
+
+export type { CreateAccount } from './accounts.ts';
+export type { AccountEvent } from './events.ts';
+export type { CreateKey, KeyRecord } from './keys.ts';
+export { type Fence, LeaseLost } from './fence.ts';
+export type { Claim, FinishedJob, JobFailure } from './leases.ts';
+export type { LedgerViolation } from './ledger.ts';
+export { migrate } from './migrate.ts';
+export type { StoredFile } from './objects.ts';
+export type { Step } from './schema.ts';
+
+export interface StoreOptions {
+  /** postgres:// URL of a migrated database */
+  url: string;
+  /** largest number of connections, default 10 */
+  maxConnections?: number;
+  /** Graphile task that gets `{jobId, event}` when a job with a webhook ends; none by default */
+  webhookTask?: string;
+}
+
+export interface Store extends HttpStore {
+  accounts: ReturnType<typeof accountQueries>;
+  keys: ReturnType<typeof keyQueries>;
+  jobs: ReturnType<typeof jobQueries>;
+  leases: ReturnType<typeof leaseQueries>;
+  objects: ReturnType<typeof objectQueries>;
+  workers: ReturnType<typeof workerQueries>;
+  events: ReturnType<typeof eventQueries>;
+  /** broken rules of the books; empty when all is well */
+  ledgerCheck(): Promise<LedgerViolation[]>;
+  close(): Promise<void>;
+}
+
+export function createStore(options: StoreOptions): Store {
+  const { db, close } = connect({
+    url: options.url,
+    ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
+  });
+  return {
+    accounts: accountQueries(db),
+    keys: keyQueries(db),
+    jobs: jobQueries(db),
+    leases: leaseQueries(db, { webhookTask: options.webhookTask ?? null }),
+    objects: objectQueries(db),
+    workers: workerQueries(db),
+    events: eventQueries(db),
+    ledgerCheck: () => ledgerCheck(db),
+    async ping() {
+      try {
+        await db.execute(sql`SELECT 1`);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    close,
+  };
+}

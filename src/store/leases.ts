@@ -1,0 +1,307 @@
+/**
+ * Jobs as workers see them. A worker holds a lease that it renews; each claim raises the attempt, and every
+ * write names the attempt it belongs to, so that a worker that was thought dead can change nothing any more.
+ */
+import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import type { JobErrorCode } from '../domain/errors.ts';
+import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
+import { refundOnFailure } from '../domain/refunds.ts';
+import { type Db, transact, type Tx } from './database.ts';
+import { appendEvent } from './events.ts';
+import { type Fence, LeaseLost } from './fence.ts';
+import { type JobRow, toJobRecord } from './job-rows.ts';
+import { postTransfer } from './ledger.ts';
+import { markStored, type StoredFile } from './objects.ts';
+import { enqueue, enqueueDestroy, enqueueStep } from './queue.ts';
+import { jobs, objects, type Step } from './schema.ts';
+
+export interface Claim {
+  job: JobRecord;
+  fence: Fence;
+  step: Step;
+  originalKey: string | null;
+  /** failures before this one that were retried */
+  failures: number;
+}
+
+export interface JobFailure {
+  code: JobErrorCode;
+  message: string;
+}
+
+const heldBy = ({ jobId, attempt, owner }: Fence) =>
+  and(
+    eq(jobs.id, jobId),
+    eq(jobs.attempt, attempt),
+    eq(jobs.leaseOwner, owner),
+    eq(jobs.status, 'running'),
+    isNull(jobs.deletedAt),
+  );
+
+const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
+const noLease = { leaseOwner: null, leaseExpiresAt: null };
+
+export interface LeaseOptions {
+  /** task that delivers webhooks; null while there is none */
+  webhookTask: string | null;
+}
+
+export function leaseQueries(db: Db, options: LeaseOptions) {
+  return {
+    claim: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
+      claim(db, jobId, step, owner, leaseSeconds),
+
+    /** Renews the lease; false when it is lost. */
+    async heartbeat(fence: Fence, leaseSeconds: number): Promise<boolean> {
+      const rows = await db
+        .update(jobs)
+        .set({ leaseExpiresAt: leaseEnd(leaseSeconds) })
+        .where(heldBy(fence))
+        .returning({ id: jobs.id });
+      return rows.length === 1;
+    },
+
+    /** Writes progress (0…1, kept below 1 and never lowered) and renews the lease; false when it is lost. */
+    async progress(fence: Fence, at: { fraction: number; etaSeconds: number | null }, leaseSeconds: number) {
+      const rows = await db
+        .update(jobs)
+        .set({
+          progress: sql`greatest(${jobs.progress}, ${Math.min(0.999, Math.max(0, at.fraction))}::float8)`,
+          etaSeconds: at.etaSeconds === null ? null : Math.max(0, Math.ceil(at.etaSeconds)),
+          leaseExpiresAt: leaseEnd(leaseSeconds),
+        })
+        .where(heldBy(fence))
+        .returning({ id: jobs.id });
+      return rows.length === 1;
+    },
+
+    /** The original is stored: hands the job to its next step. Throws LeaseLost. */
+    ingested: (fence: Fence, original: StoredFile, source: SourceFacts) =>
+      transact(db, async (tx) => {
+        const [row] = await tx
+          .update(jobs)
+          .set({ step: 'enhance', originalKey: original.key, source, failures: 0, ...noLease })
+          .where(heldBy(fence))
+          .returning();
+        if (!row) throw new LeaseLost(fence.jobId);
+        await markStored(tx, original);
+        await enqueueStep(tx, row);
+      }),
+
+    /** The output is stored: the job is done. Throws LeaseLost. */
+    finish: (fence: Fence, result: FinishedJob) => transact(db, (tx) => finish(tx, fence, result, options)),
+
+    /** The job ends in error with a full refund, once. Throws LeaseLost. */
+    fail: (fence: Fence, failure: JobFailure) =>
+      transact(db, async (tx) => {
+        const [row] = await tx.select().from(jobs).where(heldBy(fence)).for('update');
+        if (!row) throw new LeaseLost(fence.jobId);
+        await failRow(tx, row, failure, options);
+      }),
+
+    /** Gives the job back after a failure that may pass; it runs again in `delayS`. Throws LeaseLost. */
+    retryLater: (fence: Fence, delayS: number) =>
+      transact(db, async (tx) => {
+        const [row] = await tx
+          .update(jobs)
+          .set({ failures: sql`${jobs.failures} + 1`, ...noLease })
+          .where(heldBy(fence))
+          .returning();
+        if (!row) throw new LeaseLost(fence.jobId);
+        await enqueueStep(tx, row, delayS);
+      }),
+
+    release: (fence: Fence) => transact(db, (tx) => release(tx, fence)),
+
+    /** Takes expired leases away and queues those jobs again; after `maxCrashes` of them a job fails. */
+    sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes, options),
+
+    requeueOrphans: () => requeueOrphans(db),
+  };
+}
+
+/**
+ * Takes the lease of a job that waits for `step`; null when it is over, at another step, or somebody's (an
+ * expired lease is taken away by sweepExpired only, which counts the crash).
+ */
+function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Claim | null> {
+  return transact(db, async (tx) => {
+    const [row] = await tx
+      .update(jobs)
+      .set({
+        status: 'running',
+        startedAt: sql`coalesce(${jobs.startedAt}, now())`,
+        attempt: sql`${jobs.attempt} + 1`,
+        leaseOwner: owner,
+        leaseExpiresAt: leaseEnd(leaseSeconds),
+      })
+      .where(
+        and(
+          eq(jobs.id, jobId),
+          eq(jobs.step, step),
+          or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
+          isNull(jobs.deletedAt),
+          isNull(jobs.leaseOwner),
+        ),
+      )
+      .returning();
+    if (!row) return null;
+    if (row.attempt > 1) await enqueueLeftovers(tx, row);
+    if (row.attempt === 1) await appendEvent(tx, { accountId: row.accountId, kind: 'job.started', jobId });
+    return {
+      job: toJobRecord(row),
+      fence: { jobId, attempt: row.attempt, owner },
+      step,
+      originalKey: row.originalKey,
+      failures: row.failures,
+    };
+  });
+}
+
+/** What earlier attempts left in the storage is of no use to anybody. */
+async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
+  const [left] = await tx
+    .select({ key: objects.key })
+    .from(objects)
+    .where(
+      and(
+        eq(objects.jobId, row.id),
+        sql`${objects.state} <> 'destroyed'`,
+        sql`${objects.key} IS DISTINCT FROM ${row.originalKey}::text`,
+        sql`${objects.key} IS DISTINCT FROM ${row.outputKey}::text`,
+      ),
+    )
+    .limit(1);
+  if (left) await enqueueDestroy(tx, row.id);
+}
+
+export interface FinishedJob {
+  stored: StoredFile;
+  output: OutputFacts;
+  applied: AppliedEnhancements | null;
+}
+
+async function finish(tx: Tx, fence: Fence, { stored, output, applied }: FinishedJob, options: LeaseOptions) {
+  const [row] = await tx
+    .update(jobs)
+    .set({
+      status: 'done',
+      progress: 1,
+      etaSeconds: null,
+      output,
+      applied,
+      outputKey: stored.key,
+      finishedAt: sql`now()`,
+      ...noLease,
+    })
+    .where(heldBy(fence))
+    .returning();
+  if (!row) throw new LeaseLost(fence.jobId);
+  await markStored(tx, stored);
+  await enqueueLeftovers(tx, row);
+  await announce(tx, row, 'job.completed', options);
+  await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });
+}
+
+/** Ends a locked, unfinished row in error. */
+async function failRow(tx: Tx, row: JobRow, failure: JobFailure, options: LeaseOptions): Promise<void> {
+  const refund = refundOnFailure(row);
+  await tx
+    .update(jobs)
+    .set({
+      status: 'error',
+      etaSeconds: null,
+      errorCode: failure.code,
+      errorMessage: failure.message,
+      creditsRefunded: row.creditsCharged,
+      finishedAt: sql`now()`,
+      ...noLease,
+    })
+    .where(and(eq(jobs.id, row.id), eq(jobs.status, row.status), isNull(jobs.deletedAt)));
+  await enqueueDestroy(tx, row.id);
+  await announce(tx, row, 'job.failed', options);
+  if (refund > 0) {
+    await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
+  }
+  const data = { code: failure.code, refunded_credits: refund };
+  await appendEvent(tx, { accountId: row.accountId, kind: 'job.failed', jobId: row.id, data });
+}
+
+async function announce(tx: Tx, row: JobRow, event: 'job.completed' | 'job.failed', { webhookTask }: LeaseOptions) {
+  if (webhookTask === null || row.webhookUrl === null) return;
+  await enqueue(tx, { task: webhookTask, payload: { jobId: row.id, event }, key: `webhook:${row.id}`, maxAttempts: 1 });
+}
+
+/**
+ * Lets a job go that this worker no longer works on: a job that is still ours is queued again at once, of a
+ * deleted or lost one the leftovers are destroyed. Safe to call at any time.
+ */
+async function release(tx: Tx, fence: Fence): Promise<void> {
+  const [ours] = await tx.update(jobs).set(noLease).where(heldBy(fence)).returning();
+  if (ours) return enqueueStep(tx, ours);
+  await tx
+    .update(jobs)
+    .set(noLease)
+    .where(and(eq(jobs.id, fence.jobId), eq(jobs.attempt, fence.attempt), eq(jobs.leaseOwner, fence.owner)));
+  await enqueueDestroy(tx, fence.jobId);
+}
+
+export interface SweptLeases {
+  requeued: string[];
+  failed: string[];
+}
+
+async function sweepExpired(db: Db, maxCrashes: number, options: LeaseOptions): Promise<SweptLeases> {
+  const expired = and(
+    sql`${jobs.leaseExpiresAt} < clock_timestamp()`,
+    eq(jobs.status, 'running'),
+    isNull(jobs.deletedAt),
+  );
+  const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
+  const swept: SweptLeases = { requeued: [], failed: [] };
+  for (const { id } of candidates) {
+    const outcome = await transact(db, async (tx) => {
+      const which = and(eq(jobs.id, id), expired);
+      const [row] = await tx.select().from(jobs).where(which).for('update', { skipLocked: true });
+      if (!row) return null;
+      const crashes = row.crashes + 1;
+      await tx.update(jobs).set({ crashes, ...noLease }).where(eq(jobs.id, id));
+      if (crashes < maxCrashes) {
+        await enqueueStep(tx, row);
+        return 'requeued';
+      }
+      const message = `Processing stopped unexpectedly ${crashes} times.`;
+      await failRow(tx, row, { code: 'processing_failed', message }, options);
+      return 'failed';
+    });
+    if (outcome) swept[outcome].push(id);
+  }
+  return swept;
+}
+
+/**
+ * A safety net: open jobs that nobody holds and for which no queue row can run any more (lost with a dead
+ * worker's lock, or given up by the queue) are queued again. Returns their ids.
+ */
+async function requeueOrphans(db: Db): Promise<string[]> {
+  const orphan = and(
+    or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
+    isNull(jobs.deletedAt),
+    isNull(jobs.leaseOwner),
+    sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
+      AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
+        ELSE q.locked_at > now() - interval '1 minute'
+          OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`,
+  );
+  const candidates = await db.select({ id: jobs.id }).from(jobs).where(orphan).limit(100);
+  const queued: string[] = [];
+  for (const { id } of candidates) {
+    await transact(db, async (tx) => {
+      const [row] = await tx.select().from(jobs).where(and(eq(jobs.id, id), orphan)).for('update', { skipLocked: true });
+      if (!row) return;
+      await enqueueStep(tx, row);
+      queued.push(id);
+    });
+  }
+  return queued;
+}

@@ -1,0 +1,108 @@
+/** Credits move here and nowhere else: one transfer, two entries that cancel out, one balance. */
+import { and, eq, gte, sql } from 'drizzle-orm';
+import { FrameliftError } from '../domain/errors.ts';
+import type { Db, Tx } from './database.ts';
+import { accounts, type Book, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
+
+/** The other side of each kind, and the sign on the customer's. */
+const kinds: Readonly<Record<TransferKind, { counter: Book; sign: 1 | -1 }>> = {
+  grant: { counter: 'issued', sign: 1 },
+  charge: { counter: 'revenue', sign: -1 },
+  refund: { counter: 'revenue', sign: 1 },
+};
+
+export interface Transfer {
+  kind: TransferKind;
+  accountId: string;
+  /** null for grants only */
+  jobId: string | null;
+  /** positive whole number */
+  credits: number;
+  note?: string;
+}
+
+/**
+ * Posts a transfer inside the caller's transaction and returns the new balance. Locks the account's row until
+ * the commit. Throws FrameliftError `insufficient_credits`; a second charge or refund of one job violates a
+ * unique constraint.
+ */
+export async function postTransfer(tx: Tx, transfer: Transfer): Promise<number> {
+  const { counter, sign } = kinds[transfer.kind];
+  const amount = sign * transfer.credits;
+  const [account] = await tx
+    .update(accounts)
+    .set({ credits: sql`${accounts.credits} + ${amount}` })
+    .where(and(eq(accounts.id, transfer.accountId), gte(accounts.credits, -amount)))
+    .returning({ balance: accounts.credits });
+  if (!account) throw await insufficient(tx, transfer);
+  const [row] = await tx
+    .insert(ledgerTransfers)
+    .values({ ...transfer, at: sql`clock_timestamp()` })
+    .returning({ id: ledgerTransfers.id });
+  const transferId = row!.id;
+  await tx.insert(ledgerEntries).values([
+    { transferId, book: 'customer', accountId: transfer.accountId, amount, balance: account.balance },
+    { transferId, book: counter, amount: -amount },
+  ]);
+  return account.balance;
+}
+
+async function insufficient(tx: Tx, { accountId, credits }: Transfer): Promise<FrameliftError> {
+  const [account] = await tx.select({ credits: accounts.credits }).from(accounts).where(eq(accounts.id, accountId));
+  if (!account) return new FrameliftError('internal_error', 'The account does not exist.');
+  return new FrameliftError(
+    'insufficient_credits',
+    `The job costs ${credits} credits; the account has ${account.credits}.`,
+  );
+}
+
+export interface LedgerViolation {
+  /** the broken rule, as in `ledgerRules` */
+  rule: string;
+  /** the transfer, account or job that breaks it */
+  subject: string;
+  detail: string;
+}
+
+/** Each query returns the subjects that break the rule; none may. */
+const ledgerRules = sql`
+  SELECT 'every transfer has two entries that cancel out' AS rule, t.id::text AS subject,
+    count(e.*) || ' entries, sum ' || coalesce(sum(e.amount), 0) AS detail
+    FROM ledger_transfers t LEFT JOIN ledger_entries e ON e.transfer_id = t.id
+    GROUP BY t.id HAVING count(e.*) <> 2 OR coalesce(sum(e.amount), 0) <> 0
+  UNION ALL
+  SELECT 'a balance is the sum of its entries', a.id, a.credits || ' <> ' || coalesce(sum(e.amount), 0)
+    FROM accounts a LEFT JOIN ledger_entries e ON e.account_id = a.id
+    GROUP BY a.id HAVING a.credits <> coalesce(sum(e.amount), 0)
+  UNION ALL
+  SELECT 'each entry continues the balance before it', transfer_id::text, balance || ' <> ' || running
+    FROM (SELECT transfer_id, balance, sum(amount) OVER (PARTITION BY account_id ORDER BY transfer_id) AS running
+      FROM ledger_entries WHERE book = 'customer') entries WHERE balance <> running
+  UNION ALL
+  SELECT 'a job is charged what it says', j.id, j.credits_charged || ' <> ' || coalesce(t.credits, 0)
+    FROM jobs j LEFT JOIN ledger_transfers t ON t.job_id = j.id AND t.kind = 'charge'
+    WHERE j.credits_charged <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
+  UNION ALL
+  SELECT 'a job is refunded what it says', j.id, j.credits_refunded || ' <> ' || coalesce(t.credits, 0)
+    FROM jobs j LEFT JOIN ledger_transfers t ON t.job_id = j.id AND t.kind = 'refund'
+    WHERE j.credits_refunded <> coalesce(t.credits, 0) OR t.account_id <> j.account_id
+  UNION ALL
+  SELECT 'an errored job costs nothing', id, (credits_charged - credits_refunded) || ' kept'
+    FROM jobs WHERE status = 'error' AND credits_refunded <> credits_charged
+  UNION ALL
+  SELECT 'a done job is paid', id, credits_refunded || ' refunded'
+    FROM jobs WHERE status = 'done' AND credits_refunded <> 0
+  UNION ALL
+  SELECT 'a job cancelled in the queue costs nothing', id, (credits_charged - credits_refunded) || ' kept'
+    FROM jobs WHERE status = 'queued' AND deleted_at IS NOT NULL AND credits_refunded <> credits_charged
+  UNION ALL
+  SELECT 'an account''s events are numbered without gaps', a.account_id, count(*) || ' events up to ' || max(a.seq)
+    FROM job_events a GROUP BY a.account_id
+    HAVING count(*) <> max(a.seq) OR max(a.seq) <> (SELECT seq FROM event_heads h WHERE h.account_id = a.account_id)
+`;
+
+/** Everything in the books that breaks a rule; empty when all is well. */
+export async function ledgerCheck(db: Db): Promise<LedgerViolation[]> {
+  const rows = await db.execute<{ rule: string; subject: string; detail: string }>(ledgerRules);
+  return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));
+}

@@ -1,0 +1,140 @@
+/** What lies in the storage, as the database knows it: written down before the storage sees it. */
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { type Db, transact, type Tx } from './database.ts';
+import { type Fence, LeaseLost } from './fence.ts';
+import { enqueueDestroy } from './queue.ts';
+import { jobs, type ObjectRole, objects } from './schema.ts';
+
+export interface StoredFile {
+  key: string;
+  size: number;
+  /** lower-case hex */
+  sha256: string;
+  version: string | null;
+}
+
+/** Marks an announced object as stored, in the transaction that refers to it. */
+export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
+  const rows = await tx
+    .update(objects)
+    .set({
+      state: 'stored',
+      sizeBytes: stored.size,
+      sha256: stored.sha256,
+      version: stored.version,
+      storedAt: sql`now()`,
+    })
+    .where(and(eq(objects.key, stored.key), eq(objects.state, 'pending')))
+    .returning({ key: objects.key });
+  if (rows.length !== 1) throw new Error(`Object ${stored.key} was not announced, or is destroyed`);
+}
+
+const fileNames: Readonly<Record<ObjectRole, string>> = { original: 'original', output: 'output.mp4' };
+
+export interface Doomed {
+  keys: string[];
+  /** seconds until the worker that may still write has lost its lease; 0 = nobody writes */
+  busyForS: number;
+}
+
+export function objectQueries(db: Db) {
+  return {
+    /**
+     * Announces an object before it is put and returns its key. The key holds the attempt, so that no attempt
+     * can overwrite another's. Throws LeaseLost.
+     */
+    announce: (fence: Fence, role: ObjectRole): Promise<string> =>
+      transact(db, async (tx) => {
+        const [held] = await tx
+          .select({ id: jobs.id })
+          .from(jobs)
+          .where(
+            and(
+              eq(jobs.id, fence.jobId),
+              eq(jobs.attempt, fence.attempt),
+              eq(jobs.leaseOwner, fence.owner),
+              isNull(jobs.deletedAt),
+            ),
+          )
+          .for('share');
+        if (!held) throw new LeaseLost(fence.jobId);
+        const key = `jobs/${fence.jobId}/${fence.attempt}/${fileNames[role]}`;
+        await tx.insert(objects).values({ key, jobId: fence.jobId, attempt: fence.attempt, role });
+        return key;
+      }),
+
+    doomed: (jobId: string) => doomed(db, jobId),
+
+    /** Notes that the storage itself has answered "absent". */
+    async markDestroyed(key: string): Promise<void> {
+      await db
+        .update(objects)
+        .set({ state: 'destroyed', destroyedAt: sql`clock_timestamp()` })
+        .where(and(eq(objects.key, key), sql`${objects.state} <> 'destroyed'`));
+    },
+
+    /** Of the given keys those that may lie in the storage. */
+    async known(keys: string[]): Promise<Set<string>> {
+      if (keys.length === 0) return new Set();
+      const rows = await db
+        .select({ key: objects.key })
+        .from(objects)
+        .where(and(inArray(objects.key, keys), sql`${objects.state} <> 'destroyed'`));
+      return new Set(rows.map((row) => row.key));
+    },
+
+    /** Queues the destruction of everything that should have been destroyed `afterS` seconds ago. */
+    requeueDoomed: (afterS: number) => requeueDoomed(db, afterS),
+  };
+}
+
+/** Of a deleted or errored job everything, of others what no state refers to and no current attempt makes. */
+const isDoomed = and(
+  sql`${objects.state} <> 'destroyed'`,
+  or(
+    sql`${jobs.deletedAt} IS NOT NULL`,
+    eq(jobs.status, 'error'),
+    and(
+      sql`${objects.key} IS DISTINCT FROM ${jobs.originalKey}`,
+      sql`${objects.key} IS DISTINCT FROM ${jobs.outputKey}`,
+      or(sql`${objects.attempt} < ${jobs.attempt}`, eq(jobs.status, 'done')),
+    ),
+  ),
+);
+
+async function doomed(db: Db, jobId: string): Promise<Doomed> {
+  const rows = await db
+    .select({
+      key: objects.key,
+      // Only the attempt that holds the lease may still be writing.
+      busyForS: sql<number>`CASE WHEN ${objects.attempt} = ${jobs.attempt}
+        THEN greatest(0, coalesce(extract(epoch FROM ${jobs.leaseExpiresAt} - clock_timestamp()), 0))::float8
+        ELSE 0 END`,
+    })
+    .from(objects)
+    .innerJoin(jobs, eq(jobs.id, objects.jobId))
+    .where(and(eq(objects.jobId, jobId), isDoomed));
+  return {
+    keys: rows.filter((row) => row.busyForS === 0).map((row) => row.key),
+    busyForS: Math.max(0, ...rows.map((row) => row.busyForS)),
+  };
+}
+
+async function requeueDoomed(db: Db, afterS: number): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ jobId: objects.jobId })
+    .from(objects)
+    .innerJoin(jobs, eq(jobs.id, objects.jobId))
+    .where(
+      and(
+        isDoomed,
+        sql`coalesce(${jobs.deletedAt}, ${jobs.finishedAt}, ${objects.createdAt})
+          < now() - make_interval(secs => ${afterS}::float8)`,
+        sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${objects.jobId}
+          AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
+      ),
+    )
+    .limit(100);
+  for (const { jobId } of rows) await enqueueDestroy(db, jobId);
+  return rows.map((row) => row.jobId);
+}

@@ -1,0 +1,65 @@
+/** Rows of Graphile Worker, written on the connection of the transaction that makes them true. */
+import { sql } from 'drizzle-orm';
+import type { Executor } from './database.ts';
+import type { Step } from './schema.ts';
+
+/** One Graphile task a name; the functions behind them are in src/jobs. */
+export interface Tasks {
+  job_ingest: { jobId: string };
+  job_enhance: { jobId: string };
+  job_sandbox: { jobId: string };
+  objects_destroy: { jobId: string };
+}
+export type TaskName = keyof Tasks;
+
+export const taskOfStep: Readonly<Record<Step, TaskName>> = {
+  ingest: 'job_ingest',
+  enhance: 'job_enhance',
+  sandbox: 'job_sandbox',
+};
+
+export interface Enqueue {
+  task: string;
+  payload: Record<string, unknown>;
+  /** at most one waiting row a key; a row that is already running gets a successor */
+  key?: string;
+  delayS?: number;
+  maxAttempts: number;
+  /** smaller runs first */
+  priority?: number;
+}
+
+export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, priority = 0 }: Enqueue) {
+  await on.execute(sql`SELECT 1 FROM graphile_worker.add_job(
+    ${task}, payload := ${JSON.stringify(payload)}::json, job_key := ${key ?? null}::text,
+    run_at := clock_timestamp() + make_interval(secs => ${delayS}::float8),
+    max_attempts := ${maxAttempts}::int, priority := ${priority}::int)`);
+}
+
+/**
+ * Queues a job's next step. Our own lease and attempt decide who works, so a second row of one job does no
+ * harm; retries are counted in the job's row, hence few tries of Graphile's own.
+ */
+export function enqueueStep(on: Executor, job: { id: string; step: Step }, delayS = 0): Promise<void> {
+  return enqueue(on, {
+    task: taskOfStep[job.step],
+    payload: { jobId: job.id },
+    key: stepKey(job.id),
+    delayS,
+    maxAttempts: 3,
+  });
+}
+
+export const stepKey = (jobId: string): string => `step:${jobId}`;
+
+/** Queues the destruction of whatever a job no longer needs; tried for days, since a promise hangs on it. */
+export function enqueueDestroy(on: Executor, jobId: string, delayS = 0): Promise<void> {
+  return enqueue(on, {
+    task: 'objects_destroy',
+    payload: { jobId },
+    key: `destroy:${jobId}`,
+    delayS,
+    maxAttempts: 25,
+    priority: -1,
+  });
+}

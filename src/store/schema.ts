@@ -1,0 +1,189 @@
+/** The tables as Drizzle sees them; migrations/*.sql are their source and hold every constraint. */
+import {
+  bigint,
+  customType,
+  doublePrecision,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+} from 'drizzle-orm/pg-core';
+import type { JobErrorCode } from '../domain/errors.ts';
+import type {
+  AppliedEnhancements,
+  Enhancements,
+  JobStatus,
+  Lane,
+  OutputFacts,
+  Resolution,
+  SourceFacts,
+  Tier,
+} from '../domain/job.ts';
+import type { ApprovalStatus } from './types.ts';
+
+const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' });
+const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
+const whole = (name: string) => bigint(name, { mode: 'number' });
+
+export const accounts = pgTable('accounts', {
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  plan: text('plan').notNull().default('standard'),
+  approvalStatus: text('approval_status').$type<ApprovalStatus>().notNull().default('pending'),
+  credits: whole('credits').notNull().default(0),
+  sandboxCredits: whole('sandbox_credits').notNull().default(10_000),
+  retentionDays: integer('retention_days').notNull().default(30),
+  createdAt: instant('created_at').notNull().defaultNow(),
+});
+
+export const apiKeys = pgTable('api_keys', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  hash: bytea('hash').notNull(),
+  lane: text('lane').$type<Lane>().notNull(),
+  tier: text('tier').$type<Tier>().notNull(),
+  lastFour: text('last_four').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  expiresAt: instant('expires_at'),
+  revokedAt: instant('revoked_at'),
+  lastUsedAt: instant('last_used_at'),
+});
+
+export type Step = 'ingest' | 'enhance' | 'sandbox';
+
+export const jobs = pgTable('jobs', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  lane: text('lane').$type<Lane>().notNull(),
+  tier: text('tier').$type<Tier>().notNull(),
+  status: text('status').$type<JobStatus>().notNull().default('queued'),
+  resolution: text('resolution').$type<Resolution>().notNull(),
+  videoUrl: text('video_url'),
+  webhookUrl: text('webhook_url'),
+  model: text('model'),
+  enhancements: jsonb('enhancements').$type<Enhancements>().notNull(),
+  metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
+  durationSeconds: integer('duration_seconds').notNull(),
+  creditsCharged: whole('credits_charged').notNull(),
+  creditsRefunded: whole('credits_refunded').notNull().default(0),
+  progress: doublePrecision('progress').notNull().default(0),
+  etaSeconds: integer('eta_seconds'),
+  source: jsonb('source').$type<SourceFacts>(),
+  output: jsonb('output').$type<OutputFacts>(),
+  applied: jsonb('applied').$type<AppliedEnhancements>(),
+  errorCode: text('error_code').$type<JobErrorCode>(),
+  errorMessage: text('error_message'),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  startedAt: instant('started_at'),
+  finishedAt: instant('finished_at'),
+  expiresAt: instant('expires_at').notNull(),
+  deletedAt: instant('deleted_at'),
+  deletedBy: text('deleted_by').$type<DeletedBy>(),
+  step: text('step').$type<Step>().notNull(),
+  originalKey: text('original_key'),
+  outputKey: text('output_key'),
+  attempt: integer('attempt').notNull().default(0),
+  crashes: integer('crashes').notNull().default(0),
+  failures: integer('failures').notNull().default(0),
+  leaseOwner: text('lease_owner'),
+  leaseExpiresAt: instant('lease_expires_at'),
+});
+
+export type DeletedBy = 'customer' | 'retention';
+export type ObjectRole = 'original' | 'output';
+
+export const objects = pgTable('objects', {
+  key: text('key').primaryKey(),
+  jobId: text('job_id').notNull(),
+  attempt: integer('attempt').notNull(),
+  role: text('role').$type<ObjectRole>().notNull(),
+  state: text('state').$type<'pending' | 'stored' | 'destroyed'>().notNull().default('pending'),
+  sizeBytes: whole('size_bytes'),
+  sha256: text('sha256'),
+  version: text('version'),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  storedAt: instant('stored_at'),
+  destroyedAt: instant('destroyed_at'),
+});
+
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    accountId: text('account_id').notNull(),
+    lane: text('lane').$type<Lane>().notNull(),
+    key: text('key').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    jobId: text('job_id').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.lane, table.key] })],
+);
+
+export const workers = pgTable('workers', {
+  id: text('id').primaryKey(),
+  pools: text('pools').array().notNull().default([]),
+  startedAt: instant('started_at').notNull().defaultNow(),
+  seenAt: instant('seen_at').notNull().defaultNow(),
+});
+
+export type TransferKind = 'grant' | 'charge' | 'refund';
+export type Book = 'customer' | 'issued' | 'revenue';
+
+export const ledgerTransfers = pgTable('ledger_transfers', {
+  id: whole('id').generatedAlwaysAsIdentity().primaryKey(),
+  kind: text('kind').$type<TransferKind>().notNull(),
+  accountId: text('account_id').notNull(),
+  jobId: text('job_id'),
+  credits: whole('credits').notNull(),
+  note: text('note').notNull().default(''),
+  at: instant('at').notNull().defaultNow(),
+});
+
+export const ledgerEntries = pgTable(
+  'ledger_entries',
+  {
+    transferId: whole('transfer_id').notNull(),
+    book: text('book').$type<Book>().notNull(),
+    accountId: text('account_id'),
+    amount: whole('amount').notNull(),
+    balance: whole('balance'),
+  },
+  (table) => [primaryKey({ columns: [table.transferId, table.book] })],
+);
+
+export const eventHeads = pgTable('event_heads', {
+  accountId: text('account_id').primaryKey(),
+  seq: whole('seq').notNull(),
+});
+
+export const jobEvents = pgTable(
+  'job_events',
+  {
+    accountId: text('account_id').notNull(),
+    seq: whole('seq').notNull(),
+    id: text('id').notNull(),
+    kind: text('kind').$type<EventKind>().notNull(),
+    jobId: text('job_id'),
+    // The database's clock_timestamp() sets it, so that times follow the sequence.
+    at: instant('at').notNull().defaultNow(),
+    data: jsonb('data').$type<Record<string, unknown>>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.seq] })],
+);
+
+export type EventKind =
+  | 'account.created'
+  | 'account.approved'
+  | 'account.rejected'
+  | 'credits.granted'
+  | 'key.created'
+  | 'key.revoked'
+  | 'job.created'
+  | 'job.started'
+  | 'job.completed'
+  | 'job.failed'
+  | 'job.deleted'
+  | 'job.result_accessed';

@@ -1,0 +1,58 @@
+/** Worker processes that report being alive, and what the dead ones leave behind. */
+import { inArray, sql } from 'drizzle-orm';
+import { type Db, transact } from './database.ts';
+import { idempotencyKeys, workers } from './schema.ts';
+
+export function workerQueries(db: Db) {
+  return {
+    /** `pools` are the names under which Graphile locks queue rows for this process. */
+    async seen(id: string, pools: string[]): Promise<void> {
+      await db
+        .insert(workers)
+        .values({ id, pools })
+        .onConflictDoUpdate({ target: workers.id, set: { pools, seenAt: sql`now()` } });
+    },
+
+    /** Forgets workers silent for `deadAfterS` seconds and frees their queue locks at once; returns their ids. */
+    async bury(deadAfterS: number): Promise<string[]> {
+      return transact(db, async (tx) => {
+        const dead = await tx
+          .delete(workers)
+          .where(sql`${workers.seenAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
+          .returning({ id: workers.id, pools: workers.pools });
+        await unlock(tx, dead.flatMap((worker) => worker.pools));
+        return dead.map((worker) => worker.id);
+      });
+    },
+
+    /** An orderly end. */
+    async goodbye(id: string): Promise<void> {
+      await transact(db, async (tx) => {
+        const gone = await tx.delete(workers).where(sql`${workers.id} = ${id}`).returning({ pools: workers.pools });
+        await unlock(tx, gone.flatMap((worker) => worker.pools));
+      });
+    },
+
+    /** Of the given workers those that are alive. */
+    async alive(ids: string[]): Promise<Set<string>> {
+      if (ids.length === 0) return new Set();
+      const rows = await db.select({ id: workers.id }).from(workers).where(inArray(workers.id, ids));
+      return new Set(rows.map((row) => row.id));
+    },
+
+    /** Drops idempotency keys whose time is over; returns how many. */
+    async dropExpiredKeys(): Promise<number> {
+      const dropped = await db
+        .delete(idempotencyKeys)
+        .where(sql`${idempotencyKeys.expiresAt} < now()`)
+        .returning({ key: idempotencyKeys.key });
+      return dropped.length;
+    },
+  };
+}
+
+async function unlock(tx: Parameters<Parameters<Db['transaction']>[0]>[0], pools: string[]): Promise<void> {
+  if (pools.length === 0) return;
+  await tx.execute(sql`SELECT graphile_worker.force_unlock_workers(
+    ARRAY(SELECT jsonb_array_elements_text(${JSON.stringify(pools)}::jsonb)))`);
+}

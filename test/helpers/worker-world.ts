@@ -1,0 +1,85 @@
+/** An account with credits in a database of its own, for tests of the store and the jobs. */
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import type { Lane, SourceFacts, Tier } from '../../src/domain/job.ts';
+import { priceInCredits } from '../../src/domain/pricing.ts';
+import { createStore, type Store, type StoreOptions } from '../../src/store/index.ts';
+import type { Account, CreateJob } from '../../src/store/types.ts';
+import { createTestDatabase } from './database.ts';
+
+export interface World {
+  url: string;
+  store: Store;
+  /** raw SQL beside the store, for looking and for turning clocks */
+  sql: postgres.Sql;
+  close(): Promise<void>;
+}
+
+export async function createWorld(options: Omit<StoreOptions, 'url'> = {}): Promise<World> {
+  const database = await createTestDatabase();
+  const store = createStore({ url: database.url, ...options });
+  const sql = postgres(database.url, { max: 3, onnotice: () => {} });
+  return {
+    url: database.url,
+    store,
+    sql,
+    async close() {
+      await store.close();
+      await sql.end({ timeout: 5 });
+      await database.drop();
+    },
+  };
+}
+
+/** An approved account with that many live credits. */
+export async function fundedAccount(store: Store, credits: number): Promise<Account> {
+  const { id } = await store.accounts.create({ name: 'Test' });
+  if (credits > 0) await store.accounts.grant(id, credits);
+  return (await store.accounts.approve(id))!;
+}
+
+export const sampleSource: SourceFacts = {
+  container: 'mp4',
+  video_codec: 'h264',
+  audio_codec: 'aac',
+  width: 960,
+  height: 540,
+  frame_rate: 25,
+  duration: 9.6,
+  size_bytes: 123_456,
+};
+
+/** A live 1080p job of 9.6 s, or whatever `change` says. */
+export function jobInput(account: Account, change: Partial<CreateJob> = {}): CreateJob {
+  const lane: Lane = change.lane ?? 'live';
+  const tier: Tier = change.tier ?? 'standard';
+  const durationSeconds = change.durationSeconds ?? 10;
+  const resolution = change.resolution ?? '1080p';
+  return {
+    account: { id: account.id, retentionDays: account.retentionDays },
+    lane,
+    tier,
+    resolution,
+    videoUrl: 'https://videos.example.com/film.mp4?token=secret',
+    webhookUrl: null,
+    model: null,
+    enhancements: {},
+    metadata: { order: '17' },
+    durationSeconds,
+    source: lane === 'live' ? sampleSource : null,
+    credits: lane === 'live' ? priceInCredits({ durationSeconds, resolution, tier }) : 0,
+    idempotency: null,
+    ...change,
+  };
+}
+
+export const randomHash = (): Buffer => randomBytes(32);
+
+/** Polls until `check` is true; the last error or false value fails the test after `timeoutMs`. */
+export async function eventually(check: () => Promise<boolean> | boolean, timeoutMs = 20_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error(`Still not true after ${timeoutMs} ms: ${check}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,290 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Fence } from '../../src/store/index.ts';
+import { createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+afterEach(async () => expect(await world.store.ledgerCheck()).toEqual([]));
+
+const idempotency = (key: string, fingerprint = 'a'.repeat(64)) => ({ key, fingerprint });
+const queueRows = (jobId: string) =>
+  world.sql`SELECT task_identifier FROM graphile_worker.jobs WHERE key = ${`step:${jobId}`}`;
+const countJobs = async (accountId: string) =>
+  Number((await world.sql`SELECT count(*) FROM jobs WHERE account_id = ${accountId}`)[0]!['count']);
+const eventKinds = async (accountId: string) =>
+  (await world.store.events.list({ accountId, limit: 100 })).map((event) => event.kind).reverse();
+
+describe('accounts and keys', () => {
+  it('start pending without live credits and keep their sandbox credits', async () => {
+    const account = await world.store.accounts.create({ name: 'New' });
+    expect(account).toMatchObject({ approvalStatus: 'pending', credits: 0, sandboxCredits: 10_000, retentionDays: 30 });
+    expect(await world.store.accounts.get(account.id)).toEqual(account);
+  });
+
+  it('grants add up, approval is noted once', async () => {
+    const account = await fundedAccount(world.store, 40);
+    await world.store.accounts.approve(account.id);
+    const granted = await world.store.accounts.grant(account.id, 2, 'thanks');
+    expect(granted?.credits).toBe(42);
+    expect(await eventKinds(account.id)).toEqual([
+      'account.created', 'credits.granted', 'account.approved', 'credits.granted']);
+  });
+
+  it('nothing can be granted to nobody, and nothing but whole credits', async () => {
+    expect(await world.store.accounts.grant('acct_00000000000000000000000000', 1)).toBeNull();
+    expect(() => world.store.accounts.grant('x', 0.5)).toThrow(RangeError);
+  });
+
+  it('a key authenticates until it is revoked or expired', async () => {
+    const account = await fundedAccount(world.store, 1);
+    const key = { accountId: account.id, lane: 'live', tier: 'secure', lastFour: 'wxyz' } as const;
+    const [hash, expired] = [randomHash(), randomHash()];
+    const { id } = await world.store.keys.create({ ...key, hash });
+    await world.store.keys.create({ ...key, hash: expired, expiresAt: new Date(Date.now() - 1000) });
+    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, lane: 'live', tier: 'secure', account });
+    expect(await world.store.keys.authenticate(expired)).toBeNull();
+    expect(await world.store.keys.authenticate(randomHash())).toBeNull();
+    expect((await world.store.keys.list(account.id))[0]?.lastUsedAt).toBeInstanceOf(Date);
+    const revoked = await world.store.keys.revoke(id);
+    expect(await world.store.keys.revoke(id)).toEqual(revoked);
+    expect(await world.store.keys.authenticate(hash)).toBeNull();
+    expect(JSON.stringify(await world.store.keys.list(account.id))).not.toContain('hash');
+  });
+});
+
+describe('creation', () => {
+  it('makes job, charge, event and queue row together', async () => {
+    const account = await fundedAccount(world.store, 100);
+    const { job, replayed } = await world.store.jobs.create(jobInput(account));
+    expect(replayed).toBe(false);
+    expect(job).toMatchObject({ status: 'queued', creditsCharged: 30, progress: 0, metadata: { order: '17' } });
+    expect(job.expiresAt.getTime() - job.createdAt.getTime()).toBe(30 * 86_400_000);
+    expect((await world.store.accounts.get(account.id))?.credits).toBe(70);
+    expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_ingest' }]);
+    expect((await eventKinds(account.id)).at(-1)).toBe('job.created');
+    expect(await world.store.jobs.get(account.id, 'live', job.id)).toEqual(job);
+  });
+
+  it('a sandbox job costs nothing and takes the sandbox step', async () => {
+    const account = await fundedAccount(world.store, 0);
+    const { job } = await world.store.jobs.create(jobInput(account, { lane: 'test' }));
+    expect(job.creditsCharged).toBe(0);
+    expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_sandbox' }]);
+    expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0, sandboxCredits: 10_000 });
+  });
+
+  it('without credits is refused and stores nothing', async () => {
+    const account = await fundedAccount(world.store, 29);
+    const attempt = world.store.jobs.create(jobInput(account, { idempotency: idempotency('poor') }));
+    await expect(attempt).rejects.toMatchObject({ code: 'insufficient_credits' });
+    expect(await countJobs(account.id)).toBe(0);
+    expect(await world.store.jobs.findReplay(account.id, 'live', idempotency('poor', 'b'))).toBeNull();
+    await world.store.accounts.grant(account.id, 1);
+    expect((await world.store.jobs.create(jobInput(account, { idempotency: idempotency('poor', 'b') }))).replayed).toBe(false);
+  });
+
+  it('100 equal requests at once make one job and one charge', async () => {
+    const account = await fundedAccount(world.store, 3000);
+    const input = jobInput(account, { idempotency: idempotency('once') });
+    const results = await Promise.all(Array.from({ length: 100 }, () => world.store.jobs.create(input)));
+    expect(new Set(results.map(({ job }) => job.id)).size).toBe(1);
+    expect(results.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(await countJobs(account.id)).toBe(1);
+    expect((await world.store.accounts.get(account.id))?.credits).toBe(2970);
+  });
+
+  it('100 jobs at once with credits for 7 make 7', async () => {
+    const account = await fundedAccount(world.store, 7 * 30 + 29);
+    const results = await Promise.allSettled(Array.from({ length: 100 }, () => world.store.jobs.create(jobInput(account))));
+    const refused = results.filter((result) => result.status === 'rejected');
+    expect(refused.map(({ reason }) => reason.code)).toEqual(Array(93).fill('insufficient_credits'));
+    expect(await countJobs(account.id)).toBe(7);
+    expect((await world.store.accounts.get(account.id))?.credits).toBe(29);
+  });
+
+  it('one key with another body is refused, also at the same time', async () => {
+    const account = await fundedAccount(world.store, 3000);
+    const one = jobInput(account, { idempotency: idempotency('body', 'a') });
+    const two = jobInput(account, { idempotency: idempotency('body', 'b') });
+    const results = await Promise.allSettled([world.store.jobs.create(one), world.store.jobs.create(two)]);
+    expect(results.map((result) => (result.status === 'rejected' ? result.reason.code : 'made')).sort())
+      .toEqual(['idempotency_key_reused', 'made']);
+    expect(await countJobs(account.id)).toBe(1);
+  });
+
+  it('one key of two accounts and of two lanes are different keys', async () => {
+    const [first, second] = [await fundedAccount(world.store, 60), await fundedAccount(world.store, 60)];
+    const made = [
+      await world.store.jobs.create(jobInput(first, { idempotency: idempotency('k') })),
+      await world.store.jobs.create(jobInput(first, { idempotency: idempotency('k'), lane: 'test' })),
+      await world.store.jobs.create(jobInput(second, { idempotency: idempotency('k') })),
+    ];
+    expect(made.map(({ replayed }) => replayed)).toEqual([false, false, false]);
+  });
+
+  it('a replay shows the job as it is now; after deletion and a day the key is new', async () => {
+    const account = await fundedAccount(world.store, 60);
+    const input = jobInput(account, { idempotency: idempotency('later') });
+    const { job } = await world.store.jobs.create(input);
+    await world.store.leases.claim(job.id, 'ingest', 'w', 20);
+    expect(await world.store.jobs.findReplay(account.id, 'live', input.idempotency!)).toMatchObject({ status: 'running' });
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await expect(world.store.jobs.create(input)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+    await world.sql`UPDATE idempotency_keys SET expires_at = now() WHERE job_id = ${job.id}`;
+    const again = await world.store.jobs.create(input);
+    expect(again.replayed).toBe(false);
+    expect(again.job.id).not.toBe(job.id);
+  });
+});
+
+describe('reading', () => {
+  it("another account's, the other lane's and unknown jobs are unknown", async () => {
+    const [mine, other] = [await fundedAccount(world.store, 30), await fundedAccount(world.store, 30)];
+    const { job } = await world.store.jobs.create(jobInput(mine));
+    for (const [account, lane, id] of [
+      [other.id, 'live', job.id], [mine.id, 'test', job.id], [mine.id, 'live', 'job_00000000000000000000000000'],
+    ] as const) {
+      expect(await world.store.jobs.get(account, lane, id)).toBeNull();
+      expect(await world.store.jobs.delete(account, lane, id)).toBeNull();
+    }
+  });
+
+  it('lists newest first in pages that neither repeat nor miss', async () => {
+    const account = await fundedAccount(world.store, 300);
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n++) ids.unshift((await world.store.jobs.create(jobInput(account))).job.id);
+    const seen: string[] = [];
+    for (let more = true; more; ) {
+      const query = { accountId: account.id, lane: 'live', limit: 3 } as const;
+      const page = await world.store.jobs.list(seen.length ? { ...query, startingAfter: seen.at(-1)! } : query);
+      seen.push(...page.jobs.map((job) => job.id));
+      more = page.hasMore;
+    }
+    expect(seen).toEqual(ids);
+    await world.store.leases.claim(ids[2]!, 'ingest', 'w', 20);
+    const running = await world.store.jobs.list({ accountId: account.id, lane: 'live', limit: 10, status: 'running' });
+    expect(running.jobs.map((job) => job.id)).toEqual([ids[2]]);
+  });
+});
+
+describe('deletion', () => {
+  const objectOf = async (fence: Fence) => {
+    const key = await world.store.objects.announce(fence, 'output');
+    return { key, size: 5, sha256: 'c'.repeat(64), version: null };
+  };
+  const output = { width: 2, height: 2, size_bytes: 5, sha256: 'c'.repeat(64) };
+  const cases = [
+    { name: 'queued', refund: 30, prepare: async () => {} },
+    { name: 'running', refund: 18, prepare: async (id: string) => {
+      const claim = await world.store.leases.claim(id, 'ingest', 'w', 20);
+      await world.store.leases.progress(claim!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
+    } },
+    { name: 'done', refund: 0, prepare: async (id: string) => {
+      const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+      await world.store.leases.finish(fence, { stored: await objectOf(fence), output, applied: null });
+    } },
+    { name: 'error', refund: 0, prepare: async (id: string) => {
+      const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+      await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+    } },
+  ];
+  for (const { name, refund, prepare } of cases) {
+    it(`of a ${name} job gives ${refund} of 30 credits back and keeps no URL`, async () => {
+      const account = await fundedAccount(world.store, 30);
+      const { job } = await world.store.jobs.create(jobInput(account, { webhookUrl: 'https://hooks.example.com/secret' }));
+      await prepare(job.id);
+      const before = (await world.store.accounts.get(account.id))!.credits;
+      const deleted = await world.store.jobs.delete(account.id, 'live', job.id);
+      expect(deleted).toEqual({ id: job.id, deletedAt: expect.any(Date), refundedCredits: refund });
+      expect((await world.store.accounts.get(account.id))!.credits).toBe(before + refund);
+      expect(await world.store.jobs.get(account.id, 'live', job.id)).toBeNull();
+      expect(await world.store.jobs.outputKey(job.id)).toBeNull();
+      expect((await world.store.jobs.list({ accountId: account.id, lane: 'live', limit: 9 })).jobs).toEqual([]);
+      expect(await world.store.jobs.delete(account.id, 'live', job.id)).toBeNull();
+      const [row] = await world.sql`SELECT * FROM jobs WHERE id = ${job.id}`;
+      expect(JSON.stringify(row)).not.toContain('secret');
+      expect(await queueRows(job.id)).toEqual([]);
+      const events = await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 9 });
+      expect(events[0]).toMatchObject({ kind: 'job.deleted', data: { by: 'customer', status: name, refunded_credits: refund } });
+      expect(JSON.stringify(events)).not.toContain('secret');
+    });
+  }
+
+  it('by ten callers at once refunds once', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => world.store.jobs.delete(account.id, 'live', job.id)));
+    expect(results.filter(Boolean)).toHaveLength(1);
+    expect((await world.store.accounts.get(account.id))?.credits).toBe(30);
+  });
+
+  it('racing with the end of the job has one winner', async () => {
+    const account = await fundedAccount(world.store, 30 * 20);
+    for (let n = 0; n < 20; n++) {
+      const { job } = await world.store.jobs.create(jobInput(account));
+      const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
+      const stored = await objectOf(fence);
+      const [finished, deleted] = await Promise.allSettled([
+        n % 2 ? world.store.leases.finish(fence, { stored, output, applied: null })
+          : world.store.leases.fail(fence, { code: 'processing_failed', message: 'No.' }),
+        world.store.jobs.delete(account.id, 'live', job.id),
+      ]);
+      expect(deleted).toMatchObject({ status: 'fulfilled', value: { id: job.id } });
+      if (finished.status === 'rejected') expect(finished.reason).toMatchObject({ name: 'LeaseLost' });
+    }
+  });
+
+  it('at the end of retention is the same without a call', async () => {
+    const account = await fundedAccount(world.store, 60);
+    const [due, kept] = [await world.store.jobs.create(jobInput(account)), await world.store.jobs.create(jobInput(account))];
+    await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${due.job.id}`;
+    expect(await world.store.jobs.expireDue(100)).toEqual([due.job.id]);
+    expect(await world.store.jobs.get(account.id, 'live', due.job.id)).toBeNull();
+    expect(await world.store.jobs.get(account.id, 'live', kept.job.id)).not.toBeNull();
+    expect((await world.store.events.list({ accountId: account.id, limit: 1 }))[0]).toMatchObject({
+      kind: 'job.deleted', data: { by: 'retention' } });
+  });
+});
+
+describe('what is written stays', () => {
+  for (const statement of [
+    'UPDATE ledger_transfers SET credits = credits + 1', 'DELETE FROM ledger_transfers',
+    'UPDATE ledger_entries SET amount = 1', 'DELETE FROM ledger_entries', 'TRUNCATE ledger_entries',
+    "UPDATE job_events SET kind = 'x'", 'DELETE FROM job_events', 'TRUNCATE job_events CASCADE',
+    'DELETE FROM event_heads', 'UPDATE event_heads SET seq = seq + 2', 'DELETE FROM jobs',
+  ]) {
+    it(`${statement} is refused`, async () => {
+      await fundedAccount(world.store, 1);
+      await expect(world.sql.unsafe(statement)).rejects.toMatchObject({ code: '23001' });
+    });
+  }
+
+  it('a balance cannot fall below zero, a transfer cannot be one-sided', async () => {
+    const account = await fundedAccount(world.store, 1);
+    await expect(world.sql`UPDATE accounts SET credits = -1 WHERE id = ${account.id}`).rejects.toMatchObject({ code: '23514' });
+    await expect(
+      world.sql`INSERT INTO ledger_transfers (kind, account_id, credits) VALUES ('grant', ${account.id}, 5)`,
+    ).rejects.toMatchObject({ code: '23514' });
+  });
+
+  it('a job never moves back', async () => {
+    const account = await fundedAccount(world.store, 30);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
+    await expect(world.sql`UPDATE jobs SET status = 'queued' WHERE id = ${job.id}`).rejects.toMatchObject({ code: '23001' });
+    await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+    await expect(world.sql`UPDATE jobs SET attempt = 0 WHERE id = ${job.id}`).rejects.toMatchObject({ code: '23001' });
+  });
+
+  it('the check of the books names what is wrong', async () => {
+    const account = await fundedAccount(world.store, 30);
+    await world.sql`UPDATE accounts SET credits = credits + 5 WHERE id = ${account.id}`;
+    expect(await world.store.ledgerCheck()).toEqual([
+      { rule: 'a balance is the sum of its entries', subject: account.id, detail: '35 <> 30' }]);
+    await world.sql`UPDATE accounts SET credits = credits - 5 WHERE id = ${account.id}`;
+  });
+});
