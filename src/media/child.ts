@@ -1,0 +1,97 @@
+/**
+ * The media child: one call of the addon, then the end. Runs confined, with an empty environment; its only
+ * way out is the inherited socket. It ends itself when the other side is gone.
+ */
+import { Socket } from 'node:net';
+import type { EnhanceOptions, ByteSource } from '../../native/index.d.ts';
+import { loadAddon } from './addon.ts';
+import { type FromChild, type ToChild, FrameReader, channelFd, encodeMessage, maxReadBytes } from './wire.ts';
+
+const channel = new Socket({ fd: channelFd, readable: true, writable: true });
+const frames = new FrameReader(maxReadBytes * 2);
+const cancel = new AbortController();
+/** a read that fails is never answered: the other side ends this process instead */
+const reads = new Map<number, (bytes: Uint8Array) => void>();
+let lastRead = 0;
+let begun = false;
+
+function send(message: FromChild): void {
+  channel.write(encodeMessage(message));
+}
+
+/** Nobody is left to answer to. SIGKILL, since an orderly exit would wait for the engine's threads. */
+function abandon(): never {
+  process.kill(process.pid, 'SIGKILL');
+  process.exit(1);
+}
+
+function remoteSource(size: number): ByteSource {
+  return {
+    size,
+    read(offset, length) {
+      const id = ++lastRead;
+      return new Promise((resolve) => {
+        reads.set(id, resolve);
+        send({ type: 'read', id, offset, length: Math.min(length, maxReadBytes) });
+      });
+    },
+  };
+}
+
+function settleRead(id: number, bytes: Uint8Array): void {
+  reads.get(id)?.(bytes);
+  reads.delete(id);
+}
+
+function enhanceOptions(options: EnhanceOptions): EnhanceOptions {
+  return { ...options, signal: cancel.signal, onProgress: (progress) => send({ type: 'progress', progress }) };
+}
+
+async function perform(message: ToChild): Promise<unknown> {
+  switch (message.op) {
+    case 'hello':
+      return 'hello';
+    case 'devices':
+      return loadAddon().devices();
+    case 'probe': {
+      const { op: _, source, ...options } = message;
+      const from = 'path' in source ? source.path : remoteSource(source.size);
+      return loadAddon().probe(from, { ...options, signal: cancel.signal });
+    }
+    case 'enhance':
+      return loadAddon().enhance(message.input, message.output, enhanceOptions(message.options));
+    default:
+      throw new Error(`unexpected message ${message.op}`);
+  }
+}
+
+async function answer(message: ToChild): Promise<void> {
+  let last: FromChild;
+  try {
+    last = { type: 'result', value: await perform(message) };
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : 'internal';
+    last = { type: 'error', code, message: error.message, stack: error.stack };
+  }
+  channel.off('close', abandon);
+  channel.end(encodeMessage(last), () => process.exit(0));
+}
+
+function receive(message: ToChild): void {
+  if (message.op === 'cancel') cancel.abort();
+  else if (!begun) {
+    begun = true;
+    void answer(message);
+  }
+}
+
+channel.on('data', (chunk) => {
+  for (const frame of frames.push(chunk)) {
+    if (frame.kind === 'bytes') settleRead(frame.id, frame.bytes);
+    else receive(frame.value as ToChild);
+  }
+});
+channel.on('end', abandon);
+channel.on('error', abandon);
+channel.on('close', abandon);

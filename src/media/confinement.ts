@@ -1,0 +1,147 @@
+/**
+ * How a media child is confined: the command line around it. Bubblewrap gives it namespaces of its own (no
+ * network, no other processes), a file tree of a few read-only parts and one writable folder, an empty
+ * environment and a filter on system calls. Where bubblewrap cannot run, the child is a plain process with
+ * an empty environment. Both ways resource limits hold and the child dies with its parent.
+ */
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { addonFile, projectRoot } from './addon.ts';
+import { seccompProgram } from './seccomp.ts';
+
+export type SandboxKind = 'bubblewrap' | 'none';
+
+export interface Mount {
+  /** on this machine, absolute */
+  from: string;
+  /** inside the sandbox, absolute */
+  to: string;
+  writable?: boolean;
+}
+
+export interface ResourceLimits {
+  /** ceiling of the child's own memory; enforced by watching it (memory.ts), here with a margin above */
+  memoryBytes: number;
+  /** longest file that the child may write */
+  outputBytes: number;
+  /** wall-clock limit, from which the ceiling of processor time follows */
+  timeoutMs: number;
+}
+
+export interface ChildPlan {
+  kind: SandboxKind;
+  /** module to run; the media child unless a test brings its own */
+  script?: string;
+  mounts: Mount[];
+  limits: ResourceLimits;
+}
+
+export interface ChildCommand {
+  file: string;
+  args: string[];
+  /** to be written to descriptor `filterFd` of the child, then closed; undefined: no such descriptor */
+  filter: Buffer | undefined;
+}
+
+export const filterFd = 4;
+const insideRoot = '/app/';
+const childModule = 'src/media/child.ts';
+
+/**
+ * V8 reserves address space that it never uses, so RLIMIT_AS cannot be set; RLIMIT_DATA counts less of such
+ * reservations, and this much (measured: 0.6 GB at start, stacks of threads beside it) is left for them.
+ */
+const reservedBytes = 2 * 1024 ** 3;
+
+/** First executable of this name on the PATH. */
+export function findProgram(name: string, path = process.env.PATH ?? '/usr/bin:/bin'): string | undefined {
+  for (const folder of path.split(delimiter)) {
+    if (!folder.startsWith('/')) continue;
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return join(folder, name);
+    } catch {
+      // not in this folder
+    }
+  }
+  return undefined;
+}
+
+/** prlimit's part of the command line; empty where util-linux is absent. */
+function limited(limits: ResourceLimits): string[] {
+  const prlimit = findProgram('prlimit');
+  if (prlimit === undefined) return [];
+  const cpuSeconds = Math.ceil((limits.timeoutMs / 1000) * availableParallelism()) + 10;
+  return [
+    prlimit,
+    `--data=${limits.memoryBytes + reservedBytes}`,
+    `--fsize=${limits.outputBytes}`,
+    `--cpu=${cpuSeconds}`,
+    '--nofile=256',
+    '--core=0',
+    '--',
+  ];
+}
+
+const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-old-space-size=256'];
+
+/** Shared libraries alone: no programs, no configuration, nobody's files. */
+function systemMounts(): string[] {
+  const args: string[] = [];
+  for (const folder of ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/etc/alternatives', '/etc/ld.so.cache']) {
+    args.push('--ro-bind-try', folder, folder);
+  }
+  for (const folder of ['/lib', '/lib64']) {
+    try {
+      if (lstatSync(folder).isSymbolicLink()) args.push('--symlink', readlinkSync(folder), folder);
+      else args.push('--ro-bind', folder, folder);
+    } catch {
+      // this machine has no such folder
+    }
+  }
+  return args;
+}
+
+function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
+  const own: Mount[] = [
+    { from: realpathSync(process.execPath), to: `${insideRoot}node` },
+    { from: `${projectRoot}package.json`, to: `${insideRoot}package.json` },
+    { from: `${projectRoot}src/media`, to: `${insideRoot}src/media` },
+    { from: projectRoot + addonFile, to: insideRoot + addonFile },
+  ];
+  const script = plan.script === undefined ? insideRoot + childModule : `${insideRoot}script.ts`;
+  if (plan.script !== undefined) own.push({ from: plan.script, to: script });
+  const mounts = [...own, ...plan.mounts].flatMap((mount) => [
+    mount.writable === true ? '--bind' : '--ro-bind',
+    mount.from,
+    mount.to,
+  ]);
+  return [
+    bwrap,
+    ...['--unshare-all', '--unshare-user', '--uid', '65534', '--gid', '65534', '--cap-drop', 'ALL'],
+    ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
+    ...systemMounts(),
+    ...['--proc', '/proc', '--dev', '/dev', '--size', String(64 * 1024 * 1024), '--tmpfs', '/tmp'],
+    ...mounts,
+    ...['--remount-ro', '/', '--chdir', '/'],
+    ...(seccompProgram(process.arch) === undefined ? [] : ['--seccomp', String(filterFd)]),
+    ...['--', `${insideRoot}node`, ...nodeFlags, script],
+  ];
+}
+
+function plain(plan: ChildPlan): string[] {
+  const setpriv = findProgram('setpriv');
+  return [
+    ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--no-new-privs', '--']),
+    ...[process.execPath, ...nodeFlags, plan.script ?? projectRoot + childModule],
+  ];
+}
+
+export function childCommand(plan: ChildPlan): ChildCommand {
+  const bwrap = plan.kind === 'bubblewrap' ? findProgram('bwrap') : undefined;
+  if (plan.kind === 'bubblewrap' && bwrap === undefined) throw new Error('bwrap is not installed');
+  const inner = bwrap === undefined ? plain(plan) : bubblewrapped(plan, bwrap);
+  const [file, ...args] = [...limited(plan.limits), ...inner];
+  return { file: file!, args, filter: bwrap === undefined ? undefined : seccompProgram(process.arch) };
+}

@@ -1,0 +1,58 @@
+/** What went wrong in or with a child → the service's one error type. */
+import { FrameliftError, type ErrorCode } from '../domain/errors.ts';
+
+/** An error as the child told it: `code` is one of the addon's (native/index.d.ts). */
+export interface ChildFailure {
+  code: string;
+  message: string;
+  stack?: string | undefined;
+}
+
+const generic = 'The video could not be processed.';
+
+/** The addon's codes; `message` replaces the engine's sentence where that would say nothing to a customer. */
+const table: Record<string, { code: ErrorCode; message?: string }> = {
+  unreadable_video: { code: 'unreadable_video' },
+  limit_exceeded: { code: 'unreadable_video' },
+  invalid_argument: { code: 'processing_failed' },
+  unavailable: { code: 'processing_failed' },
+  io: { code: 'processing_failed', message: 'The video could not be read or its result could not be written.' },
+};
+
+/** Of the ceilings only that of the duration has a code of its own; the engine's sentence tells which it was. */
+const aboutDuration = /\b(long|longer|lasts|duration)\b/i;
+
+/** One line that may be shown: the engine promises that; the child that carries it is not trusted. */
+function presentable(message: string): boolean {
+  return /^[^\p{Cc}\\/]{1,300}$/u.test(message);
+}
+
+export function failureFromChild(failure: ChildFailure): FrameliftError {
+  const known = table[failure.code] ?? { code: 'processing_failed', message: generic };
+  const cause = new Error(`${failure.code}: ${failure.message}`);
+  if (failure.stack !== undefined) cause.stack = failure.stack;
+  const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);
+  const own = presentable(failure.message) ? failure.message : generic;
+  return new FrameliftError(tooLong ? 'video_too_long' : known.code, known.message ?? own, { cause });
+}
+
+/** The child ended without an answer. `said` is the end of its standard error, for the log. */
+export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, said: string): FrameliftError {
+  const how = exit.signal === null ? `status ${exit.code}` : `signal ${exit.signal}`;
+  const cause = new Error(`the media child ended with ${how}${said === '' ? '' : `: ${said}`}`);
+  return new FrameliftError('processing_failed', generic, { cause });
+}
+
+export function timedOut(timeoutMs: number): FrameliftError {
+  const cause = new Error(`the media child was ended after ${timeoutMs} ms`);
+  return new FrameliftError('processing_timeout', 'The video took longer to process than is allowed.', { cause });
+}
+
+export function outOfMemory(bytes: number, limit: number): FrameliftError {
+  const cause = new Error(`the media child used ${bytes} bytes of memory, more than ${limit}`);
+  return new FrameliftError('processing_failed', 'The video needs more memory to process than is allowed.', { cause });
+}
+
+export function misbehaved(why: unknown): FrameliftError {
+  return new FrameliftError('processing_failed', generic, { cause: why });
+}

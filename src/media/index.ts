@@ -1,0 +1,203 @@
+/** Probing and enhancing videos in confined child processes; the manual is in types.ts. */
+import { access, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { FrameliftError } from '../domain/errors.ts';
+import { addonFile, projectRoot } from './addon.ts';
+import { BlockReader, type BlockOptions } from './blocks.ts';
+import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
+import { misbehaved } from './failures.ts';
+import { deviceList, enhanceResult, probeResult } from './messages.ts';
+import { runChild } from './session.ts';
+import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest } from './types.ts';
+
+export type * from './types.ts';
+
+export interface MediaLogger {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+}
+
+export interface MediaOptions {
+  /** true: refuse to start where bubblewrap cannot run */
+  requireSandbox?: boolean;
+  logger?: MediaLogger;
+  /** ceiling of one child's own memory; default 4 GiB or three quarters of the machine's, whichever is less */
+  memoryLimitMb?: number;
+  /** ceiling of one output file; default 32 GiB */
+  outputLimitMb?: number;
+  /** further files or folders that children may read at the same place, e.g. installed models */
+  readOnlyPaths?: string[];
+  /** how remote sources are read while they are measured */
+  remote?: BlockOptions;
+  /** told the process id of each child when it starts */
+  onChild?: (pid: number) => void;
+}
+
+const helloTimeoutMs = 20_000;
+const devicesTimeoutMs = 30_000;
+const megabyte = 1024 * 1024;
+/** Where a sandboxed child finds its input and its output folder. */
+const insideInput = '/in/source';
+const insideOutput = '/out';
+
+const silent: MediaLogger = { info() {}, warn() {} };
+
+/** Tries the sandbox by running it. Rejects when it is required and cannot run, or when the addon is not built. */
+export async function createMedia(options: MediaOptions = {}): Promise<Media> {
+  const logger = options.logger ?? silent;
+  await access(projectRoot + addonFile).catch(() => {
+    throw new Error(`The addon ${addonFile} is not built; run scripts/build-native.`);
+  });
+  const sandbox = await chooseSandbox(options);
+  if (sandbox.kind === 'bubblewrap') logger.info({ sandbox }, 'media children run in bubblewrap');
+  else logger.warn({ sandbox }, 'media children run WITHOUT a sandbox: only a bare environment and limits confine them');
+  return new ChildMedia(options, sandbox);
+}
+
+async function chooseSandbox(options: MediaOptions): Promise<Media['sandbox']> {
+  try {
+    const plan = planOf(options, 'bubblewrap', [], helloTimeoutMs);
+    await runChild({ plan, message: { op: 'hello' }, result: z.literal('hello') });
+    return { kind: 'bubblewrap', reason: '' };
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (options.requireSandbox === true) {
+      throw new Error(`The sandbox is required but bubblewrap cannot run here: ${reason}`, { cause: error });
+    }
+    return { kind: 'none', reason };
+  }
+}
+
+/** The innermost cause says what happened; the public sentence does not. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : reasonOf(error.cause);
+}
+
+function planOf(options: MediaOptions, kind: SandboxKind, mounts: Mount[], timeoutMs: number): ChildPlan {
+  const memoryMb = options.memoryLimitMb ?? Math.min(4096, Math.floor((totalmem() / megabyte) * 0.75));
+  const limits = {
+    memoryBytes: memoryMb * megabyte,
+    outputBytes: (options.outputLimitMb ?? 32 * 1024) * megabyte,
+    timeoutMs,
+  };
+  const shared = (options.readOnlyPaths ?? []).map((path) => ({ from: resolve(path), to: resolve(path) }));
+  return { kind, mounts: [...shared, ...mounts], limits };
+}
+
+async function readableFile(path: string): Promise<string> {
+  const absolute = resolve(path);
+  const found = await stat(absolute).catch((cause: unknown) => {
+    throw new FrameliftError('unreadable_video', 'The video file does not exist or cannot be opened.', { cause });
+  });
+  if (!found.isFile()) throw new FrameliftError('unreadable_video', 'The video is not a regular file.');
+  return absolute;
+}
+
+class ChildMedia implements Media {
+  readonly sandbox: Media['sandbox'];
+  readonly #options: MediaOptions;
+
+  constructor(options: MediaOptions, sandbox: Media['sandbox']) {
+    this.#options = options;
+    this.sandbox = sandbox;
+  }
+
+  async probe(request: ProbeRequest) {
+    const { source, limits, walkPackets, timeoutMs, signal } = request;
+    const mounts: Mount[] = [];
+    let told: { path: string } | { size: number };
+    let served: BlockReader | undefined;
+    if ('path' in source) {
+      told = { path: this.#input(await readableFile(source.path), mounts) };
+    } else {
+      told = { size: source.size };
+      served = new BlockReader(source, this.#options.remote);
+    }
+    return runChild({
+      plan: this.#plan(mounts, timeoutMs),
+      message: { op: 'probe', source: told, ...given({ limits, walkPackets }) },
+      result: probeResult,
+      source: served,
+      signal,
+      onStart: this.#options.onChild,
+    });
+  }
+
+  async enhance(request: EnhanceRequest): Promise<EnhanceResult> {
+    const { outputName } = request;
+    if (outputName !== basename(outputName) || ['', '.', '..'].includes(outputName)) {
+      throw new TypeError(`Expected a bare file name for outputName but received '${outputName}'`);
+    }
+    request.signal?.throwIfAborted();
+    const input = await readableFile(request.inputPath);
+    // The child gets a folder of its own and the file is taken out of it afterwards: whatever happens, and
+    // whatever it writes, nothing else appears in the output folder.
+    const folder = await mkdtemp(join(resolve(request.outputDir), '.media-'));
+    try {
+      const result = await this.#enhanceInto(folder, input, request);
+      const made = await lstat(join(folder, outputName)).catch((error: unknown) => {
+        throw misbehaved(error);
+      });
+      if (!made.isFile() || made.size !== result.sizeBytes) {
+        throw misbehaved(new Error('the media child told another file than it wrote'));
+      }
+      await rename(join(folder, outputName), join(request.outputDir, outputName));
+      return result;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  devices() {
+    return runChild({
+      plan: this.#plan([], devicesTimeoutMs),
+      message: { op: 'devices' },
+      result: deviceList,
+      onStart: this.#options.onChild,
+    });
+  }
+
+  #enhanceInto(folder: string, inputPath: string, request: EnhanceRequest): Promise<EnhanceResult> {
+    const mounts: Mount[] = [];
+    const input = this.#input(inputPath, mounts);
+    let outputFolder = folder;
+    if (this.#confined) {
+      mounts.push({ from: folder, to: insideOutput, writable: true });
+      outputFolder = insideOutput;
+    }
+    const output = join(outputFolder, request.outputName);
+    return runChild({
+      plan: this.#plan(mounts, request.timeoutMs),
+      message: { op: 'enhance', input, output, options: request.options },
+      result: enhanceResult,
+      signal: request.signal,
+      onProgress: request.onProgress,
+      onStart: this.#options.onChild,
+    });
+  }
+
+  get #confined(): boolean {
+    return this.sandbox.kind === 'bubblewrap';
+  }
+
+  /** How the child names an input file; mounted for it when it is confined. */
+  #input(path: string, mounts: Mount[]): string {
+    if (!this.#confined) return path;
+    mounts.push({ from: path, to: insideInput });
+    return insideInput;
+  }
+
+  #plan(mounts: Mount[], timeoutMs: number): ChildPlan {
+    return planOf(this.#options, this.sandbox.kind, mounts, timeoutMs);
+  }
+}
+
+/** The members that are set: JSON has no `undefined`. */
+function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

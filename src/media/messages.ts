@@ -1,0 +1,81 @@
+/** What the child may say. The child handles hostile files, so nothing it says is believed unchecked. */
+import { z } from 'zod';
+import type { DeviceInfo, EnhanceResult, ProbeResult } from '../../native/index.d.ts';
+import { maxReadBytes } from './wire.ts';
+
+const name = z.string().max(200);
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const side = z.number().int().min(0).max(1_000_000);
+const seconds = z.number().min(0).max(1e9);
+const strength = z.number().min(0).max(1);
+
+export const probeResult: z.ZodType<ProbeResult> = z.object({
+  container: name,
+  videoCodec: name,
+  pixelFormat: name,
+  codedWidth: side,
+  codedHeight: side,
+  width: side,
+  height: side,
+  rotationDegrees: z.literal([0, 90, 180, 270]),
+  frameRate: z.number().min(0).max(1e6),
+  durationS: seconds,
+  durationIsExact: z.boolean(),
+  sizeBytes: count,
+  audio: z.array(z.object({ codec: name, channels: count, sampleRateHz: count, language: name })).max(1000),
+});
+
+export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
+  source: probeResult,
+  width: side,
+  height: side,
+  frames: count,
+  undecodableFrames: count,
+  durationS: seconds,
+  sizeBytes: count,
+  device: name,
+  applied: z.object({
+    denoise: strength,
+    sharpen: strength,
+    adaptiveContrast: strength,
+    faceRestoration: strength,
+    model: name,
+  }),
+  wallSeconds: seconds,
+  stages: z.array(z.object({ name, cpuSeconds: seconds })).max(100),
+});
+
+export const deviceList: z.ZodType<DeviceInfo[]> = z
+  .array(
+    z.object({
+      id: name,
+      name,
+      usable: z.boolean(),
+      reason: z.string().max(2000),
+      threads: count,
+      simd: name,
+      encoder: name,
+      inference: z.array(name).max(100),
+    }),
+  )
+  .max(100);
+
+export const fromChild = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('read'), id: count.max(0xffffffff), offset: count, length: count.min(1).max(maxReadBytes) }),
+  z.object({
+    type: z.literal('progress'),
+    progress: z.object({
+      fraction: z.number().min(0).max(1),
+      framesDone: count,
+      framesPerSecond: z.number().min(0).max(1e9),
+      etaS: z.number().min(-1e9).max(1e9),
+    }),
+  }),
+  z.object({ type: z.literal('result'), value: z.unknown() }),
+  z.object({
+    type: z.literal('error'),
+    code: z.string().max(100),
+    message: z.string().max(4000),
+    stack: z.string().max(64_000).optional(),
+  }),
+]);

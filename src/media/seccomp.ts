@@ -1,0 +1,118 @@
+/**
+ * The system-call filter of the sandbox, as the classic BPF program that bubblewrap loads just before it
+ * starts the child. A media child computes, reads and writes files it was given, and starts threads; it
+ * needs no sockets of its own, no processes, no mounts, no tracing and no kernel facilities beyond that.
+ */
+
+interface Architecture {
+  /** AUDIT_ARCH_… of linux/audit.h */
+  audit: number;
+  clone: number;
+  clone3: number;
+  denied: readonly number[];
+}
+
+/** Numbers that every architecture shares: added to Linux after the tables were unified. */
+const deniedEverywhere = [
+  424, // pidfd_send_signal
+  425, 426, 427, // io_uring_setup, _enter, _register
+  428, 429, 430, 431, 432, 433, // open_tree, move_mount, fsopen, fsconfig, fsmount, fspick
+  434, 438, // pidfd_open, pidfd_getfd
+  442, // mount_setattr
+];
+
+/** By process.arch. In the order: sockets, tracing, mounts and namespaces, keys, kernel, handles, clock. */
+const architectures: Record<string, Architecture | undefined> = {
+  x64: {
+    audit: 0xc000003e,
+    clone: 56,
+    clone3: 435,
+    denied: [
+      41, 42, 43, 49, 50, 288, // socket, connect, accept, bind, listen, accept4
+      57, 58, // fork, vfork
+      101, 310, 311, 312, // ptrace, process_vm_readv, process_vm_writev, kcmp
+      165, 166, 155, 161, 272, 308, // mount, umount2, pivot_root, chroot, unshare, setns
+      248, 249, 250, // add_key, request_key, keyctl
+      103, 135, 163, 167, 168, 169, 175, 176, 179, // syslog … quotactl
+      246, 298, 313, 320, 321, 323, // kexec_load, perf_event_open, finit_module, kexec_file_load, bpf, userfaultfd
+      303, 304, // name_to_handle_at, open_by_handle_at
+      159, 164, 227, 305, // adjtimex, settimeofday, clock_settime, clock_adjtime
+    ],
+  },
+  arm64: {
+    audit: 0xc00000b7,
+    clone: 220,
+    clone3: 435,
+    denied: [
+      198, 200, 201, 202, 203, 242, // socket, bind, listen, accept, connect, accept4
+      117, 270, 271, 272, // ptrace, process_vm_readv, process_vm_writev, kcmp
+      39, 40, 41, 51, 97, 268, // umount2, mount, pivot_root, chroot, unshare, setns
+      217, 218, 219, // add_key, request_key, keyctl
+      60, 89, 92, 105, 106, 116, 142, 224, 225, // quotactl … swapoff
+      104, 241, 273, 280, 282, 294, // kexec_load, perf_event_open, finit_module, bpf, userfaultfd, kexec_file_load
+      264, 265, // name_to_handle_at, open_by_handle_at
+      112, 170, 171, 266, // clock_settime, settimeofday, adjtimex, clock_adjtime
+    ],
+  },
+};
+
+const loadWord = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const jumpEqual = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+const jumpAtLeast = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const jumpAnyBit = 0x45; // BPF_JMP | BPF_JSET | BPF_K
+const give = 0x06; // BPF_RET | BPF_K
+
+const allow = 0x7fff0000;
+const killProcess = 0x80000000;
+const errno = (number: number) => 0x00050000 | number;
+const notPermitted = errno(1);
+const notImplemented = errno(38);
+
+/** Offsets in struct seccomp_data; of a 64-bit argument the low word, on little-endian machines. */
+const numberAt = 0;
+const architectureAt = 4;
+const firstArgumentAt = 16;
+const cloneThread = 0x00010000;
+/** x86-64 numbers from here on are the x32 interface, which would pass by the list. */
+const x32Bit = 0x40000000;
+
+type Instruction = [code: number, ifTrue: number, ifFalse: number, value: number];
+
+function encode(program: readonly Instruction[]): Buffer {
+  const buffer = Buffer.alloc(program.length * 8);
+  program.forEach(([code, ifTrue, ifFalse, value], index) => {
+    buffer.writeUInt16LE(code, index * 8);
+    buffer.writeUInt8(ifTrue, index * 8 + 2);
+    buffer.writeUInt8(ifFalse, index * 8 + 3);
+    buffer.writeUInt32LE(value >>> 0, index * 8 + 4);
+  });
+  return buffer;
+}
+
+/** The program for an architecture (`process.arch`); undefined where no table is known. */
+export function seccompProgram(arch: string): Buffer | undefined {
+  const table = architectures[arch];
+  if (table === undefined) return undefined;
+  const denied = [...table.denied, ...deniedEverywhere];
+  return encode([
+    [loadWord, 0, 0, architectureAt],
+    [jumpEqual, 1, 0, table.audit],
+    [give, 0, 0, killProcess],
+    [loadWord, 0, 0, numberAt],
+    [jumpAtLeast, 0, 1, x32Bit],
+    [give, 0, 0, notPermitted],
+    // clone3 hides its flags in memory: "not implemented" makes the C library fall back to clone.
+    [jumpEqual, 0, 1, table.clone3],
+    [give, 0, 0, notImplemented],
+    ...denied.flatMap((number): Instruction[] => [
+      [jumpEqual, 0, 1, number],
+      [give, 0, 0, notPermitted],
+    ]),
+    // Threads may be started, processes not.
+    [jumpEqual, 0, 3, table.clone],
+    [loadWord, 0, 0, firstArgumentAt],
+    [jumpAnyBit, 1, 0, cloneThread],
+    [give, 0, 0, notPermitted],
+    [give, 0, 0, allow],
+  ]);
+}
