@@ -5,34 +5,21 @@
 #include "pixel/simd_targets.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
+#include "pixel/samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace framelift::pixel {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using DF = hn::CappedTag<float, 16>;
-using D16 = hn::Rebind<uint16_t, DF>;
-using DI = hn::Rebind<int32_t, DF>;
-using VF = hn::Vec<DF>;
 
 constexpr int kLanczosTaps = 6;
 
-HWY_INLINE VF LoadSamples(const uint16_t* in) {
-  return hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(D16(), in)));
-}
-
-HWY_INLINE void StoreSamples(VF v, uint16_t* out) {
-  hn::StoreU(hn::DemoteTo(D16(), hn::NearestInt(v)), D16(), out);
-}
-
 void Load(const uint16_t* in, float* out, int count) {
-  const int lanes = static_cast<int>(hn::Lanes(DF()));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) hn::StoreU(LoadSamples(in + x), DF(), out + x);
 }
 
 void Store(const float* in, uint16_t* out, int count) {
-  const int lanes = static_cast<int>(hn::Lanes(DF()));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) StoreSamples(hn::LoadU(DF(), in + x), out + x);
 }
 
@@ -41,7 +28,7 @@ template <int kTaps>
 HWY_INLINE void VerticalT(const float* const* rows, const float* weights, int taps, uint16_t* out, int count) {
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
     VF sum = hn::Zero(d);
     for (int k = 0; k < n; ++k) sum = hn::MulAdd(hn::Set(d, weights[k]), hn::LoadU(d, rows[k] + x), sum);
@@ -59,7 +46,7 @@ HWY_INLINE void VerticalPairT(const float* const* rows, const float* weights0, c
                               uint16_t* out0, uint16_t* out1, int count) {
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
     VF sum0 = hn::Zero(d);
     VF sum1 = hn::Zero(d);
@@ -83,7 +70,7 @@ void VerticalPair(const float* const* rows, const float* weights0, const float* 
 
 void VerticalFirst(const uint16_t* const* rows, const float* weights, int taps, float* out, int count) {
   const DF d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = FloatLanes();
   int x = 0;
   for (; x + 2 * lanes <= count; x += 2 * lanes) {
     VF sum0 = hn::Zero(d);
@@ -116,7 +103,7 @@ template <int kPhases, int kTaps>
 HWY_INLINE void PhasesT(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
     VF sums[kPhases];
     for (int p = 0; p < kPhases; ++p) {
@@ -145,7 +132,7 @@ void Phases(const float* in, const int* start, const float* weights, int taps, i
 
 void Interleave4(const float* const* rows, float* out, int count) {
   const DF d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
     hn::StoreInterleaved4(hn::LoadU(d, rows[0] + x), hn::LoadU(d, rows[1] + x), hn::LoadU(d, rows[2] + x),
                           hn::LoadU(d, rows[3] + x), d, out + 4 * x);
@@ -154,7 +141,7 @@ void Interleave4(const float* const* rows, float* out, int count) {
 
 void Deinterleave4(const float* in, float* const* rows, int count) {
   const DF d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
     VF v[4];
     hn::LoadInterleaved4(d, in + 4 * x, v[0], v[1], v[2], v[3]);

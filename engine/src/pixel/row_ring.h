@@ -1,0 +1,61 @@
+// A few rows of a plane with replicated edges, for kernels that look at neighbours.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "pixel/image.h"
+#include "pixel/scratch.h"
+
+namespace framelift::pixel {
+
+/// Copies of rows y − reach … y + reach of a plane, each with kMargin samples before and behind it, edge
+/// samples replicated `reach` times on each side and the edge rows above and below. Every source row is read
+/// once per band.
+class RowRing {
+ public:
+  static constexpr int kMargin = 32;
+
+  RowRing(int max_width, int reach) : reach_(reach) {
+    stride_ = (max_width + 4 * kMargin + 31) / 32 * 32;
+    while (rows_ < 2 * reach + 1) rows_ *= 2;
+    data_ = AlignedArray<std::uint16_t>(static_cast<std::size_t>(stride_) * rows_);
+  }
+
+  /// Starts a band at row `first` of `plane`.
+  void Start(ConstPlane plane, int first) {
+    plane_ = plane;
+    next_ = first - reach_;
+  }
+
+  /// Makes the neighbourhood of row `y` available; y may only grow after Start.
+  void Advance(int y) {
+    for (; next_ <= y + reach_; ++next_) Fetch(next_);
+  }
+
+  const std::uint16_t* Row(int y) const { return Slot(y); }
+
+ private:
+  std::uint16_t* Slot(int y) const {
+    return data_.get() + static_cast<std::ptrdiff_t>((y + 2 * rows_) & (rows_ - 1)) * stride_ + kMargin;
+  }
+
+  void Fetch(int y) {
+    std::uint16_t* row = Slot(y);
+    const std::uint16_t* from = plane_.Row(std::clamp(y, 0, plane_.height - 1));
+    std::memcpy(row, from, sizeof(*row) * static_cast<std::size_t>(plane_.width));
+    for (int i = 1; i <= reach_; ++i) {
+      row[-i] = row[0];
+      row[plane_.width - 1 + i] = row[plane_.width - 1];
+    }
+  }
+
+  int reach_;
+  int rows_ = 1;
+  std::ptrdiff_t stride_ = 0;
+  int next_ = 0;
+  ConstPlane plane_;
+  AlignedArray<std::uint16_t> data_;
+};
+
+}  // namespace framelift::pixel

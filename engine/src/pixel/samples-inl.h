@@ -1,0 +1,38 @@
+// Working samples ↔ vectors of floats, for each instruction set. Included inside the files that are compiled
+// once per set (hwy/foreach_target.h); the guard below is Highway's way to allow that.
+#if defined(FRAMELIFT_PIXEL_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FRAMELIFT_PIXEL_SAMPLES_INL_H_
+#undef FRAMELIFT_PIXEL_SAMPLES_INL_H_
+#else
+#define FRAMELIFT_PIXEL_SAMPLES_INL_H_
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace framelift::pixel {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Vectors of at most 16 floats, so that a vector of samples never passes a row's 64-byte padding.
+using DF = hn::CappedTag<float, 16>;
+using D16 = hn::Rebind<uint16_t, DF>;
+using DI = hn::Rebind<int32_t, DF>;
+using VF = hn::Vec<DF>;
+
+HWY_INLINE VF ToFloat(hn::Vec<D16> v) { return hn::ConvertTo(DF(), hn::PromoteTo(DI(), v)); }
+
+/// Rounded to nearest and saturated.
+HWY_INLINE hn::Vec<D16> ToSamples(VF v) { return hn::DemoteTo(D16(), hn::NearestInt(v)); }
+
+HWY_INLINE VF LoadSamples(const uint16_t* in) { return ToFloat(hn::LoadU(D16(), in)); }
+
+HWY_INLINE void StoreSamples(VF v, uint16_t* out) { hn::StoreU(ToSamples(v), D16(), out); }
+
+HWY_INLINE int FloatLanes() { return static_cast<int>(hn::Lanes(DF())); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace framelift::pixel
+HWY_AFTER_NAMESPACE();
+
+#endif
