@@ -1,0 +1,83 @@
+/** The command line `framelift`. Errors are one line on stderr and exit status 1. */
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { accountCommands, keyCommands } from './cli/accounts.ts';
+import { enhanceCommand, probeCommand } from './cli/enhance.ts';
+import { startCommand } from './cli/start.ts';
+import { type Config, loadConfig } from './config.ts';
+import { createMedia } from './media/index.ts';
+import type { Strength } from './domain/job.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+function strength(text: string): Strength {
+  if (text === 'auto' || text === 'off') return text;
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('Expected auto, off or a number from 0 to 1.');
+  return value;
+}
+
+const strengthOption = (name: string, what: string) =>
+  new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
+
+const media = (config: Config) => createMedia({ requireSandbox: config.requireSandbox });
+
+function program(): Command {
+  const framelift = new Command('framelift')
+    .description('Enhances videos: as a service, or one file from the command line.')
+    .version(version)
+    .showHelpAfterError('(--help lists what there is)');
+
+  framelift.command('start').description('run API and worker in one process').action(() => startCommand(loadConfig(), { api: true, worker: true }));
+  framelift.command('serve').description('run the API').action(() => startCommand(loadConfig(), { api: true, worker: false }));
+  framelift.command('work').description('run a worker').action(() => startCommand(loadConfig(), { api: false, worker: true }));
+
+  framelift
+    .command('enhance')
+    .description('enhance one file; no database is needed')
+    .argument('<in>', 'a video file')
+    .argument('<out>', 'the MP4 to write; replaced when it exists')
+    .addOption(
+      new Option('--resolution <target>', 'box that the picture is fitted into; source keeps its size')
+        .choices(['1080p', '4k', 'source'])
+        .makeOptionMandatory(),
+    )
+    .addOption(strengthOption('denoise', 'noise reduction'))
+    .addOption(strengthOption('sharpen', 'sharpening'))
+    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
+    .addOption(strengthOption('face-restoration', 'face restoration'))
+    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto')
+    .action(async (input: string, output: string, options) => {
+      const config = loadConfig();
+      await enhanceCommand(await media(config), config, { input, output, ...options });
+    });
+
+  framelift
+    .command('probe')
+    .description('measure a file and print the facts as JSON')
+    .argument('<in>', 'a video file')
+    .action(async (input: string) => probeCommand(await media(loadConfig()), input));
+
+  framelift
+    .command('devices')
+    .description('list the processors that the engine can use, as JSON')
+    .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
+
+  framelift.addCommand(accountCommands());
+  framelift.addCommand(keyCommands());
+  return framelift;
+}
+
+/** One line: the message, and the innermost cause when it says more. */
+function oneLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split('\n')[0]!;
+}
+
+try {
+  await program().parseAsync();
+} catch (error) {
+  console.error(`framelift: ${oneLine(error)}`);
+  if (process.env['FRAMELIFT_LOG_LEVEL'] === 'debug') console.error(error);
+  process.exitCode = 1;
+}

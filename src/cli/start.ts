@@ -1,0 +1,38 @@
+/** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order. */
+import type { Config } from '../config.ts';
+import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome } from '../demo.ts';
+import { type Roles, type Service, startService } from '../main.ts';
+import { sourceClip } from '../sample.ts';
+
+export async function startCommand(config: Config, roles: Roles): Promise<void> {
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
+  process.on('SIGINT', () => stopping.abort()).on('SIGTERM', () => stopping.abort());
+  const demo = roles.api && roles.worker && config.demo;
+  const sample = demo ? await serveSample(await sourceClip(config.dataDir, demoSampleSeconds), config.port && config.port + 1) : null;
+  const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
+  try {
+    const service = await startService({ ...config, allowHosts }, roles);
+    try {
+      if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
+      await stopped;
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await sample?.close();
+  }
+}
+
+/** A demo that fails is said and does not end the service. */
+async function runDemo(service: Service, url: string, sample: SampleServer, signal: AbortSignal): Promise<void> {
+  const keys = await createDemoAccount(service);
+  if (keys === null) return console.log(`Framelift is running at ${url}`);
+  console.log(welcome(url, keys, sample.url));
+  try {
+    const link = await runDemoJob(url, keys.live, sample.url, signal);
+    console.log(`\nThe enhanced sample (the link is valid for an hour):\n\n  ${link}\n\nCtrl-C stops the service.`);
+  } catch (error) {
+    if (!signal.aborted) console.error(`The sample job failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,59 @@
+/** Clips that the service makes itself: the demo's source, and what jobs of the sandbox lane hand out. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Resolution } from './domain/job.ts';
+import type { Media } from './media/types.ts';
+
+const run = promisify(execFile);
+const makeTimeoutMs = 120_000;
+
+/** A moving test picture of 480×270 with sound, `seconds` long; made once by the ffmpeg command line. */
+export async function sourceClip(dataDir: string, seconds: number): Promise<string> {
+  const path = join(dataDir, 'samples', `source-${seconds}s.mp4`);
+  return once(path, async (draft) => {
+    const picture = `testsrc2=size=480x270:rate=25:duration=${seconds}`;
+    const sound = `sine=frequency=330:sample_rate=48000:duration=${seconds}`;
+    const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '26', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
+    const inputs = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', sound];
+    await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...inputs, ...codecs, '-movflags', '+faststart', draft], {
+      timeout: makeTimeoutMs,
+    });
+  });
+}
+
+/** The sandbox lane's result: the test picture (its running clock is the watermark) at the job's target size. */
+export function createSandboxSample(deps: { dataDir: string; media: Media }) {
+  const running = new Map<Resolution, Promise<string>>();
+  const make = async (resolution: Resolution) => {
+    const source = await sourceClip(deps.dataDir, 2);
+    return once(join(deps.dataDir, 'samples', `sandbox-${resolution}.mp4`), async (_draft, folder, name) => {
+      const options = { target: resolution };
+      await deps.media.enhance({ inputPath: source, outputDir: folder, outputName: name, options, timeoutMs: makeTimeoutMs });
+    });
+  };
+  return (resolution: Resolution): Promise<string> => {
+    const made = running.get(resolution) ?? make(resolution);
+    running.set(resolution, made);
+    made.catch(() => running.delete(resolution));
+    return made;
+  };
+}
+
+/** Makes a file unless it is there; it appears under its name only when it is whole. */
+async function once(path: string, make: (draft: string, folder: string, name: string) => Promise<void>): Promise<string> {
+  if (existsSync(path)) return path;
+  const folder = join(path, '..');
+  await mkdir(folder, { recursive: true });
+  const name = `draft-${process.pid}-${path.slice(folder.length + 1)}`;
+  const draft = join(folder, name);
+  try {
+    await make(draft, folder, name);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return path;
+}
