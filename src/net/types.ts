@@ -27,3 +27,38 @@ export interface NetClient {
   ): Promise<{ bytes: number; sha256: string; url: string }>;
   close(): Promise<void>;
 }
+
+export interface PostOptions {
+  /** lower-case names; Content-Length, Host and Accept-Encoding are the client's own */
+  headers: Record<string, string>;
+  body: Uint8Array | string;
+  /** for the whole exchange, ms */
+  timeoutMs: number;
+  /** of the reply's body, what is more is not read */
+  maxReplyBytes: number;
+  signal?: AbortSignal;
+}
+
+export interface PostReply {
+  /** any status: a redirect is an answer like others and is not followed */
+  status: number;
+  /** lower-case names, repeated ones joined with a comma */
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** whether the body went on beyond `maxReplyBytes` */
+  truncated: boolean;
+}
+
+/** What createNetClient gives: the video side and the side that webhooks use, behind the same guard. */
+export interface GuardedClient extends NetClient {
+  /**
+   * Refuses a URL for what it says (scheme, port, name, literal address) without any request; names are not
+   * resolved. Throws FrameliftError `url_not_allowed`.
+   */
+  checkUrl(url: string): void;
+  /**
+   * One POST, never repeated, no redirects. Rejects with FrameliftError `url_not_allowed`, with NetFailure (its
+   * `reason` and public half sentence), or with the signal's reason.
+   */
+  post(url: string, options: PostOptions): Promise<PostReply>;
+}

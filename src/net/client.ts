@@ -1,0 +1,149 @@
+/** The guarded client: policy, sessions and the three things the service asks of other people's servers. */
+import type { ConnectorOptions } from './connect.ts';
+import { download } from './download.ts';
+import { NetFailure, videoError } from './failure.ts';
+import { ForwardVideo } from './forward.ts';
+import { createUrlPolicy } from './policy.ts';
+import { RangedVideo, blockBytes } from './ranged.ts';
+import { expectVideo, partOf, validatorsOf } from './replies.ts';
+import { tooLarge, withRetries } from './retry.ts';
+import { Session } from './session.ts';
+import type { NetLogger, Reply } from './session.ts';
+import { defaultTimeouts, startDeadline } from './timeouts.ts';
+import type { Timeouts } from './timeouts.ts';
+import type { GuardedClient, PostOptions, PostReply, RemoteVideo } from './types.ts';
+
+export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp'> {
+  /** `host:port` pairs exempt from the private-address guard */
+  allowHosts: readonly string[];
+  /** `host` or `host:port` under which this service itself is reached; never asked */
+  denyHosts?: readonly string[];
+  timeouts?: Partial<Timeouts>;
+  /** how far a server without Range is read by openVideo, bytes (default 64 MiB) */
+  maxForwardBytes?: number;
+  logger?: NetLogger;
+}
+
+interface Deps {
+  timeouts: Timeouts;
+  maxForwardBytes: number;
+  newSession(): Session;
+}
+
+/** Throws TypeError for an `allowHosts` entry that is not host:port. */
+export function createNetClient(options: NetClientOptions): GuardedClient {
+  const policy = createUrlPolicy(options);
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const { resolver, ca, tcp, logger } = options;
+  const sessions = new Set<Session>();
+  const deps: Deps = {
+    timeouts,
+    maxForwardBytes: options.maxForwardBytes ?? 64 * 2 ** 20,
+    newSession() {
+      const session = new Session({ policy, timeouts, resolver, ca, tcp, logger });
+      sessions.add(session);
+      return session;
+    },
+  };
+  const end = async (session: Session) => {
+    sessions.delete(session);
+    await session.close();
+  };
+  const during = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
+    const session = deps.newSession();
+    try {
+      return await work(session);
+    } finally {
+      await end(session);
+    }
+  };
+  return {
+    checkUrl: (url) => void policy.check(url),
+    async openVideo(url, { maxBytes, signal }) {
+      const session = deps.newSession();
+      try {
+        return await openVideo(deps, session, url, { maxBytes, signal, close: () => end(session) });
+      } catch (error) {
+        await end(session);
+        throw videoError(error, 'video_unreachable');
+      }
+    },
+    download: (url, path, settings) => during((session) => download(session, url, path, { ...settings, timeouts })),
+    post: (url, settings) => during((session) => post(session, url, settings)),
+    async close() {
+      await Promise.all([...sessions].map(end));
+    },
+  };
+}
+
+interface OpenOptions {
+  maxBytes: number;
+  signal: AbortSignal | undefined;
+  close: () => Promise<void>;
+}
+
+/** The first request asks for one block, and the kind of answer decides how the rest is read. */
+async function openVideo(deps: Deps, session: Session, url: string, options: OpenOptions): Promise<RemoteVideo> {
+  const { maxBytes, signal, close } = options;
+  return withRetries(deps.timeouts, signal, async () => {
+    const reply = await session.get(url, { headers: { range: `bytes=0-${blockBytes - 1}` }, signal });
+    try {
+      expectVideo(reply, [200, 206, 416]);
+      if (reply.status === 200) {
+        return await ForwardVideo.open({ reply, maxBytes, maxForwardBytes: deps.maxForwardBytes, close });
+      }
+      const { size, head } = await readHead(reply, maxBytes);
+      const validators = validatorsOf(reply);
+      return new RangedVideo({ session, timeouts: deps.timeouts, url: reply.url, size, validators, head, close });
+    } catch (error) {
+      reply.discard();
+      throw error;
+    }
+  });
+}
+
+/** Size and first bytes from a 206; from a 416 only that the file is empty. */
+async function readHead(reply: Reply, maxBytes: number): Promise<{ size: number; head: Buffer }> {
+  if (reply.status === 416) {
+    reply.discard();
+    if (/^bytes \*\/0$/.test(reply.header('content-range') ?? '')) return { size: 0, head: Buffer.alloc(0) };
+    throw new NetFailure('status', 'the server answered with status 416');
+  }
+  const part = partOf(reply, 0);
+  if (part.total > maxBytes) throw tooLarge(maxBytes);
+  if (part.end >= blockBytes) throw new NetFailure('protocol', 'the server answered with more than the range asked for');
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of reply.chunks()) {
+    pieces.push(chunk);
+    length += chunk.length;
+    if (length > part.end + 1) throw new NetFailure('length', 'the server sent more bytes than it announced');
+  }
+  if (length !== part.end + 1) {
+    throw new NetFailure('length', 'the server sent fewer bytes than it announced', { retryable: true });
+  }
+  return { size: part.total, head: Buffer.concat(pieces) };
+}
+
+/** One POST without redirects or repetitions; of the reply at most `maxReplyBytes` are read. */
+async function post(session: Session, url: string, options: PostOptions): Promise<PostReply> {
+  const late = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
+  const deadline = startDeadline(options.signal, options.timeoutMs, late);
+  try {
+    const { headers, body } = options;
+    const reply = await session.ask(url, { method: 'POST', headers, body, signal: deadline.signal });
+    const pieces: Buffer[] = [];
+    let room = options.maxReplyBytes;
+    let truncated = false;
+    for await (const chunk of reply.chunks()) {
+      pieces.push(chunk.subarray(0, room));
+      truncated = chunk.length > room;
+      room -= Math.min(room, chunk.length);
+      if (truncated) break;
+    }
+    reply.discard();
+    return { status: reply.status, headers: reply.headers(), body: Buffer.concat(pieces), truncated };
+  } finally {
+    deadline.release();
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Opens the sockets of the guarded client. An address is judged three times: as a literal, when a name is
+ * resolved (every address must pass, and only those that were judged are handed on, so that a second answer of
+ * the resolver is never used), and on the connected socket before a byte is written.
+ */
+import { lookup as systemLookup } from 'node:dns/promises';
+import { connect as tcpConnect, isIP } from 'node:net';
+import type { LookupFunction, Socket, TcpNetConnectOpts } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import type { buildConnector } from 'undici';
+import { NetFailure } from './failure.ts';
+import { notAllowed } from './policy.ts';
+import type { UrlPolicy } from './policy.ts';
+
+export interface ResolvedAddress {
+  address: string;
+  family: number;
+}
+
+/** All addresses of a name; rejects as dns.lookup does. */
+export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>;
+
+export interface ConnectorOptions {
+  policy: UrlPolicy;
+  /** for name, TCP and TLS together, ms */
+  connectMs: number;
+  resolver?: Resolver | undefined;
+  /** further trusted certificate authorities, PEM */
+  ca?: string[] | undefined;
+  /** tests only: makes the TCP connection */
+  tcp?: ((options: TcpNetConnectOpts) => Socket) | undefined;
+}
+
+const systemResolver: Resolver = (hostname) => systemLookup(hostname, { all: true, verbatim: true });
+
+function guardedLookup(options: ConnectorOptions, port: number): LookupFunction {
+  const resolve = options.resolver ?? systemResolver;
+  return (hostname, { all }, callback) => {
+    const judge = async () => {
+      const addresses = await resolve(hostname);
+      if (addresses.length === 0) throw Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
+      for (const { address } of addresses) options.policy.checkAddress(address, hostname, port);
+      return addresses.map(({ address, family }) => ({ address, family }));
+    };
+    judge().then(
+      (addresses) => {
+        if (all === true) callback(null, addresses);
+        else callback(null, addresses[0]!.address, addresses[0]!.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    );
+  };
+}
+
+/** TLS over a judged socket; certificates are always checked, whatever the environment says. */
+function startTls(socket: Socket, hostname: string, ca: string[] | undefined): Socket {
+  return tlsConnect({
+    socket,
+    host: hostname,
+    ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
+    ALPNProtocols: ['http/1.1'],
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+    ...(ca === undefined ? {} : { ca }),
+  });
+}
+
+/** A connector for undici's Agent. Its errors are FrameliftError `url_not_allowed`, NetFailure, or the socket's own. */
+export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
+  const { policy, tcp = tcpConnect } = options;
+  return ({ hostname, protocol, port: portText }, callback) => {
+    const port = Number(portText) || (protocol === 'https:' ? 443 : 80);
+    let socket: Socket | undefined;
+    const finish = (error: Error | null) => {
+      clearTimeout(timer);
+      socket?.off('error', finish);
+      if (error === null && socket !== undefined) return callback(null, socket);
+      socket?.on('error', () => undefined).destroy();
+      callback(error ?? new Error('no socket'), null);
+    };
+    const timer = setTimeout(() => {
+      finish(new NetFailure('timeout', 'the server did not accept the connection in time', { retryable: true }));
+    }, options.connectMs);
+    try {
+      if (isIP(hostname) !== 0) policy.checkAddress(hostname, hostname, port);
+      const plain = tcp({ host: hostname, port, lookup: guardedLookup(options, port), noDelay: true });
+      socket = plain.once('error', finish).once('connect', () => {
+        try {
+          if (plain.remoteAddress === undefined) throw notAllowed('the socket has no address');
+          policy.checkAddress(plain.remoteAddress, hostname, port);
+          if (protocol !== 'https:') return finish(null);
+          plain.off('error', finish).on('error', () => undefined); // from here on the TLS socket reports
+          socket = startTls(plain, hostname, options.ca).once('error', finish).once('secureConnect', () => finish(null));
+        } catch (error) {
+          finish(error as Error);
+        }
+      });
+    } catch (error) {
+      finish(error as Error);
+    }
+  };
+}

@@ -1,0 +1,145 @@
+/** A whole video into a file, hashed on the way; a broken transfer is resumed when the source is still the same. */
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { open, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { NetFailure, videoError } from './failure.ts';
+import {
+  declaredLength,
+  expectVideo,
+  ifRange,
+  partOf,
+  rangeHeaders,
+  sameSource,
+  sourceChanged,
+  validatorsOf,
+} from './replies.ts';
+import type { Validators } from './replies.ts';
+import { isRetryable, pauseBefore, tooLarge } from './retry.ts';
+import type { Reply, Session } from './session.ts';
+import { startDeadline } from './timeouts.ts';
+import type { Timeouts } from './timeouts.ts';
+
+export interface DownloadOptions {
+  maxBytes: number;
+  timeouts: Timeouts;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((bytes: number, total: number | null) => void) | undefined;
+}
+
+export interface Downloaded {
+  bytes: number;
+  /** lower-case hex */
+  sha256: string;
+  /** after redirects */
+  url: string;
+}
+
+/** New bytes that make a try count as progress. */
+const progressBytes = 2 ** 20;
+
+interface Transfer {
+  file: FileHandle;
+  hash: Hash;
+  bytes: number;
+  total: number | null;
+  validators: Validators;
+  url: string;
+}
+
+/**
+ * Rejects with FrameliftError `url_not_allowed`, `video_unreachable`, `video_too_large` or `source_changed`, with
+ * the signal's reason, or with the filesystem's own error (a full disk: worth a later try). The file is removed
+ * unless this resolves.
+ */
+export async function download(session: Session, url: string, path: string, options: DownloadOptions) {
+  const late = () => new NetFailure('timeout', 'the server takes too long to send the file');
+  const deadline = startDeadline(options.signal, options.timeouts.totalMs, late);
+  try {
+    const file = await open(path, 'w', 0o600);
+    try {
+      return await transferAll(session, url, file, { ...options, signal: deadline.signal });
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw videoError(error, 'source_changed');
+  } finally {
+    deadline.release();
+  }
+}
+
+async function transferAll(session: Session, url: string, file: FileHandle, options: DownloadOptions) {
+  const none = { etag: null, lastModified: null };
+  const transfer: Transfer = { file, hash: createHash('sha256'), bytes: 0, total: null, validators: none, url };
+  let furthest = 0;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await transferOnce(session, url, transfer, options);
+      return { bytes: transfer.bytes, sha256: transfer.hash.digest('hex'), url: transfer.url } satisfies Downloaded;
+    } catch (error) {
+      if (transfer.bytes - furthest >= progressBytes) tries = 1;
+      furthest = Math.max(furthest, transfer.bytes);
+      if (!isRetryable(error) || tries >= options.timeouts.attempts) throw error;
+      await pauseBefore(tries, options.timeouts, options.signal);
+    }
+  }
+}
+
+/** One request. Without a validator nothing says that the rest belongs to the same file: it starts over. */
+async function transferOnce(session: Session, url: string, transfer: Transfer, options: DownloadOptions) {
+  const resume = transfer.bytes > 0 && ifRange(transfer.validators) !== null;
+  const headers = resume ? rangeHeaders(transfer.validators, transfer.bytes) : {};
+  const reply = await session.get(url, { headers, signal: options.signal });
+  try {
+    expectVideo(reply, resume ? [200, 206, 416] : [200]);
+    if (reply.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
+    if (reply.status === 206) continueTransfer(reply, transfer);
+    else await startOver(reply, transfer);
+    transfer.url = reply.url.href;
+    if (transfer.total !== null && transfer.total > options.maxBytes) throw tooLarge(options.maxBytes);
+    await receive(reply, transfer, options);
+  } finally {
+    reply.discard();
+  }
+}
+
+function continueTransfer(reply: Reply, transfer: Transfer): void {
+  const part = partOf(reply, transfer.bytes);
+  const same = sameSource(transfer.validators, validatorsOf(reply));
+  if (!same || (transfer.total !== null && part.total !== transfer.total)) throw sourceChanged();
+  transfer.total = part.total;
+}
+
+async function startOver(reply: Reply, transfer: Transfer): Promise<void> {
+  await transfer.file.truncate(0);
+  transfer.hash = createHash('sha256');
+  transfer.bytes = 0;
+  transfer.total = declaredLength(reply);
+  transfer.validators = validatorsOf(reply);
+}
+
+async function receive(reply: Reply, transfer: Transfer, options: DownloadOptions): Promise<void> {
+  const { file } = transfer;
+  for await (const chunk of reply.chunks()) {
+    if (transfer.bytes + chunk.length > options.maxBytes) throw tooLarge(options.maxBytes);
+    await writeAll(file, chunk, transfer.bytes);
+    transfer.hash.update(chunk);
+    transfer.bytes += chunk.length;
+    options.onProgress?.(transfer.bytes, transfer.total);
+  }
+  if (transfer.total !== null && transfer.bytes !== transfer.total) {
+    const message = `the server sent ${transfer.bytes < transfer.total ? 'fewer' : 'more'} bytes than it announced`;
+    throw new NetFailure('length', message, { retryable: transfer.bytes < transfer.total });
+  }
+}
+
+/** A disk that is nearly full may take part of a write; the next one then fails with the true reason. */
+async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < chunk.length; ) {
+    done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Access to a file on a server without Range: read forward once, kept in a nameless temporary file, up to a
+ * stated bound. What lies beyond the bound is refused, not fetched.
+ */
+import { open, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RemoteVideo } from './types.ts';
+import { NetFailure, videoError } from './failure.ts';
+import { declaredLength, validatorsOf } from './replies.ts';
+import { tooLarge } from './retry.ts';
+import type { Reply } from './session.ts';
+
+export interface ForwardOptions {
+  /** a 200 whose body has not been read yet */
+  reply: Reply;
+  maxBytes: number;
+  maxForwardBytes: number;
+  close: () => Promise<void>;
+}
+
+function beyondBound(maxForwardBytes: number): NetFailure {
+  const megabytes = Math.floor(maxForwardBytes / 2 ** 20);
+  const message = `the server does not support range requests, and more than the first ${megabytes} MB would be needed`;
+  return new NetFailure('content', message);
+}
+
+/** Gone from the folder at once, so that no crash leaves it behind. */
+async function namelessFile(): Promise<FileHandle> {
+  const path = join(tmpdir(), `framelift-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return file;
+}
+
+export class ForwardVideo implements RemoteVideo {
+  readonly url: string;
+  readonly size: number;
+  readonly ranged = false;
+  readonly validator: string | null;
+  readonly #options: ForwardOptions;
+  readonly #file: FileHandle;
+  readonly #chunks: AsyncGenerator<Buffer>;
+  #stored = 0;
+  #closed: Promise<void> | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  /** Reads the whole body at once where the server does not say how long it is. */
+  static async open(options: ForwardOptions): Promise<ForwardVideo> {
+    const declared = declaredLength(options.reply);
+    if (declared !== null && declared > options.maxBytes) throw tooLarge(options.maxBytes);
+    const file = await namelessFile();
+    try {
+      const chunks = options.reply.chunks();
+      if (declared !== null) return new ForwardVideo(options, file, chunks, declared, 0);
+      let stored = 0;
+      for await (const chunk of chunks) {
+        if (stored + chunk.length > options.maxBytes) throw tooLarge(options.maxBytes);
+        if (stored + chunk.length > options.maxForwardBytes) throw beyondBound(options.maxForwardBytes);
+        await file.write(chunk, 0, chunk.length, stored);
+        stored += chunk.length;
+      }
+      return new ForwardVideo(options, file, chunks, stored, stored);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: ForwardOptions,
+    file: FileHandle,
+    chunks: AsyncGenerator<Buffer>,
+    size: number,
+    stored: number,
+  ) {
+    const validators = validatorsOf(options.reply);
+    this.#options = options;
+    this.#file = file;
+    this.#chunks = chunks;
+    this.#stored = stored;
+    this.size = size;
+    this.url = options.reply.url.href;
+    this.validator = validators.etag ?? validators.lastModified;
+  }
+
+  read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
+    const turn = this.#queue.then(() => this.#read(offset, length, signal));
+    this.#queue = turn.catch(() => undefined);
+    return turn.catch((error: unknown) => Promise.reject(videoError(error, 'video_unreachable')));
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= (async () => {
+      this.#options.reply.discard();
+      await this.#queue;
+      await this.#file.close();
+      await this.#options.close();
+    })();
+    return this.#closed;
+  }
+
+  async #read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
+    signal.throwIfAborted();
+    const end = Math.min(offset + length, this.size);
+    if (offset >= end) return new Uint8Array(0);
+    if (end > this.#options.maxForwardBytes) throw beyondBound(this.#options.maxForwardBytes);
+    const abort = () => this.#options.reply.discard();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await this.#storeUpTo(end);
+      const out = Buffer.alloc(end - offset);
+      const { bytesRead } = await this.#file.read(out, 0, out.length, offset);
+      return out.subarray(0, bytesRead);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async #storeUpTo(end: number): Promise<void> {
+    while (this.#stored < end) {
+      const { value, done } = await this.#chunks.next();
+      if (done === true) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
+      await this.#file.write(value, 0, value.length, this.#stored);
+      this.#stored += value.length;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Which URLs may be asked at all, decided before any packet is sent. Addresses that a name resolves to are
+ * judged later, in connect.ts.
+ *
+ * Ports: 80, 443, and from 1024 on all but those of well-known services that are no web servers (databases,
+ * caches, orchestrators, remote desktops, mail and chat; the browsers' list of bad ports among them).
+ * A redirect from https to http is not followed (request.ts).
+ */
+import { isIP } from 'node:net';
+import { FrameliftError } from '../domain/errors.ts';
+import { isOwnAddress, isPublicAddress } from './addresses.ts';
+
+const maxUrlLength = 4096;
+
+const servicePorts = new Set([
+  1080, 1099, 1433, 1434, 1521, 1719, 1720, 1723, 1883, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3128, 3260, 3306,
+  3389, 3659, 4045, 4190, 4369, 5060, 5061, 5432, 5433, 5601, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6000, 6379, 6380,
+  6432, 6443, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 7077, 7474, 7687, 8086, 8500, 8983, 9042, 9092, 9160, 9200,
+  9300, 10080, 10250, 10255, 10256, 11211, 15672, 16379, 25672, 26257, 26379, 27017, 27018, 27019, 28015, 50070, 61616,
+]);
+
+/** Names that mean something only inside a network, whatever a resolver says. */
+const insideSuffixes = [
+  'localhost',
+  'local',
+  'localdomain',
+  'internal',
+  'intranet',
+  'private',
+  'corp',
+  'home',
+  'lan',
+  'home.arpa',
+  'in-addr.arpa',
+  'ip6.arpa',
+];
+
+export interface UrlPolicyOptions {
+  /** `host:port` pairs that pass although they are private or their port is closed */
+  allowHosts: readonly string[];
+  /** `host` or `host:port` of this service's own public addresses: refused, also when allowed above */
+  denyHosts?: readonly string[];
+}
+
+export interface UrlPolicy {
+  /** Parses once; use only what comes back. Throws FrameliftError `url_not_allowed`. */
+  check(url: string | URL): URL;
+  /** Whether `host:port` is exempt from the address guard; `host` without brackets. */
+  isExempt(hostname: string, port: number): boolean;
+  /** Throws FrameliftError `url_not_allowed` unless the address may be connected to. */
+  checkAddress(address: string, hostname: string, port: number): void;
+}
+
+/** One message for all reasons: it must tell nothing of the network behind the guard. The cause is for logs. */
+export function notAllowed(reason: string): FrameliftError {
+  const message = 'This URL is not allowed: it must be a public http or https address.';
+  return new FrameliftError('url_not_allowed', message, { cause: new Error(reason) });
+}
+
+/** The port that a URL leads to, its scheme's default where it names none. */
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+function unbracketed(hostname: string): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
+/** `host:port` spelled as URL spells it. Throws TypeError for anything else. */
+function normalizePair(pair: string): string {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^\s:/?#@\\[\]]+):(\d{1,5})$/.exec(pair);
+  if (match === null || !URL.canParse(`http://${match[1]}/`)) {
+    throw new TypeError(`Expected host:port but received ${JSON.stringify(pair)}`);
+  }
+  return `${unbracketed(new URL(`http://${match[1]}/`).hostname)}:${Number(match[2])}`;
+}
+
+function isInsideName(hostname: string): boolean {
+  if (hostname.endsWith('.') || !hostname.includes('.')) return true;
+  return insideSuffixes.some((suffix) => hostname.endsWith(`.${suffix}`));
+}
+
+function isClosedPort(port: number): boolean {
+  if (port === 80 || port === 443) return false;
+  return port < 1024 || servicePorts.has(port);
+}
+
+export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
+  const allowed = new Set(options.allowHosts.map(normalizePair));
+  const denied = new Set((options.denyHosts ?? []).map((entry) => entry.toLowerCase()));
+  const isExempt = (hostname: string, port: number) => allowed.has(`${hostname}:${port}`);
+  const checkAddress = (address: string, hostname: string, port: number) => {
+    if (isExempt(hostname, port)) return;
+    if (!isPublicAddress(address) || isOwnAddress(address)) throw notAllowed(`${hostname} leads to ${address}`);
+  };
+  return {
+    isExempt,
+    checkAddress,
+    check(input) {
+      const text = String(input);
+      if (text.length > maxUrlLength || !URL.canParse(text)) throw notAllowed('the URL is malformed or too long');
+      const url = new URL(text);
+      if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed(`the scheme is ${url.protocol}`);
+      if (url.username !== '' || url.password !== '') throw notAllowed('the URL carries a user name or password');
+      const hostname = unbracketed(url.hostname);
+      const port = portOf(url);
+      // The fully qualified spelling `host.` must not slip past the list.
+      const bare = hostname.replace(/\.+$/, '');
+      if (denied.has(bare) || denied.has(`${bare}:${port}`)) throw notAllowed(`${bare} is this service itself`);
+      if (isExempt(hostname, port)) return url;
+      if (isClosedPort(port)) throw notAllowed(`port ${port} is closed`);
+      if (isIP(hostname) !== 0) checkAddress(hostname, hostname, port);
+      else if (isInsideName(hostname)) throw notAllowed(`${hostname} is a name of the inside network`);
+      return url;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** What a reply of a video server says, read strictly: every doubt is a failure, never a guess. */
+import { NetFailure } from './failure.ts';
+import type { Reply } from './session.ts';
+
+const passingStatuses = new Set([429, 500, 502, 503, 504]);
+
+/** Throws NetFailure for a status other than the expected ones, a compressed body, or a web page. */
+export function expectVideo(reply: Reply, statuses: readonly number[]): void {
+  const { status } = reply;
+  if (!statuses.includes(status)) {
+    const message = `the server answered with status ${status}`;
+    throw new NetFailure('status', message, { retryable: passingStatuses.has(status) });
+  }
+  // Asked for as it is: a decoder here would be a bomb's fuse, and lengths and ranges would mean other bytes.
+  const encoding = reply.header('content-encoding');
+  if (encoding !== null && encoding.trim().toLowerCase() !== 'identity' && encoding.trim() !== '') {
+    throw new NetFailure('content', 'the server sends the file compressed (Content-Encoding), which is not accepted');
+  }
+  const type = (reply.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+  if (status !== 416 && (type === 'text/html' || type === 'application/xhtml+xml')) {
+    throw new NetFailure('content', 'the server answered with a web page instead of a video file');
+  }
+}
+
+function badRange(): NetFailure {
+  return new NetFailure('protocol', 'the server answered a range request with a wrong Content-Range');
+}
+
+/** Content-Length in bytes, null when absent. */
+export function declaredLength(reply: Reply): number | null {
+  const text = reply.header('content-length');
+  if (text === null) return null;
+  const length = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(length)) {
+    throw new NetFailure('protocol', 'the server declared a length that is no number');
+  }
+  return length;
+}
+
+export interface Part {
+  start: number;
+  /** inclusive */
+  end: number;
+  total: number;
+}
+
+/** Content-Range of a 206, which must begin at `start` and name the total. */
+export function partOf(reply: Reply, start: number): Part {
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(reply.header('content-range') ?? '');
+  if (match === null) throw badRange();
+  const part = { start: Number(match[1]), end: Number(match[2]), total: Number(match[3]) };
+  const sane = part.start === start && part.end >= start && part.end < part.total && Number.isSafeInteger(part.total);
+  const length = declaredLength(reply);
+  if (!sane || (length !== null && length !== part.end - part.start + 1)) throw badRange();
+  return part;
+}
+
+/** What identifies one state of a file. */
+export interface Validators {
+  etag: string | null;
+  lastModified: string | null;
+}
+
+export function validatorsOf(reply: Reply): Validators {
+  return { etag: reply.header('etag'), lastModified: reply.header('last-modified') };
+}
+
+/** False only where both sides name the same kind of validator and it differs. Weak tags count as tags. */
+export function sameSource(a: Validators, b: Validators): boolean {
+  const opaque = (tag: string) => tag.replace(/^W\//, '');
+  if (a.etag !== null && b.etag !== null) return opaque(a.etag) === opaque(b.etag);
+  if (a.lastModified !== null && b.lastModified !== null) return a.lastModified === b.lastModified;
+  return true;
+}
+
+/** Value for If-Range; null where nothing strong enough is known (RFC 9110 wants no weak tag here). */
+export function ifRange({ etag, lastModified }: Validators): string | null {
+  if (etag !== null && !etag.startsWith('W/')) return etag;
+  return etag === null ? lastModified : null;
+}
+
+/** Headers of a ranged request that holds only for this state of the file; `end` inclusive, open when absent. */
+export function rangeHeaders(validators: Validators, start: number, end?: number): Record<string, string> {
+  const condition = ifRange(validators);
+  return { range: `bytes=${start}-${end ?? ''}`, ...(condition === null ? {} : { 'if-range': condition }) };
+}
+
+export function sourceChanged(): NetFailure {
+  return new NetFailure('changed', 'the file changed on the server while it was being read');
+}

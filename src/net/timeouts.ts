@@ -1,0 +1,55 @@
+/** Time limits of the guarded client. */
+export interface Timeouts {
+  /** name, TCP and TLS together, ms */
+  connectMs: number;
+  /** from sending a request to the end of its headers, ms, beside the connection */
+  headersMs: number;
+  /** longest pause between two pieces of a body, ms */
+  idleMs: number;
+  /** a body may not stay slower than this over `rateWindowMs` of waiting for it, bytes per second */
+  minBytesPerSecond: number;
+  rateWindowMs: number;
+  /** one whole download with all its tries, ms */
+  totalMs: number;
+  /** tries of one transfer: the first and the repetitions */
+  attempts: number;
+  /** pause before the first repetition, ms; doubles with each */
+  retryDelayMs: number;
+}
+
+export const defaultTimeouts: Timeouts = {
+  connectMs: 10_000,
+  headersMs: 15_000,
+  idleMs: 15_000,
+  minBytesPerSecond: 10_000,
+  rateWindowMs: 20_000,
+  totalMs: 3_600_000,
+  attempts: 4,
+  retryDelayMs: 300,
+};
+
+export interface Deadline {
+  signal: AbortSignal;
+  /** ends the clock; the outer signal still aborts until `release` */
+  stop(): void;
+  /** ends the clock and lets go of the outer signal */
+  release(): void;
+}
+
+/** A signal that aborts with the outer one, or with `reason()` after `ms`. */
+export function startDeadline(outer: AbortSignal | undefined, ms: number, reason: () => Error): Deadline {
+  const controller = new AbortController();
+  const follow = () => controller.abort(outer?.reason);
+  if (outer?.aborted === true) follow();
+  else outer?.addEventListener('abort', follow, { once: true });
+  const timer = setTimeout(() => controller.abort(reason()), ms);
+  const stop = () => clearTimeout(timer);
+  return {
+    signal: controller.signal,
+    stop,
+    release() {
+      stop();
+      outer?.removeEventListener('abort', follow);
+    },
+  };
+}
