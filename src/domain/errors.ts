@@ -27,6 +27,7 @@ export const requestErrorCodes = [
   'rate_limit_exceeded',
   'payload_too_large',
   'unsupported_media_type',
+  'range_not_satisfiable',
   'link_expired',
   'link_invalid',
   'internal_error',

@@ -1,0 +1,56 @@
+/** The API as a Hono app that never listens; main.ts and tests give it its dependencies. */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { FrameliftError } from '../domain/errors.ts';
+import type { HttpDeps } from './deps.ts';
+import type { AppEnv } from './env.ts';
+import type { Handlers } from './handlers.ts';
+import { accessLog } from './middleware/access-log.ts';
+import { authenticate } from './middleware/authenticate.ts';
+import { jsonBody } from './middleware/json-body.ts';
+import { requestId } from './middleware/request-id.ts';
+import { secureHeaders } from './middleware/secure-headers.ts';
+import { problemHandler } from './problem.ts';
+import { registerRoutes } from './register.ts';
+import { accountHandlers } from './routes/account.ts';
+import { descriptionHandlers } from './routes/description.ts';
+import { downloadHandlers } from './routes/downloads.ts';
+import { jobHandlers } from './routes/jobs.ts';
+import { operationHandlers } from './routes/operations.ts';
+import { refusalOfAddress, validationError } from './validation.ts';
+
+const defaultBodyLimitBytes = 65_536;
+
+export type App = OpenAPIHono<AppEnv>;
+
+export function buildApp(deps: HttpDeps): App {
+  const app: App = new OpenAPIHono<AppEnv>({
+    defaultHook: (result, c) => {
+      if (result.success) return;
+      const { target, error } = result;
+      const data: unknown = Reflect.get(result, 'data');
+      throw refusalOfAddress(c.req.path, target) ?? validationError({ target, error, data });
+    },
+  });
+  app.use(requestId());
+  app.use(accessLog({ logger: deps.logger }));
+  app.use(secureHeaders());
+  registerRoutes(app, allHandlers(deps), {
+    authenticate: authenticate({ keys: deps.store.keys, keyPepper: deps.keyPepper }),
+    body: jsonBody({ limitBytes: deps.options?.bodyLimitBytes ?? defaultBodyLimitBytes }),
+  });
+  app.notFound(() => {
+    throw new FrameliftError('not_found', 'There is nothing at this address.');
+  });
+  app.onError(problemHandler({ logger: deps.logger }));
+  return app;
+}
+
+function allHandlers(deps: HttpDeps): Handlers {
+  return {
+    ...jobHandlers(deps),
+    ...accountHandlers(deps),
+    ...descriptionHandlers(deps),
+    ...downloadHandlers(deps),
+    ...operationHandlers(deps),
+  };
+}

@@ -1,0 +1,30 @@
+import { createMiddleware } from 'hono/factory';
+import { routePath } from 'hono/route';
+import type { HttpLogger } from '../deps.ts';
+import type { AppEnv } from '../env.ts';
+
+export interface AccessLogOptions {
+  logger: HttpLogger;
+}
+
+/**
+ * One line a request, with the route's template and never the address itself: links carry signatures. What only
+ * reads and succeeds is logged at debug level, since polling is most of the traffic.
+ */
+export function accessLog({ logger }: AccessLogOptions) {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    const start = performance.now();
+    await next();
+    const facts = {
+      method: c.req.method,
+      route: routePath(c, -1),
+      status: c.res.status,
+      ms: Math.round((performance.now() - start) * 10) / 10,
+      request_id: c.get('requestId'),
+      key_id: c.get('principal')?.keyId,
+    };
+    const quiet = c.res.status < 400 && (c.req.method === 'GET' || c.req.method === 'HEAD');
+    if (quiet) logger.debug(facts, 'request');
+    else logger.info(facts, 'request');
+  });
+}

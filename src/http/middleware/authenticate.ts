@@ -1,0 +1,51 @@
+import { createMiddleware } from 'hono/factory';
+import { hashApiKey, parseApiKey } from '../../domain/api-key.ts';
+import { FrameliftError } from '../../domain/errors.ts';
+import type { KeyStore, Principal } from '../../store/types.ts';
+import type { AppEnv } from '../env.ts';
+
+export interface AuthenticateOptions {
+  keys: KeyStore;
+  keyPepper: string;
+}
+
+const invalid = () => new FrameliftError('invalid_api_key', 'The API key is not valid.');
+
+/** The key of an Authorization header; two headers arrive joined by a comma, which no key contains. */
+function bearerKey(header: string | undefined): string {
+  if (header === undefined || header.trim() === '') {
+    throw new FrameliftError(
+      'missing_api_key',
+      'The request carries no API key; send it as "Authorization: Bearer <API_KEY>".',
+    );
+  }
+  const match = /^Bearer +([0-9A-Za-z_]+)$/i.exec(header);
+  if (match?.[1] === undefined) throw invalid();
+  return match[1];
+}
+
+function assertApproved({ lane, account }: Principal): void {
+  if (lane === 'test' || account.approvalStatus === 'approved') return;
+  const why =
+    account.approvalStatus === 'pending'
+      ? 'The account is not approved for live processing yet; the sandbox key works meanwhile.'
+      : 'The account was not approved for live processing; the sandbox key works.';
+  throw new FrameliftError('account_pending_approval', why);
+}
+
+/**
+ * Bearer authentication. A key whose form or checksum is wrong is refused without a look-up. Throws FrameliftError
+ * `missing_api_key`, `invalid_api_key` or `account_pending_approval`.
+ */
+export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    const key = bearerKey(c.req.header('Authorization'));
+    const parsed = parseApiKey(key);
+    if (parsed === null) throw invalid();
+    const principal = await keys.authenticate(hashApiKey(key, keyPepper));
+    if (principal === null || principal.lane !== parsed.lane) throw invalid();
+    c.set('principal', principal);
+    assertApproved(principal);
+    await next();
+  });
+}

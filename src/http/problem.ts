@@ -1,0 +1,128 @@
+/** The only place where an error becomes an HTTP response. */
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { ErrorDetail } from '../contract/types.gen.ts';
+import { FrameliftError, type ErrorCode, type RequestErrorCode } from '../domain/errors.ts';
+import type { HttpLogger } from './deps.ts';
+import type { AppEnv } from './env.ts';
+
+type ErrorType = ErrorDetail['type'];
+
+const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
+  invalid_request: 400,
+  invalid_json: 400,
+  unreadable_video: 400,
+  video_too_long: 400,
+  video_too_large: 400,
+  video_unreachable: 400,
+  url_not_allowed: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  insufficient_credits: 402,
+  account_pending_approval: 403,
+  secure_tier_required: 403,
+  link_expired: 403,
+  link_invalid: 403,
+  job_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  job_not_done: 409,
+  job_failed: 409,
+  job_not_deleted: 409,
+  idempotency_key_reused: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  rate_limit_exceeded: 429,
+  internal_error: 500,
+  service_unavailable: 503,
+};
+
+const typeByStatus: Readonly<Record<number, ErrorType>> = {
+  400: 'validation_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  405: 'method_not_allowed_error',
+  409: 'conflict_error',
+  413: 'validation_error',
+  415: 'validation_error',
+  416: 'validation_error',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  503: 'api_error',
+};
+
+/** Codes of the framework's own refusals, should one come before ours. */
+const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
+  400: 'invalid_request',
+  404: 'not_found',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+};
+
+/** Node's and PostgreSQL's codes for a database that cannot answer now. */
+const unavailable =
+  /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|CONNECT_TIMEOUT|CONNECTION_\w+|08\w{3}|57P0[1-5]|53\w{3}|25006)$/;
+
+function isRequestCode(code: ErrorCode): code is RequestErrorCode {
+  return Object.hasOwn(statusByCode, code);
+}
+
+function meansUnavailable(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
+    const code: unknown = Reflect.get(cause, 'code');
+    if (typeof code === 'string' && unavailable.test(code)) return true;
+  }
+  return false;
+}
+
+/** Any thrown value as the service's own error; what is not one of ours says nothing of its cause. */
+function translate(error: unknown): FrameliftError {
+  if (error instanceof FrameliftError && isRequestCode(error.code)) return error;
+  if (error instanceof HTTPException) {
+    const code = codeByFrameworkStatus[error.status];
+    if (code !== undefined) return new FrameliftError(code, 'The request is not valid.', { cause: error });
+  }
+  if (meansUnavailable(error)) {
+    return new FrameliftError('service_unavailable', 'The service is not ready; retry shortly.', {
+      cause: error,
+      retryAfterS: 2,
+    });
+  }
+  return new FrameliftError('internal_error', 'The service failed to answer; the failure was logged.', { cause: error });
+}
+
+export function statusOf(code: RequestErrorCode): ContentfulStatusCode {
+  return statusByCode[code];
+}
+
+export interface ProblemOptions {
+  logger: HttpLogger;
+}
+
+/**
+ * Writes the error envelope. Server errors are logged with their cause; the response carries the code, the public
+ * sentence and the request id only.
+ */
+export function problemHandler({ logger }: ProblemOptions) {
+  return (thrown: unknown, c: Context<AppEnv>): Response => {
+    const error = translate(thrown);
+    const code = isRequestCode(error.code) ? error.code : 'internal_error';
+    const status = statusByCode[code];
+    const requestId = c.get('requestId');
+    if (status >= 500) logger.error({ err: error.cause ?? error, request_id: requestId, code }, 'request failed');
+    if (status === 401) c.header('WWW-Authenticate', 'Bearer realm="framelift"');
+    if (error.retryAfterS !== undefined) c.header('Retry-After', String(Math.ceil(error.retryAfterS)));
+    const detail: ErrorDetail = {
+      code,
+      message: error.message,
+      type: typeByStatus[status] ?? 'api_error',
+      ...(error.param === undefined ? {} : { param: error.param }),
+      request_id: requestId,
+    };
+    return c.json({ error: detail }, status);
+  };
+}

@@ -1,0 +1,76 @@
+/** Signed links of the filesystem storage, with single byte ranges. */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Context } from 'hono';
+import { FrameliftError } from '../../domain/errors.ts';
+import { contentDisposition } from '../../storage/disposition.ts';
+import type { FilesystemStorage } from '../../storage/filesystem.ts';
+import type { LinkQuery } from '../../storage/links.ts';
+import type { ByteRange } from '../../storage/types.ts';
+import type { HttpDeps } from '../deps.ts';
+import type { AppEnv } from '../env.ts';
+import type { Handlers } from '../handlers.ts';
+import { parseRange } from '../ranges.ts';
+
+const notFound = () => new FrameliftError('not_found', 'The file does not exist any more.');
+
+function servesLinks(storage: HttpDeps['storage']): storage is FilesystemStorage {
+  return storage.kind === 'filesystem' && 'verifyLink' in storage;
+}
+
+export function downloadHandlers({ storage }: HttpDeps): Pick<Handlers, 'downloadFile'> {
+  return {
+    downloadFile: async (c) => {
+      if (!servesLinks(storage)) throw notFound();
+      const { key } = c.req.valid('param');
+      const { expires, name, signature, type } = c.req.valid('query');
+      return serve(c, storage, { key, expires, name, type, signature });
+    },
+  };
+}
+
+function verified(storage: FilesystemStorage, query: LinkQuery) {
+  const verdict = storage.verifyLink(query);
+  if (verdict.ok) return verdict;
+  if (verdict.reason === 'expired') {
+    throw new FrameliftError('link_expired', "The link has expired; fetch a fresh one from the job's result.");
+  }
+  throw new FrameliftError('link_invalid', 'The link is not valid.');
+}
+
+async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: LinkQuery): Promise<Response> {
+  const { key, fileName, contentType } = verified(storage, query);
+  const found = await storage.stat(key);
+  if (found === null) throw notFound();
+  // A key names one object for ever, so that its name and size are a strong validator.
+  const etag = `"${createHash('sha256').update(`${key}\n${found.size}`).digest('hex').slice(0, 32)}"`;
+  const range = rangeOf(c, etag, found.size);
+  const length = range === 'whole' ? found.size : range.end - range.start + 1;
+  const headers = new Headers({
+    'Content-Type': contentType,
+    'Content-Length': String(length),
+    'Content-Disposition': contentDisposition(fileName),
+    'Accept-Ranges': 'bytes',
+    ETag: etag,
+    'Cache-Control': 'private, no-transform',
+    // A signed link may be played by any page that has it.
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+  });
+  if (range !== 'whole') headers.set('Content-Range', `bytes ${range.start}-${range.end}/${found.size}`);
+  const status = range === 'whole' ? 200 : 206;
+  // Hono answers HEAD through this handler and drops the body: a file opened for it would stay open.
+  if (c.req.method === 'HEAD') return new Response(null, { status, headers });
+  const body = await storage.open(key, range === 'whole' ? undefined : range);
+  if (body === null) throw notFound();
+  return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
+}
+
+/** The range to send; If-Range with another validator asks for the whole file. */
+function rangeOf(c: Context<AppEnv>, etag: string, size: number): ByteRange | 'whole' {
+  const condition = c.req.header('If-Range');
+  if (condition !== undefined && condition !== etag) return 'whole';
+  const range = parseRange(c.req.header('Range'), size);
+  if (range !== 'unsatisfiable') return range;
+  c.header('Content-Range', `bytes */${size}`);
+  throw new FrameliftError('range_not_satisfiable', `The range lies outside of the file of ${size} bytes.`);
+}

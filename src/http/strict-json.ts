@@ -1,0 +1,81 @@
+/**
+ * JSON as the contract takes it. `JSON.parse` alone keeps the last of two equal names, nests as deep as it gets,
+ * and passes U+0000 and lone surrogates, which the database cannot hold.
+ */
+import { FrameliftError } from '../domain/errors.ts';
+
+const maxDepth = 32;
+
+function refuse(message: string, cause?: unknown): FrameliftError {
+  return new FrameliftError('invalid_json', message, cause === undefined ? {} : { cause });
+}
+
+/** Parses and checks; throws FrameliftError `invalid_json`. Linear in the length of the text. */
+export function parseStrictJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw refuse('The request body is not valid JSON.', cause);
+  }
+  checkTokens(text);
+  return value;
+}
+
+/** The end (exclusive) of the string that starts at `start`, in text that is known to be valid JSON. */
+function endOfString(text: string, start: number): number {
+  let end = start + 1;
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+  return end + 1;
+}
+
+function checkString(value: string): void {
+  if (value.includes('\u0000')) throw refuse('The request body contains the character U+0000.');
+  if (!value.isWellFormed()) throw refuse('The request body contains a lone surrogate.');
+}
+
+function checkName(names: Set<string>, name: string): void {
+  if (name === '__proto__') throw refuse('The name "__proto__" is not allowed.');
+  if (names.has(name)) throw refuse(`The name ${JSON.stringify(name)} occurs twice in one object.`);
+  names.add(name);
+}
+
+/** Walks the tokens of text that is known to be valid JSON: names per object, depth, characters of strings. */
+function checkTokens(text: string): void {
+  /** one entry per open bracket: the names so far of an object, null for an array */
+  const open: (Set<string> | null)[] = [];
+  /** whether the next string of the innermost object is a name */
+  let nameNext = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') {
+      const end = endOfString(text, at);
+      const value = JSON.parse(text.slice(at, end)) as string;
+      checkString(value);
+      const names = open.at(-1);
+      if (nameNext && names) checkName(names, value);
+      nameNext = false;
+      at = end - 1;
+    } else if (character === '{' || character === '[') {
+      if (open.length === maxDepth) throw refuse(`The request body is nested more than ${maxDepth} levels deep.`);
+      open.push(character === '{' ? new Set() : null);
+      nameNext = character === '{';
+    } else if (character === '}' || character === ']') {
+      open.pop();
+      nameNext = false;
+    } else if (character === ',') {
+      nameNext = open.at(-1) instanceof Set;
+    }
+  }
+}
+
+/** The same value always gives the same text: names sorted, no spaces. For fingerprints of request bodies. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
+}

@@ -1,0 +1,101 @@
+/** Turns what the contract's schemas refuse into one clear sentence with a code and a pointer. */
+import type { z } from 'zod';
+import { FrameliftError, type RequestErrorCode } from '../domain/errors.ts';
+import { maxDurationS } from '../domain/limits.ts';
+
+type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
+type Issue = z.core.$ZodIssue;
+
+export interface Refused {
+  target: Target;
+  /** what was validated, as it came */
+  data: unknown;
+  error: { issues: Issue[] };
+}
+
+const nouns: Readonly<Partial<Record<Target, string>>> = { query: 'query parameter', header: 'header' };
+
+/** JSON Pointer (RFC 6901) of a path. */
+export function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+  let value = data;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Reflect.get(value, step);
+  }
+  return value;
+}
+
+/** Where the issue is; an unknown name is part of its own path. */
+function pathOf(issue: Issue): readonly PropertyKey[] {
+  if (issue.code === 'unrecognized_keys') return [...issue.path, ...issue.keys.slice(0, 1)];
+  return issue.path;
+}
+
+function reasonOf(issue: Issue): string {
+  if (issue.code === 'invalid_union') {
+    const reasons = issue.errors.flatMap((branch) => branch.map(reasonOf));
+    if (reasons.length > 0) return [...new Set(reasons)].join('; or: ');
+  }
+  if (issue.code === 'invalid_key') return issue.issues.map(reasonOf)[0] ?? 'the name is not allowed';
+  // zod's sentences start with a category that the code already tells.
+  return issue.message.replace(/^Invalid (?:input|option|string|key|element)(?: in \w+)?: /, '');
+}
+
+function sentence(target: Target, name: string, issue: Issue, value: unknown): string {
+  const noun = nouns[target] ?? 'field';
+  if (issue.code === 'unrecognized_keys') return `There is no ${noun} "${name}".`;
+  if (value === undefined) return `The ${noun} "${name}" is required.`;
+  return `The ${noun} "${name}" is not valid: ${reasonOf(issue)}.`;
+}
+
+/**
+ * Some fields answer with a code of their own: an address that the pattern refuses is as unfetchable as a private
+ * one, and an announced duration over the limit is a video that is too long.
+ */
+function specialCase(issue: Issue, value: unknown, param: string): FrameliftError | undefined {
+  if ((param === '/video_url' || param === '/webhook_url') && typeof value === 'string') {
+    return urlNotAllowed(param);
+  }
+  if (param === '/duration_seconds' && issue.code === 'too_big' && Number.isInteger(value)) {
+    const message = `A duration of ${String(value)} s was announced; at most ${maxDurationS} s are accepted.`;
+    return new FrameliftError('video_too_long', message, { param });
+  }
+  return undefined;
+}
+
+/** One message for every malformed, private or blocked address, saying nothing of the inside network. */
+export function urlNotAllowed(param: string, cause?: unknown): FrameliftError {
+  return new FrameliftError('url_not_allowed', 'The address is not a public http(s) URL.', { param, cause });
+}
+
+/** The first thing that is wrong with a body, a query or the headers. */
+export function validationError({ target, data, error }: Refused): FrameliftError {
+  const issue = error.issues[0];
+  if (issue === undefined) return new FrameliftError('invalid_request', 'The request is not valid.');
+  const path = pathOf(issue);
+  const param = jsonPointer(path);
+  if (path.length === 0) {
+    return new FrameliftError('invalid_request', `The request body is not valid: ${reasonOf(issue)}.`);
+  }
+  const value = valueAt(data, path);
+  const special = target === 'json' ? specialCase(issue, value, param) : undefined;
+  if (special !== undefined) return special;
+  const name = target === 'json' ? param.slice(1).replaceAll('/', '.') : String(path[0]);
+  return new FrameliftError('invalid_request', sentence(target, name, issue, value), { param });
+}
+
+/** What a refused path or signed query means: not a bad request, but a resource or a link that is not there. */
+export function refusalOfAddress(path: string, target: Target): FrameliftError | undefined {
+  const refusal = (code: RequestErrorCode, message: string) => new FrameliftError(code, message);
+  if (path.startsWith('/v1/downloads/') && target === 'query') return refusal('link_invalid', 'The link is not valid.');
+  if (target !== 'param') return undefined;
+  return path.startsWith('/v1/jobs/') ? jobNotFound() : refusal('not_found', 'There is nothing at this address.');
+}
+
+export function jobNotFound(): FrameliftError {
+  return new FrameliftError('job_not_found', 'There is no such job.');
+}
