@@ -5,7 +5,6 @@
 // a negative lobe w on the four neighbours, strong where the neighbourhood's range is far from black and
 // white and weak where it already spans them: w = −strength/5 × √(min(min, 1 − max) / max). The result is
 // kept inside the neighbourhood's range, so an edge gets steeper and never gets a halo.
-#include <cstring>
 #include <functional>
 
 #include "framelift/error.h"
@@ -94,18 +93,12 @@ HWY_EXPORT(Sharpen);
 
 constexpr int kGrainRows = 32;
 
-void CopyRows(ConstPlane from, Plane to, int first, int last) {
-  for (int y = first; y < last; ++y) {
-    std::memcpy(to.Row(y), from.Row(y), sizeof(std::uint16_t) * static_cast<std::size_t>(from.width));
-  }
-}
-
 }  // namespace
 
 struct Sharpener::Impl {
   int width;
   int height;
-  ScratchPool<RowRing> rings;
+  ScratchPool<RowRing<std::uint16_t>> rings;
 };
 
 Sharpener::Sharpener(int width, int height) : impl_(std::make_unique<Impl>()) {
@@ -128,7 +121,7 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
     const ConstPlane from = in.plane(plane);
     const Plane to = out.plane(plane);
     if (plane > 0 || strength <= 0) return CopyRows(from, to, first, last);
-    const auto ring = impl.rings.Borrow([&] { return std::make_unique<RowRing>(impl.width, 1); });
+    const auto ring = impl.rings.Borrow([&] { return std::make_unique<RowRing<std::uint16_t>>(impl.width, 1, CopySamples); });
     ring->Start(from, first);
     for (int y = first; y < last; ++y) {
       ring->Advance(y);

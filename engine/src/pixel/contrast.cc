@@ -1,0 +1,356 @@
+// AdaptiveContrast: contrast-limited adaptive equalisation of luma.
+//
+// Note [Method]
+// After K. Zuiderveld, "Contrast limited adaptive histogram equalization" (Graphics Gems IV, 1994): up to
+// 8 × 8 tiles, each with the cumulated, clipped histogram as its curve, interpolated bilinearly between the
+// tiles' centres. Differences:
+// - A curve is kept as its distance from the identity at the edges of at most 16 segments of equal width,
+//   0 at black and white, linear between: black stays black, a uniform histogram changes nothing, and a
+//   curve fits into one vector register.
+// - A tile's histogram is the sum over the last kWindow pictures, in whole numbers. So a still scene keeps
+//   its brightness, and after kWindow pictures the result does not depend on where processing began:
+//   segments of one video can be enhanced apart and joined.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "framelift/error.h"
+#include "pixel/scratch.h"
+#include "pixel/stages.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pixel/contrast.cc"
+#include "pixel/simd_targets.h"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "pixel/samples-inl.h"
+
+#ifndef FRAMELIFT_PIXEL_CONTRAST_TYPES
+#define FRAMELIFT_PIXEL_CONTRAST_TYPES
+namespace framelift::pixel {
+
+inline constexpr int kMaxSegments = 16;
+
+/// What the luma range means for curves, in working units: the codes' outer edges and their segments.
+struct CurveDomain {
+  float base;           ///< lower edge of the lowest code
+  float segment_width;
+  int segments;
+  float black;          ///< lowest code
+  float white;          ///< highest code
+};
+
+/// Change of luma v in segment s at the left end of a span: value[s] + slope[s] × v, and its growth per unit
+/// of the way to the right end.
+struct SpanTables {
+  alignas(64) float value[kMaxSegments];
+  alignas(64) float slope[kMaxSegments];
+  alignas(64) float value_growth[kMaxSegments];
+  alignas(64) float slope_growth[kMaxSegments];
+};
+
+struct ContrastSpan {
+  std::uint16_t* row;
+  int first;          ///< a multiple of 32
+  int last;
+  float way_offset;   ///< way = x × way_step + way_offset, 0 at the left and 1 at the right tile's centre
+  float way_step;
+};
+
+}  // namespace framelift::pixel
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace framelift::pixel {
+namespace HWY_NAMESPACE {
+
+/// table[index] for up to 16 entries: a register permutation where a register holds them all.
+class Table {
+ public:
+  explicit Table(const float* entries) : entries_(entries) {}
+  template <class V, class Index>
+  HWY_INLINE V At(Index index) const {
+    const DF d;
+    if constexpr (hn::MaxLanes(DF()) == kMaxSegments) {
+      return hn::TableLookupLanes(hn::Load(d, entries_), hn::IndicesFromVec(d, index));
+    } else {
+      return hn::GatherIndex(d, entries_, index);
+    }
+  }
+
+ private:
+  const float* entries_;
+};
+
+void ApplySpan(const ContrastSpan& span, const SpanTables& tables, const CurveDomain& domain) {
+  const DF d;
+  const DI di;
+  const VF base = hn::Set(d, domain.base);
+  const VF per_segment = hn::Set(d, 1.0F / domain.segment_width);
+  const VF black = hn::Set(d, domain.black);
+  const VF white = hn::Set(d, domain.white);
+  const auto zero = hn::Zero(di);
+  const auto last_segment = hn::Set(di, domain.segments - 1);
+  const VF way_step = hn::Set(d, span.way_step);
+  const VF way_offset = hn::Set(d, span.way_offset);
+  const Table value(tables.value);
+  const Table slope(tables.slope);
+  const Table value_growth(tables.value_growth);
+  const Table slope_growth(tables.slope_growth);
+  const int lanes = FloatLanes();
+  for (int x = span.first; x < span.last; x += lanes) {
+    const VF luma = LoadSamples(span.row + x);
+    const auto segment = hn::ConvertTo(di, hn::Mul(hn::Sub(luma, base), per_segment));
+    const auto index = hn::Min(hn::Max(segment, zero), last_segment);
+    const VF way = hn::MulAdd(hn::Iota(d, static_cast<float>(x)), way_step, way_offset);
+    const VF v = hn::MulAdd(way, value_growth.At<VF>(index), value.At<VF>(index));
+    const VF s = hn::MulAdd(way, slope_growth.At<VF>(index), slope.At<VF>(index));
+    const VF curved = hn::Add(luma, hn::MulAdd(s, luma, v));
+    // Codes of the range stay in it; codes outside (headroom, sync) stay as they are.
+    const VF kept = hn::Min(hn::Max(curved, hn::Min(luma, black)), hn::Max(luma, white));
+    const auto inside = hn::And(hn::Ge(luma, base), hn::Le(luma, hn::MulAdd(hn::Set(d, domain.segment_width),
+                                                                            hn::Set(d, static_cast<float>(domain.segments)), base)));
+    StoreSamples(hn::IfThenElse(inside, kept, luma), span.row + x);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace framelift::pixel
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace framelift::pixel {
+namespace {
+
+HWY_EXPORT(ApplySpan);
+
+constexpr int kMaxTiles = 8;
+constexpr int kMinTileSide = 32;      // smaller pictures have fewer tiles
+constexpr int kCentreAlignment = 32;  // spans are whole vectors
+constexpr int kWindow = 16;           // pictures whose histograms are summed
+constexpr double kClipLimit = 2.0;    // times the mean bin: the steepest slope before redistribution
+constexpr int kSamplesPerTile = 4096; // wanted; larger tiles are counted on a coarser grid
+constexpr int kGrainRows = 32;
+
+constexpr int kBinBits = 10;  // a bin is 4 codes wide
+constexpr int kMaxBins = 64;
+
+/// Limited range: codes 16 … 235 = 55 bins in 11 segments; full: 0 … 255 = 64 bins in 16 segments.
+struct RangeLayout {
+  CurveDomain domain;
+  int base;
+  int bins;
+  int bins_per_segment;
+};
+
+RangeLayout LayoutOf(Range range) {
+  const bool limited = range == Range::kLimited;
+  const int first_code = limited ? 16 : 0;
+  const int codes = limited ? 220 : 256;
+  RangeLayout layout;
+  layout.base = first_code * kUnitsPerCode8 - kUnitsPerCode8 / 2;
+  layout.bins = codes * kUnitsPerCode8 >> kBinBits;
+  layout.bins_per_segment = limited ? 5 : 4;
+  layout.domain.base = static_cast<float>(layout.base);
+  layout.domain.segments = layout.bins / layout.bins_per_segment;
+  layout.domain.segment_width = static_cast<float>(layout.bins_per_segment << kBinBits);
+  layout.domain.black = static_cast<float>(first_code * kUnitsPerCode8);
+  layout.domain.white = static_cast<float>((first_code + codes - 1) * kUnitsPerCode8);
+  return layout;
+}
+
+using TileHistogram = std::array<std::uint32_t, kMaxBins>;
+/// Distance from the identity at the segments' edges, in working units.
+using Curve = std::array<float, kMaxSegments + 1>;
+
+/// Clips the bins at the limit and deals the excess out evenly, in a few rounds because dealing may lift
+/// bins above the limit again.
+void Clip(std::array<double, kMaxBins>& bins, int count, double limit) {
+  for (int round = 0; round < 4; ++round) {
+    double excess = 0;
+    for (int i = 0; i < count; ++i) {
+      excess += std::max(0.0, bins[i] - limit);
+      bins[i] = std::min(bins[i], limit);
+    }
+    for (int i = 0; i < count; ++i) bins[i] += excess / count;
+  }
+}
+
+Curve MakeCurve(const TileHistogram& histogram, const RangeLayout& layout) {
+  Curve curve{};
+  double total = 0;
+  for (int i = 0; i < layout.bins; ++i) total += histogram[i];
+  if (total == 0) return curve;
+  std::array<double, kMaxBins> bins;
+  for (int i = 0; i < layout.bins; ++i) bins[i] = histogram[i] / total;
+  Clip(bins, layout.bins, kClipLimit / layout.bins);
+  const double width = static_cast<double>(layout.bins << kBinBits);
+  double below = 0;
+  for (int i = 0; i < layout.bins; ++i) {
+    if (i % layout.bins_per_segment == 0) {
+      curve[i / layout.bins_per_segment] = static_cast<float>(width * (below - static_cast<double>(i) / layout.bins));
+    }
+    below += bins[i];
+  }
+  curve[0] = 0;
+  curve[layout.domain.segments] = 0;
+  return curve;
+}
+
+/// Tiles along one axis: borders for counting, centres for interpolating.
+struct TileAxis {
+  int size = 0;
+  int count = 1;
+
+  TileAxis(int size_in, int count_in) : size(size_in), count(count_in) {}
+  int Begin(int tile) const { return static_cast<int>(static_cast<long long>(size) * tile / count); }
+  int Centre(int tile, int alignment) const {
+    const int centre = (Begin(tile) + Begin(tile + 1)) / 2;
+    return (centre + alignment / 2) / alignment * alignment;
+  }
+};
+
+int TileCount(int size) { return std::clamp(size / kMinTileSide, 1, kMaxTiles); }
+
+}  // namespace
+
+struct AdaptiveContrast::Impl {
+  using Histograms = std::array<TileHistogram, kMaxTiles * kMaxTiles>;
+
+  Impl(int width, int height) : across(width, TileCount(width)), down(height, TileCount(height)), history(kWindow) {}
+
+  TileAxis across;
+  TileAxis down;
+  RangeLayout layout = LayoutOf(Range::kLimited);
+  Range range = Range::kLimited;
+  std::vector<Histograms> history;  // ring of the last pictures
+  Histograms sums{};
+  std::array<Curve, kMaxTiles * kMaxTiles> curves{};
+  int pictures = 0;                 // in the window
+  int next = 0;
+
+  int tiles() const { return across.count * down.count; }
+
+  void Reset() {
+    pictures = 0;
+    next = 0;
+    sums = {};
+  }
+
+  void CountTile(ConstPlane luma, int tile, TileHistogram& histogram) const {
+    const int tx = tile % across.count;
+    const int ty = tile / across.count;
+    const int x0 = across.Begin(tx);
+    const int x1 = across.Begin(tx + 1);
+    const int y0 = down.Begin(ty);
+    const int y1 = down.Begin(ty + 1);
+    const double samples = static_cast<double>(x1 - x0) * (y1 - y0);
+    const int step = std::max(1, static_cast<int>(std::ceil(std::sqrt(samples / kSamplesPerTile) - 1e-9)));
+    histogram.fill(0);
+    for (int y = y0; y < y1; y += step) {
+      const std::uint16_t* row = luma.Row(y);
+      for (int x = x0; x < x1; x += step) {
+        ++histogram[std::clamp((row[x] - layout.base) >> kBinBits, 0, layout.bins - 1)];
+      }
+    }
+  }
+
+  /// Moves the window to include `luma`.
+  void Observe(ConstPlane luma, ThreadPool& pool) {
+    Histograms& slot = history[next];
+    const auto count = [&](int first, int last) {
+      for (int tile = first; tile < last; ++tile) {
+        if (pictures == kWindow) {
+          for (int i = 0; i < layout.bins; ++i) sums[tile][i] -= slot[tile][i];
+        }
+        CountTile(luma, tile, slot[tile]);
+        for (int i = 0; i < layout.bins; ++i) sums[tile][i] += slot[tile][i];
+        curves[tile] = MakeCurve(sums[tile], layout);
+      }
+    };
+    pool.ParallelRows(tiles(), 1, std::ref(count));
+    pictures = std::min(pictures + 1, kWindow);
+    next = (next + 1) % kWindow;
+  }
+
+  /// Curves of the tile columns for row `y`, times the strength.
+  void RowCurves(int y, float strength, Curve* row_curves) const {
+    int upper = 0;
+    while (upper + 1 < down.count && down.Centre(upper + 1, 1) <= y) ++upper;
+    const int lower = y < down.Centre(0, 1) ? upper : std::min(upper + 1, down.count - 1);
+    const int from = down.Centre(upper, 1);
+    const int to = down.Centre(lower, 1);
+    const float way = to > from ? static_cast<float>(y - from) / static_cast<float>(to - from) : 0.0F;
+    for (int tx = 0; tx < across.count; ++tx) {
+      const Curve& a = curves[upper * across.count + tx];
+      const Curve& b = curves[lower * across.count + tx];
+      for (int i = 0; i <= kMaxSegments; ++i) row_curves[tx][i] = strength * (a[i] + way * (b[i] - a[i]));
+    }
+  }
+
+  SpanTables MakeTables(const Curve& left, const Curve& right) const {
+    SpanTables tables{};
+    const CurveDomain& domain = layout.domain;
+    for (int i = 0; i < domain.segments; ++i) {
+      const float edge = domain.base + domain.segment_width * static_cast<float>(i);
+      const float left_slope = (left[i + 1] - left[i]) / domain.segment_width;
+      const float right_slope = (right[i + 1] - right[i]) / domain.segment_width;
+      tables.slope[i] = left_slope;
+      tables.value[i] = left[i] - left_slope * edge;
+      tables.slope_growth[i] = right_slope - left_slope;
+      tables.value_growth[i] = right[i] - right_slope * edge - tables.value[i];
+    }
+    return tables;
+  }
+
+  void ApplyRow(std::uint16_t* row, int y, float strength) const {
+    Curve row_curves[kMaxTiles];
+    RowCurves(y, strength, row_curves);
+    int first = 0;
+    for (int right = 0; right <= across.count; ++right) {
+      const int left = std::max(right - 1, 0);
+      const int right_tile = std::min(right, across.count - 1);
+      const int from = across.Centre(left, kCentreAlignment);
+      const int to = across.Centre(right_tile, kCentreAlignment);
+      const int last = right == across.count ? across.size : std::min(to, across.size);
+      if (first < last) {
+        const float step = to > from ? 1.0F / static_cast<float>(to - from) : 0.0F;
+        HWY_DYNAMIC_DISPATCH(ApplySpan)
+        ({row, first, last, -static_cast<float>(from) * step, step},
+         MakeTables(row_curves[left], row_curves[right_tile]), layout.domain);
+      }
+      first = std::max(first, last);
+    }
+  }
+};
+
+AdaptiveContrast::AdaptiveContrast(int width, int height) : impl_(std::make_unique<Impl>(width, height)) {}
+
+AdaptiveContrast::~AdaptiveContrast() = default;
+
+void AdaptiveContrast::Reset() { impl_->Reset(); }
+
+void AdaptiveContrast::Run(Image& image, float strength, ThreadPool& pool) {
+  Impl& impl = *impl_;
+  if (image.width() != impl.across.size || image.height() != impl.down.size) {
+    throw Error(ErrorCode::kInternal, "A picture does not have the size that the contrast was planned for.");
+  }
+  if (strength <= 0) return;
+  if (image.color().range != impl.range) {
+    impl.range = image.color().range;
+    impl.layout = LayoutOf(impl.range);
+    impl.Reset();
+  }
+  const Plane luma = image.plane(0);
+  impl.Observe(luma, pool);
+  const auto rows = [&](int first, int last) {
+    for (int y = first; y < last; ++y) impl.ApplyRow(luma.Row(y), y, std::min(strength, 1.0F));
+  };
+  pool.ParallelRows(luma.height, kGrainRows, std::ref(rows));
+}
+
+}  // namespace framelift::pixel
+#endif
