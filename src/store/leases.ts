@@ -75,12 +75,13 @@ export function leaseQueries(db: Db, options: LeaseOptions) {
       return rows.length === 1;
     },
 
-    /** The original is stored: hands the job to its next step. Throws LeaseLost. */
+    /** The original is stored: hands the job to its next step; facts of the creation stay. Throws LeaseLost. */
     ingested: (fence: Fence, original: StoredFile, source: SourceFacts) =>
       transact(db, async (tx) => {
+        const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
         const [row] = await tx
           .update(jobs)
-          .set({ step: 'enhance', originalKey: original.key, source, failures: 0, ...noLease })
+          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noLease })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);
@@ -243,6 +244,11 @@ async function release(tx: Tx, fence: Fence): Promise<void> {
     .update(jobs)
     .set(noLease)
     .where(and(eq(jobs.id, fence.jobId), eq(jobs.attempt, fence.attempt), eq(jobs.leaseOwner, fence.owner)));
+  // What this attempt put after its objects were destroyed counts as present again.
+  await tx
+    .update(objects)
+    .set({ state: 'pending', destroyedAt: null })
+    .where(and(eq(objects.jobId, fence.jobId), eq(objects.attempt, fence.attempt), eq(objects.state, 'destroyed')));
   await enqueueDestroy(tx, fence.jobId);
 }
 

@@ -73,15 +73,24 @@ export function objectQueries(db: Db) {
         .where(and(eq(objects.key, key), sql`${objects.state} <> 'destroyed'`));
     },
 
-    /** Of the given keys those that may lie in the storage. */
-    async known(keys: string[]): Promise<Set<string>> {
-      if (keys.length === 0) return new Set();
-      const rows = await db
-        .select({ key: objects.key })
-        .from(objects)
-        .where(and(inArray(objects.key, keys), sql`${objects.state} <> 'destroyed'`));
-      return new Set(rows.map((row) => row.key));
-    },
+    /**
+     * Given keys that do lie in the storage: those that were destroyed and came back (a worker that slept
+     * through its lease) are destroyed again. Keys this database never made are left alone. Returns the former.
+     */
+    destroyReturned: (keys: string[]): Promise<string[]> =>
+      transact(db, async (tx) => {
+        if (keys.length === 0) return [];
+        const rows = await tx
+          .update(objects)
+          .set({ state: 'pending', destroyedAt: null })
+          .where(and(inArray(objects.key, keys), eq(objects.state, 'destroyed')))
+          .returning({ key: objects.key, jobId: objects.jobId });
+        for (const jobId of new Set(rows.map((row) => row.jobId))) await enqueueDestroy(tx, jobId);
+        return rows.map((row) => row.key);
+      }),
+
+    /** Queues one job's destruction (again) in `delayS`. */
+    destroyLater: (jobId: string, delayS: number): Promise<void> => enqueueDestroy(db, jobId, delayS),
 
     /** Queues the destruction of everything that should have been destroyed `afterS` seconds ago. */
     requeueDoomed: (afterS: number) => requeueDoomed(db, afterS),

@@ -48,8 +48,17 @@ export function workerQueries(db: Db) {
         .returning({ key: idempotencyKeys.key });
       return dropped.length;
     },
+
+    /** Drops queue rows that the queue gave up on; what they stood for is queued anew by its own state. */
+    async dropFinishedRows(): Promise<void> {
+      await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
+        WHERE t.id = j.task_id AND t.identifier = ANY (${sql.raw(ownTasks)})
+          AND j.locked_at IS NULL AND j.attempts >= j.max_attempts`);
+    },
   };
 }
+
+const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'job_sandbox', 'objects_destroy']`;
 
 async function unlock(tx: Parameters<Parameters<Db['transaction']>[0]>[0], pools: string[]): Promise<void> {
   if (pools.length === 0) return;

@@ -1,0 +1,86 @@
+/** Step 2: enhance the stored original in a media child, store the result, finish the job. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FrameliftError } from '../domain/errors.ts';
+import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
+import { maxDurationS, measurementToleranceS } from '../domain/limits.ts';
+import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
+import { assertSameSource } from './ingest.ts';
+import { jobIdOf } from './payload.ts';
+import { runStep, type StepContext } from './step.ts';
+import type { WorkerContext } from './types.ts';
+
+export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
+  runStep(worker, 'enhance', jobIdOf(payload), enhance);
+
+const outputName = 'output.mp4';
+
+async function enhance(context: StepContext): Promise<void> {
+  const { worker, job, fence, originalKey, scratch, signal } = context;
+  const inputPath = join(scratch, 'source');
+  const outputDir = join(scratch, 'output');
+  await mkdir(outputDir);
+  const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
+  if (!found) throw new FrameliftError('processing_failed', 'The stored original is gone.');
+
+  const billedS = job.source?.duration ?? job.durationSeconds;
+  const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
+  assertSameSource(result.durationS, billedS);
+  signal.throwIfAborted();
+
+  const key = await worker.store.objects.announce(fence, 'output');
+  const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
+  await worker.store.leases.finish(fence, {
+    stored,
+    output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256 },
+    applied: appliedEnhancements(result),
+  });
+}
+
+type Paths = Pick<EnhanceRequest, 'inputPath' | 'outputDir' | 'outputName'>;
+
+async function runMedia(context: StepContext, paths: Paths, billedS: number): Promise<EnhanceResult> {
+  const { worker, job, signal } = context;
+  const { base, perSecond } = worker.tuning.enhanceTimeoutMs;
+  try {
+    return await worker.media.enhance({
+      ...paths,
+      options: mediaOptions(worker, job, billedS),
+      timeoutMs: base + perSecond * job.durationSeconds,
+      signal,
+      onProgress: ({ fraction, etaS }) => context.progress(fraction, etaS < 0 ? null : etaS),
+    });
+  } catch (error) {
+    // The length was allowed when it was measured: only decoding shows that the file holds more than it says.
+    if (error instanceof FrameliftError && error.code === 'video_too_long') {
+      throw new FrameliftError('source_changed', 'The video is longer than its measurement says.', { cause: error });
+    }
+    throw error;
+  }
+}
+
+function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
+  const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
+  return {
+    target: job.resolution,
+    denoise: denoise ?? 'auto',
+    sharpen: sharpen ?? 'auto',
+    faceRestoration: face_restoration ?? 'auto',
+    adaptiveContrast: adaptive_contrast ?? 'auto',
+    ...(job.model === null ? {} : { model: job.model }),
+    device: worker.config.device,
+    threads: worker.config.threads,
+    encoder: worker.config.encoder,
+    limits: { maxDurationS: Math.min(maxDurationS, billedS) + measurementToleranceS },
+  };
+}
+
+function appliedEnhancements({ applied }: EnhanceResult): AppliedEnhancements {
+  return {
+    denoise: applied.denoise,
+    sharpen: applied.sharpen,
+    face_restoration: applied.faceRestoration,
+    adaptive_contrast: applied.adaptiveContrast,
+    model: applied.model,
+  };
+}

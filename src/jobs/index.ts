@@ -1,0 +1,3 @@
+/** The worker, for the composition root. */
+export type { Tuning, WorkerConfig, WorkerDeps } from './types.ts';
+export { createWorker, type Worker } from './worker.ts';

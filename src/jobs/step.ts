@@ -1,0 +1,97 @@
+/** The frame around every step of a job: claim, keep the lease, give a scratch folder, settle the outcome. */
+import type { Logger } from 'pino';
+import type { JobRecord } from '../domain/job.ts';
+import { type Claim, type Fence, LeaseLost, type Step } from '../store/index.ts';
+import { judge } from './failures.ts';
+import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
+import { withScratch } from './scratch.ts';
+import type { WorkerContext } from './types.ts';
+
+export interface StepContext {
+  worker: WorkerContext;
+  job: JobRecord;
+  fence: Fence;
+  originalKey: string | null;
+  /** a folder for this attempt only */
+  scratch: string;
+  /** aborted when the job is deleted or lost, or the worker stops */
+  signal: AbortSignal;
+  /** Notes progress (0…1) and the seconds left; written at most once a second. */
+  progress(fraction: number, etaSeconds: number | null): void;
+  logger: Logger;
+}
+
+/**
+ * Runs one step of one job, if it still waits for that. Never throws for the job's own failures: those are
+ * settled in the job's row, and the queue's row has then done its duty.
+ */
+export async function runStep(
+  worker: WorkerContext,
+  step: Step,
+  jobId: string,
+  work: (context: StepContext) => Promise<void>,
+): Promise<void> {
+  const claim = await worker.store.leases.claim(jobId, step, worker.id, worker.config.leaseSeconds);
+  if (!claim) return;
+  const logger = worker.logger.child({ job: jobId, step, attempt: claim.fence.attempt });
+  const keeper = keepLease({
+    leases: worker.store.leases,
+    fence: claim.fence,
+    leaseSeconds: worker.config.leaseSeconds,
+    stopping: worker.stopping,
+  });
+  try {
+    await withScratch(worker.config.dataDir, claim.fence, async (scratch) => {
+      keeper.signal.throwIfAborted();
+      await work({
+        worker,
+        job: claim.job,
+        fence: claim.fence,
+        originalKey: claim.originalKey,
+        scratch,
+        signal: keeper.signal,
+        progress: progressWriter(worker, claim.fence, keeper),
+        logger,
+      });
+    });
+    logger.info('step done');
+  } catch (error) {
+    await settle(worker, claim, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+  } finally {
+    keeper.stop();
+  }
+}
+
+async function settle(worker: WorkerContext, claim: Claim, error: unknown, logger: Logger): Promise<void> {
+  const { leases } = worker.store;
+  try {
+    if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
+    const verdict = judge(error, claim.failures, worker.tuning);
+    if (verdict.kind === 'fail') {
+      logger.warn({ err: error, code: verdict.failure.code }, 'job failed');
+      await leases.fail(claim.fence, verdict.failure);
+    } else {
+      logger.warn({ err: error, delayS: verdict.delayS }, 'step will be tried again');
+      await leases.retryLater(claim.fence, verdict.delayS);
+    }
+  } catch (reason) {
+    if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
+    logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step given back');
+    await leases.release(claim.fence);
+  }
+}
+
+const progressIntervalMs = 1000;
+
+function progressWriter(worker: WorkerContext, fence: Fence, keeper: LeaseKeeper): StepContext['progress'] {
+  let nextAt = 0;
+  return (fraction, etaSeconds) => {
+    const now = performance.now();
+    if (now < nextAt) return;
+    nextAt = now + progressIntervalMs;
+    worker.store.leases
+      .progress(fence, { fraction, etaSeconds }, worker.config.leaseSeconds)
+      // A write that fails is the heartbeat's to judge; the next one may succeed.
+      .then(keeper.note, () => {});
+  };
+}

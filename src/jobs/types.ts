@@ -1,0 +1,83 @@
+/** What the worker is made of; every part is an interface, so that tests can put their own. */
+import type { TaskList } from 'graphile-worker';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Resolution } from '../domain/job.ts';
+import type { Media } from '../media/types.ts';
+import type { NetClient } from '../net/types.ts';
+import type { Storage } from '../storage/types.ts';
+import type { Store } from '../store/index.ts';
+
+export type WorkerConfig = Pick<
+  Config,
+  'dataDir' | 'workerConcurrency' | 'threads' | 'device' | 'encoder' | 'leaseSeconds' | 'sandboxDelayMs'
+>;
+
+export interface WorkerDeps {
+  /** postgres:// URL for Graphile's own connections; the same database as `store` */
+  databaseUrl: string;
+  store: Store;
+  storage: Storage;
+  media: Media;
+  net: NetClient;
+  logger: Logger;
+  config: WorkerConfig;
+  /** Path of an MP4 of exactly the target's size (1920×1080, 3840×2160) that sandbox jobs deliver. */
+  sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
+  /** tasks of other rooms (webhooks …), run beside the light ones */
+  extraTasks?: TaskList;
+  /** called when the queue's runner dies by itself; the process should end then */
+  onFatal?: (error: unknown) => void;
+  tuning?: Partial<Tuning>;
+}
+
+/** Numbers that tests make small. */
+export interface Tuning {
+  /** ms between two looks at the queue when no notification came */
+  pollIntervalMs: number;
+  /** seconds before a failure that may pass is tried again, by the number of failures before; its length + 1 tries */
+  retryDelaysS: readonly number[];
+  /** tries of a source that cannot be reached */
+  downloadTries: number;
+  /** expired leases after which a job fails */
+  maxCrashes: number;
+  /** wall-clock limit of measuring, ms */
+  probeTimeoutMs: number;
+  /** wall-clock limit of enhancing: this much, and so much more for each second of video, ms */
+  enhanceTimeoutMs: { base: number; perSecond: number };
+  /** how long stop() waits for steps to let go, ms */
+  stopGraceMs: number;
+  /** intervals of maintenance, ms: retention and orphans; old keys and stuck destructions; the storage's listing */
+  maintenance: { oftenMs: number; seldomMs: number; rarelyMs: number };
+  /** seconds after which a destruction that nobody queues any more is queued again */
+  destroyOverdueS: number;
+}
+
+export const defaultTuning: Tuning = {
+  pollIntervalMs: 1000,
+  retryDelaysS: [1, 5, 15, 60],
+  downloadTries: 3,
+  maxCrashes: 5,
+  probeTimeoutMs: 120_000,
+  enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
+  stopGraceMs: 15_000,
+  maintenance: { oftenMs: 15_000, seldomMs: 5 * 60_000, rarelyMs: 60 * 60_000 },
+  destroyOverdueS: 600,
+};
+
+/** One running worker process. */
+export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'onFatal'> {
+  /** names this process in leases, in the table of workers and in the scratch folder */
+  id: string;
+  tuning: Tuning;
+  /** aborted with WorkerStopping when the process is told to end */
+  stopping: AbortSignal;
+}
+
+/** Reason of aborted work when the process ends; the job is given to another worker. */
+export class WorkerStopping extends Error {
+  override readonly name = 'WorkerStopping';
+  constructor() {
+    super('The worker is stopping');
+  }
+}

@@ -1,0 +1,195 @@
+/** Stand-ins for media, net and storage that tests can make fail, hang and count. */
+import { createHash } from 'node:crypto';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import { createWorker, type Tuning, type Worker, type WorkerConfig, type WorkerDeps } from '../../src/jobs/index.ts';
+import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest, ProbeResult } from '../../src/media/types.ts';
+import type { NetClient } from '../../src/net/types.ts';
+import type { Storage, StoredObject } from '../../src/storage/types.ts';
+import type { World } from './worker-world.ts';
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+export const probeResult: ProbeResult = {
+  container: 'mp4', videoCodec: 'h264', pixelFormat: 'yuv420p', codedWidth: 960, codedHeight: 540, width: 960,
+  height: 540, rotationDegrees: 0, frameRate: 25, durationS: 9.6, durationIsExact: true, sizeBytes: 11,
+  audio: [{ codec: 'aac', channels: 2, sampleRateHz: 48_000, language: '' }],
+};
+
+export const enhanceResult: EnhanceResult = {
+  source: probeResult, width: 1920, height: 1080, frames: 240, undecodableFrames: 0, durationS: 9.6, sizeBytes: 14,
+  device: 'cpu', applied: { denoise: 0.2, sharpen: 0.3, adaptiveContrast: 0.1, faceRestoration: 0, model: 'lanczos' },
+  wallSeconds: 1, stages: [],
+};
+
+/** Waits for ever, or until aborted. */
+export const hang = (signal?: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+export class FakeMedia implements Media {
+  readonly sandbox = { kind: 'none', reason: 'a stand-in' } as const;
+  /** replaced by tests */
+  onProbe: (request: ProbeRequest) => Promise<ProbeResult> = async () => probeResult;
+  onEnhance: (request: EnhanceRequest) => Promise<EnhanceResult> = async () => enhanceResult;
+  enhancements: EnhanceRequest[] = [];
+  /** children that run now */
+  running = 0;
+
+  probe(request: ProbeRequest): Promise<ProbeResult> {
+    return this.onProbe(request);
+  }
+
+  async enhance(request: EnhanceRequest): Promise<EnhanceResult> {
+    this.enhancements.push(request);
+    this.running++;
+    try {
+      await readFile(request.inputPath);
+      const result = await this.onEnhance(request);
+      await writeFile(join(request.outputDir, request.outputName), `enhanced ${request.options.target}`);
+      return result;
+    } finally {
+      this.running--;
+    }
+  }
+
+  async devices() {
+    return [];
+  }
+}
+
+export class FakeNet implements NetClient {
+  bytes: Buffer = Buffer.from('a real film');
+  downloads = 0;
+  onDownload: (url: string, signal?: AbortSignal) => Promise<void> = async () => {};
+
+  async download(url: string, path: string, { signal }: { maxBytes: number; signal?: AbortSignal }) {
+    this.downloads++;
+    await this.onDownload(url, signal);
+    await writeFile(path, this.bytes);
+    return { bytes: this.bytes.length, sha256: sha256(this.bytes), url };
+  }
+
+  openVideo(): Promise<never> {
+    throw new Error('Jobs download; only http measures over the network');
+  }
+
+  async close() {}
+}
+
+export class FakeStorage implements Storage {
+  readonly kind = 'filesystem';
+  readonly objects = new Map<string, Buffer>();
+  /** when set, every call throws it */
+  fault: Error | undefined;
+  /** awaited before a put becomes visible */
+  beforePut: (key: string, signal?: AbortSignal) => Promise<void> = async () => {};
+
+  #check() {
+    if (this.fault) throw this.fault;
+  }
+
+  async putFile(key: string, path: string, options: { contentType: string; signal?: AbortSignal }): Promise<StoredObject> {
+    this.#check();
+    const bytes = await readFile(path);
+    await this.beforePut(key, options.signal);
+    this.objects.set(key, bytes);
+    return { key, size: bytes.length, sha256: sha256(bytes), version: null };
+  }
+
+  async getFile(key: string, path: string): Promise<boolean> {
+    this.#check();
+    const bytes = this.objects.get(key);
+    if (bytes) await writeFile(path, bytes);
+    return bytes !== undefined;
+  }
+
+  async stat(key: string) {
+    const bytes = this.objects.get(key);
+    return bytes ? { size: bytes.length } : null;
+  }
+
+  async open(key: string) {
+    const bytes = this.objects.get(key);
+    return bytes ? Readable.from(bytes) : null;
+  }
+
+  async destroy(key: string) {
+    this.#check();
+    this.objects.delete(key);
+  }
+
+  async isAbsent(key: string) {
+    this.#check();
+    return !this.objects.has(key);
+  }
+
+  async *list(prefix: string) {
+    this.#check();
+    for (const key of [...this.objects.keys()]) if (key.startsWith(prefix)) yield key;
+  }
+
+  async link(key: string) {
+    return { url: `https://links.example.com/${key}`, expiresInS: 3600 };
+  }
+}
+
+export interface Workshop {
+  media: FakeMedia;
+  net: FakeNet;
+  storage: FakeStorage;
+  dataDir: string;
+  /** what workers logged as errors */
+  errors: string[];
+  worker(change?: { config?: Partial<WorkerConfig>; tuning?: Partial<Tuning>; deps?: Partial<WorkerDeps> }): Worker;
+  /** ends every worker that was made here and removes the folder */
+  close(): Promise<void>;
+}
+
+export async function createWorkshop(world: World): Promise<Workshop> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'framelift-jobs-'));
+  const sample = join(dataDir, 'sample.mp4');
+  await writeFile(sample, 'a sample');
+  const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
+  const made: Worker[] = [];
+  const errors: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
+  return {
+    ...parts,
+    dataDir,
+    errors,
+    worker({ config, tuning, deps } = {}) {
+      const worker = createWorker({
+        databaseUrl: world.url,
+        store: world.store,
+        ...parts,
+        logger,
+        config: {
+          dataDir, workerConcurrency: 2, threads: 1, device: 'cpu', encoder: { preset: 'veryfast', crf: 18 },
+          leaseSeconds: 2, sandboxDelayMs: 100, ...config,
+        },
+        async sandboxSample(resolution) {
+          const path = join(dataDir, `sample-${resolution}.mp4`);
+          await copyFile(sample, path);
+          return path;
+        },
+        tuning: {
+          pollIntervalMs: 100, retryDelaysS: [0.05, 0.05, 0.05, 0.05], stopGraceMs: 3000,
+          maintenance: { oftenMs: 250, seldomMs: 500, rarelyMs: 60_000 }, destroyOverdueS: 1, ...tuning,
+        },
+        ...deps,
+      });
+      made.push(worker);
+      return worker;
+    },
+    async close() {
+      await Promise.all(made.map((worker) => worker.stop()));
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export const pause = (ms: number): Promise<void> => sleep(ms);

@@ -1,0 +1,298 @@
+import { access, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
+import type { JobRecord } from '../../src/domain/job.ts';
+import type { Account, CreateJob } from '../../src/store/types.ts';
+import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let shop: Workshop;
+let account: Account;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  shop = await createWorkshop(world);
+  account = await fundedAccount(world.store, 30);
+});
+afterEach(async () => {
+  await shop.close();
+  expect(await world.store.ledgerCheck()).toEqual([]);
+  expect(await scratchFiles()).toEqual([]);
+});
+
+const scratchFiles = () => readdir(join(shop.dataDir, 'scratch')).catch(() => []);
+const create = async (change: Partial<CreateJob> = {}) => (await world.store.jobs.create(jobInput(account, change))).job;
+const now = (job: JobRecord) => world.store.jobs.get(account.id, job.lane, job.id);
+const ended = (job: JobRecord, status: 'done' | 'error') =>
+  eventually(async () => (await now(job))?.status === status);
+const credits = async () => (await world.store.accounts.get(account.id))!.credits;
+const kinds = async (job: JobRecord) =>
+  (await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 50 })).map((event) => event.kind).reverse();
+
+describe('a live job', () => {
+  it('is fetched, measured, enhanced and stored', async () => {
+    const job = await create({ enhancements: { sharpen: 0.7, face_restoration: 'off' } });
+    await shop.worker().start();
+    await ended(job, 'done');
+    const done = (await now(job))!;
+    const key = (await world.store.jobs.outputKey(job.id))!;
+    expect(shop.storage.objects.get(key)?.toString()).toBe('enhanced 1080p');
+    expect(done).toMatchObject({
+      progress: 1, etaSeconds: null, error: null, creditsRefunded: 0, source: jobInput(account).source,
+      output: { width: 1920, height: 1080, size_bytes: 14 },
+      applied: { denoise: 0.2, sharpen: 0.3, face_restoration: 0, adaptive_contrast: 0.1, model: 'lanczos' },
+    });
+    expect(shop.media.enhancements[0]?.options).toMatchObject({
+      target: '1080p', sharpen: 0.7, faceRestoration: 'off', denoise: 'auto', adaptiveContrast: 'auto' });
+    expect(await kinds(job)).toEqual(['job.created', 'job.started', 'job.completed']);
+    expect(await credits()).toBe(0);
+    expect([...shop.storage.objects.keys()]).toHaveLength(2);
+    await eventually(async () => (await world.sql`SELECT 1 FROM graphile_worker.jobs`).length === 0);
+    expect(shop.errors).toEqual([]);
+  });
+
+  it('shows its progress and never lets it fall', async () => {
+    const seen: number[] = [];
+    shop.media.onEnhance = async ({ onProgress }) => {
+      for (const fraction of [0.2, 0.6, 0.4]) {
+        onProgress?.({ fraction, framesDone: 1, framesPerSecond: 9, etaS: fraction === 0.6 ? 4.2 : -1 });
+        await pause(1100);
+        const current = (await now(job))!;
+        seen.push(current.progress);
+        if (fraction === 0.6) expect(current.etaSeconds).toBe(5);
+      }
+      return enhanceResult;
+    };
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    expect(seen).toEqual([0.2, 0.6, 0.6]);
+  });
+});
+
+describe('a live job that cannot succeed ends in error and is refunded once', () => {
+  const refuse = (code: ErrorCode) => async (): Promise<never> => {
+    throw new FrameliftError(code, `No: ${code}.`);
+  };
+  const cases: { name: string; code: string; prepare(): void; downloads?: number }[] = [
+    { name: 'a source that is no video', code: 'unreadable_video', prepare: () => void (shop.media.onProbe = refuse('unreadable_video')) },
+    { name: 'a source that grew longer', code: 'source_changed', prepare: () => void (shop.media.onProbe = async () => ({ ...probeResult, durationS: 10.7 })) },
+    { name: 'a source that is too long now', code: 'video_too_long', prepare: () => void (shop.media.onProbe = async () => ({ ...probeResult, durationS: 601 })) },
+    { name: 'a source that is too large now', code: 'video_too_large', prepare: () => void (shop.net.onDownload = refuse('video_too_large')) },
+    { name: 'an address that became private', code: 'url_not_allowed', prepare: () => void (shop.net.onDownload = refuse('url_not_allowed')) },
+    { name: 'a source that is gone', code: 'video_unreachable', downloads: 3, prepare: () => void (shop.net.onDownload = refuse('video_unreachable')) },
+    { name: 'a child that crashes', code: 'processing_failed', prepare: () => void (shop.media.onEnhance = refuse('processing_failed')) },
+    { name: 'a child that takes too long', code: 'processing_timeout', prepare: () => void (shop.media.onEnhance = refuse('processing_timeout')) },
+    { name: 'a video that decodes to more than it says', code: 'source_changed', prepare: () => void (shop.media.onEnhance = refuse('video_too_long')) },
+    { name: 'a video that decodes to less than it says', code: 'source_changed', prepare: () => void (shop.media.onEnhance = async () => ({ ...enhanceResult, durationS: 3 })) },
+  ];
+  for (const { name, code, prepare, downloads = 1 } of cases) {
+    it(`${name}: ${code}`, async () => {
+      prepare();
+      const job = await create();
+      await shop.worker().start();
+      await ended(job, 'error');
+      expect((await now(job))!).toMatchObject({ error: { code, message: expect.stringMatching(/\.$/) }, creditsRefunded: 30 });
+      expect(await credits()).toBe(30);
+      expect(shop.net.downloads).toBe(downloads);
+      expect(await kinds(job)).toEqual(['job.created', 'job.started', 'job.failed']);
+      await eventually(() => shop.storage.objects.size === 0);
+      await eventually(async () =>
+        (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 0);
+    });
+  }
+});
+
+describe('failures that may pass', () => {
+  it('are tried again until they have passed', async () => {
+    let left = 4;
+    shop.storage.beforePut = async () => {
+      if (left-- > 0) throw new Error('503 Slow Down');
+    };
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    expect(await credits()).toBe(0);
+    // What the failed tries had announced is destroyed; original and output are left.
+    await eventually(async () =>
+      (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 2);
+  });
+
+  it('end the job with a refund when they do not pass', async () => {
+    shop.storage.beforePut = () => Promise.reject(new Error('s3://inside: 503'));
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'error');
+    const failed = (await now(job))!;
+    expect(failed.error?.code).toBe('processing_failed');
+    expect(failed.error?.message).not.toContain('inside');
+    expect(shop.net.downloads).toBe(5);
+    expect(await credits()).toBe(30);
+  });
+});
+
+describe('cancelling a running job', () => {
+  it('stops the child, refunds what was not processed and leaves nothing', async () => {
+    shop.media.onEnhance = async ({ signal, onProgress }) => {
+      onProgress?.({ fraction: 0.5, framesDone: 120, framesPerSecond: 10, etaS: 12 });
+      return hang(signal);
+    };
+    const job = await create();
+    await shop.worker().start();
+    await eventually(async () => (await now(job))?.progress === 0.5);
+    expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: 15 });
+    await eventually(() => shop.media.running === 0);
+    await eventually(() => shop.storage.objects.size === 0);
+    expect(await credits()).toBe(15);
+    expect(await kinds(job)).toEqual(['job.created', 'job.started', 'job.deleted']);
+  });
+
+  it('stops the download too', async () => {
+    let aborted = false;
+    shop.net.onDownload = (_url, signal) => hang(signal).finally(() => {
+      aborted = true;
+    });
+    const job = await create();
+    await shop.worker().start();
+    await eventually(() => shop.net.downloads === 1);
+    expect(await world.store.jobs.delete(account.id, 'live', job.id)).toMatchObject({ refundedCredits: 30 });
+    await eventually(() => aborted);
+  });
+
+  it('of a job in the queue means that it never runs', async () => {
+    const job = await create();
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await shop.worker().start();
+    await pause(500);
+    expect(shop.net.downloads).toBe(0);
+  });
+});
+
+describe('deleted objects', () => {
+  it('are destroyed as soon as the storage is up again, and not called destroyed before', async () => {
+    const job = await create();
+    const worker = shop.worker();
+    await worker.start();
+    await ended(job, 'done');
+    shop.storage.fault = new Error('storage is down');
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await eventually(async () =>
+      (await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE last_error LIKE '%not destroyed yet%'`).length === 1);
+    expect((await world.sql`SELECT state FROM objects WHERE job_id = ${job.id}`).map((row) => row['state'])).toEqual(['stored', 'stored']);
+    shop.storage.fault = undefined;
+    await eventually(() => shop.storage.objects.size === 0);
+    await eventually(async () =>
+      (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0);
+  });
+
+  it('are destroyed even when the queue has lost or given up the task', async () => {
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    shop.storage.fault = new Error('storage is down');
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key = ${`destroy:${job.id}`}`;
+    shop.storage.fault = undefined;
+    await eventually(() => shop.storage.objects.size === 0);
+  });
+
+  it('that come back are destroyed again', async () => {
+    const job = await create();
+    const first = shop.worker();
+    await first.start();
+    await ended(job, 'done');
+    const key = (await world.store.jobs.outputKey(job.id))!;
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    await eventually(async () =>
+      (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0);
+    await first.stop();
+    shop.storage.objects.set(key, Buffer.from('back from the dead'));
+    shop.storage.objects.set('jobs/somebody/elses', Buffer.from('not ours'));
+    await shop.worker().start();
+    await eventually(() => !shop.storage.objects.has(key));
+    expect(shop.storage.objects.has('jobs/somebody/elses')).toBe(true);
+  });
+});
+
+describe('retention', () => {
+  it('destroys the files of a job whose time has come', async () => {
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${job.id}`;
+    await eventually(async () => (await now(job)) === null);
+    await eventually(() => shop.storage.objects.size === 0);
+    expect(await credits()).toBe(0);
+  });
+});
+
+describe('a sandbox job', () => {
+  for (const [file, status] of [['film.mp4', 'done'], ['processing_failed.mp4', 'error']] as const) {
+    it(`of ${file} ends ${status}, fetching nothing and costing nothing`, async () => {
+      const job = await create({ lane: 'test', videoUrl: `https://example.com/${file}`, resolution: '4k' });
+      await shop.worker().start();
+      await ended(job, status);
+      const over = (await now(job))!;
+      expect(shop.net.downloads).toBe(0);
+      expect(shop.media.enhancements).toEqual([]);
+      expect(await credits()).toBe(30);
+      expect(over).toMatchObject(status === 'done'
+        ? { output: { width: 3840, height: 2160, size_bytes: 8 }, error: null }
+        : { output: null, error: { code: 'processing_failed' } });
+    });
+  }
+
+  it('takes its delay, does not wait behind media jobs, and slow.* shows progress', async () => {
+    shop.media.onEnhance = ({ signal }) => hang(signal);
+    const blocker = await create();
+    const slow = await create({ lane: 'test', videoUrl: 'https://example.com/slow.mp4' });
+    const plain = await create({ lane: 'test' });
+    await shop.worker({ config: { workerConcurrency: 1, sandboxDelayMs: 700 } }).start();
+    const start = performance.now();
+    await ended(plain, 'done');
+    expect(performance.now() - start).toBeGreaterThan(600);
+    await eventually(async () => ((await now(slow))?.progress ?? 0) > 0.02);
+    expect((await now(slow))!).toMatchObject({ status: 'running', etaSeconds: expect.any(Number) });
+    expect((await now(blocker))?.status).toBe('running');
+    for (const job of [slow, blocker]) await world.store.jobs.delete(account.id, job.lane, job.id);
+  });
+});
+
+describe('webhook tasks', () => {
+  it('are queued with the end of a job only where such a task exists', async () => {
+    const other = await createWorld({ webhookTask: 'webhook_deliver' });
+    const workshop = await createWorkshop(other);
+    const delivered: unknown[] = [];
+    const customer = await fundedAccount(other.store, 90);
+    const made = async (webhookUrl: string | null) => (await other.store.jobs.create(jobInput(customer, { webhookUrl }))).job;
+    const [loud, silent] = [await made('https://hooks.example.com'), await made(null)];
+    await workshop.worker({ deps: { extraTasks: { webhook_deliver: async (payload: unknown) => void delivered.push(payload) } } }).start();
+    await eventually(async () => (await other.store.jobs.get(customer.id, 'live', silent.id))?.status === 'done');
+    await eventually(() => delivered.length === 1);
+    expect(delivered).toEqual([{ jobId: loud.id, event: 'job.completed' }]);
+    await workshop.close();
+    await other.close();
+  });
+});
+
+describe('scratch folders', () => {
+  it('belong to one attempt and are private', async () => {
+    let mode = 0;
+    shop.media.onProbe = async ({ source }) => {
+      if ('path' in source) await access(source.path);
+      const [worker] = await scratchFiles();
+      const [folder] = await readdir(join(shop.dataDir, 'scratch', worker!));
+      const { statSync } = await import('node:fs');
+      mode = statSync(join(shop.dataDir, 'scratch', worker!, folder!)).mode & 0o777;
+      return probeResult;
+    };
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    expect(mode).toBe(0o700);
+  });
+});
