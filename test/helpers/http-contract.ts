@@ -1,0 +1,121 @@
+/**
+ * Holds responses against openapi.yaml itself, not against what is generated from it: status, content type, required
+ * headers, and the body, in which no undocumented field may stand.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+type Json = Record<string, unknown>;
+type Node = { [key: string]: Node } & { $ref?: string };
+
+export const descriptionText = readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8');
+export const document = parse(descriptionText) as Node;
+
+const httpMethods = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']);
+
+export interface Operation {
+  id: string;
+  method: string;
+  path: string;
+  statuses: string[];
+}
+
+export const operations: Operation[] = Object.entries(document['paths']!).flatMap(([path, item]) =>
+  Object.entries(item)
+    .filter(([method]) => httpMethods.has(method))
+    .map(([method, operation]) => ({
+      id: String(operation['operationId']),
+      method,
+      path,
+      statuses: Object.keys(operation['responses']!),
+    })),
+);
+
+function resolve(node: Node): Node {
+  if (node.$ref === undefined) return node;
+  return resolve(
+    node.$ref
+      .slice(2)
+      .split('/')
+      .reduce<Node>((at, step) => at[step]!, document),
+  );
+}
+
+/** JSON Schema with the document's components as `$defs`; objects that say nothing of extra fields allow none. */
+function closed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(closed);
+  if (typeof node !== 'object' || node === null) return node;
+  const copy: Json = {};
+  for (const [key, value] of Object.entries(node)) {
+    copy[key] =
+      key === '$ref' ? String(value).replace('#/components/schemas/', '#/$defs/') : key === 'examples' ? [] : closed(value);
+  }
+  if (copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined) {
+    copy['additionalProperties'] = false;
+  }
+  return copy;
+}
+
+const definitions = closed(document['components']!['schemas']) as Json;
+const compiled = new Map<object, z.ZodType>();
+
+/** The validator of a schema of the document. */
+export function validatorOf(schema: Node): z.ZodType {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const validator = z.fromJSONSchema({ ...(closed(schema) as Json), $defs: definitions } as never);
+  compiled.set(schema, validator);
+  return validator;
+}
+
+function operationOf(method: string, path: string): { template: string; operation: Node | undefined } | undefined {
+  for (const [template, item] of Object.entries(document['paths']!)) {
+    const pattern = template.replace('/{key}', '/.+').replace(/\{[^}]+\}/g, '[^/]+').replaceAll('.json', '\\.json');
+    if (new RegExp(`^${pattern}$`).test(path)) {
+      return { template, operation: item[method === 'head' ? 'get' : method] };
+    }
+  }
+  return undefined;
+}
+
+function expectedResponse(method: string, path: string, status: number): Node {
+  const found = operationOf(method, path);
+  const own = found?.operation?.['responses']?.[String(status)];
+  if (own !== undefined) return resolve(own);
+  // Outside of every operation: nothing at the address, or a method that it does not have.
+  const outside = found === undefined ? status === 404 : found.operation === undefined && status === 405;
+  if (outside) return resolve({ $ref: '#/components/responses/InternalError' } as unknown as Node);
+  throw new Error(`${method.toUpperCase()} ${path} answered ${status}, which openapi.yaml does not document`);
+}
+
+function checkHeaders(response: Response, headers: Node): void {
+  for (const [name, reference] of Object.entries(headers)) {
+    const header = resolve(reference);
+    const value = response.headers.get(name);
+    if (value === null) {
+      if ((header['required'] as unknown) === true) throw new Error(`the response lacks the header ${name}`);
+      continue;
+    }
+    const schema = resolve(header['schema']!);
+    const typed = (schema['type'] as unknown) === 'integer' ? Number(value) : value;
+    validatorOf(schema).parse(typed);
+  }
+}
+
+/** Throws unless the response is one that openapi.yaml documents for the request. Reads a copy of the body. */
+export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
+  const lower = method.toLowerCase();
+  if (lower === 'options') return;
+  const expected = expectedResponse(lower, path, response.status);
+  checkHeaders(response, expected['headers'] ?? ({} as Node));
+  const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
+  const media = expected['content']?.[type];
+  if (media === undefined) throw new Error(`${response.status} has the undocumented content type "${type}"`);
+  if (lower === 'head' || type !== 'application/json') return;
+  const result = validatorOf(media['schema']!).safeParse(await response.clone().json());
+  if (!result.success) {
+    throw new Error(`${method} ${path} ${response.status} breaks openapi.yaml: ${z.prettifyError(result.error)}`);
+  }
+}
