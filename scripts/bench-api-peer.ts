@@ -1,0 +1,16 @@
+/** The peer of bench-api: a bare Hono handler that does one postgres.js query and nothing else. */
+import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+import postgres from 'postgres';
+
+const sql = postgres(process.env['DATABASE_URL']!, { max: 10 });
+const app = new Hono();
+app.get('/jobs/:id', async (context) => {
+  const [job] = await sql`SELECT * FROM jobs WHERE id = ${context.req.param('id')}`;
+  return context.json(job ?? null);
+});
+const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => console.log(`http://127.0.0.1:${port}`));
+process.on('SIGTERM', () => {
+  server.close();
+  void sql.end({ timeout: 1 });
+});

@@ -1,0 +1,79 @@
+/** A worker that dies in mid-job: another takes the job up, the customer is charged once. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeClip } from '../helpers/ffmpeg.ts';
+import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
+import { call, createCustomer, createSite, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
+
+let dir: string;
+let files: FileServer;
+let site: Site;
+let api: Running;
+const workers: Running[] = [];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'framelift-clips-'));
+  await makeClip(join(dir, 'clip.mp4'), { seconds: 12, args: ['-c:v', 'libx264', '-preset', 'veryfast'], audio: ['-c:a', 'aac'] });
+  files = await startFileServer({ dir });
+  site = await createSite({ FRAMELIFT_ALLOW_HOSTS: files.hostPort });
+  api = await site.start('serve');
+});
+
+afterAll(async () => {
+  await site?.close();
+  await files?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function progressBeyond(key: string, id: string, fraction: number): Promise<JobView> {
+  for (;;) {
+    const { body } = await call<JobView>(api.url, key, 'GET', `/v1/jobs/${id}`);
+    if (body.progress > fraction || body.status === 'done' || body.status === 'error') return body;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+it('ends done and is charged once although its worker was killed with -9', { timeout: 240_000 }, async () => {
+  const customer = await createCustomer(site, { credits: 100 });
+  const first = await site.start('work');
+  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
+  const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);
+  expect(created.status).toBe(201);
+  const running = await progressBeyond(customer.key, created.body.id, 0.1);
+  expect(running.status).toBe('running');
+  await first.kill('SIGKILL');
+
+  const second = await site.start('work');
+  workers.push(second);
+  const killedAt = Date.now();
+  const done = await waitForEnd(api.url, customer.key, created.body.id, { timeoutMs: 180_000 });
+  expect(done.status, JSON.stringify(done.error)).toBe('done');
+  const resumed = second.log.map((line) => JSON.parse(line) as { time: string; job?: string; msg: string });
+  expect(resumed.some((line) => line.msg === 'step done')).toBe(true);
+  expect(Date.now() - killedAt).toBeLessThan(180_000);
+  const account = await call<{ credits: number }>(api.url, customer.key, 'GET', '/v1/account');
+  expect(account.body.credits).toBe(100 - done.credits_charged);
+  expect(done.credits_charged).toBe(36);
+});
+
+it('goes on elsewhere at once when its worker is told to stop', { timeout: 240_000 }, async () => {
+  const customer = await createCustomer(site, { credits: 100 });
+  const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
+  const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);
+  await progressBeyond(customer.key, created.body.id, 0.05);
+  const [stopping] = workers.splice(0);
+  await stopping!.kill('SIGTERM');
+  const lease = await call<JobView>(api.url, customer.key, 'GET', `/v1/jobs/${created.body.id}`);
+  expect(lease.body.status).toBe('running');
+
+  const startedAt = Date.now();
+  const next = await site.start('work');
+  await expect.poll(() => next.log.some((line) => line.includes(created.body.id)), { timeout: 5000 }).toBe(true);
+  expect(Date.now() - startedAt).toBeLessThan(5000);
+  const done = await waitForEnd(api.url, customer.key, created.body.id, { timeoutMs: 180_000 });
+  expect(done.status, JSON.stringify(done.error)).toBe('done');
+  const account = await call<{ credits: number }>(api.url, customer.key, 'GET', '/v1/account');
+  expect(account.body.credits).toBe(64);
+});

@@ -1,0 +1,184 @@
+/** The real service in processes of its own, started as an operator does: by the command line and environment. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createTestDatabase } from './database.ts';
+
+const run = promisify(execFile);
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const startTimeoutMs = 60_000;
+
+export type Environment = Record<string, string>;
+
+export interface Site {
+  databaseUrl: string;
+  dataDir: string;
+  env: Environment;
+  /** runs `framelift …` to its end and returns its JSON */
+  framelift<T>(...args: string[]): Promise<T>;
+  /** starts `framelift serve|work|start`; the API's base URL is in `url` */
+  start(command: 'serve' | 'work' | 'start', env?: Environment): Promise<Running>;
+  /** ends every process and removes database and data */
+  close(): Promise<void>;
+}
+
+export interface Running {
+  pid: number;
+  url: string;
+  /** lines of stderr so far (JSON logs) */
+  log: string[];
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** A database and a data folder of their own; the processes share them as those of one machine do. */
+export async function createSite(env: Environment = {}): Promise<Site> {
+  const database = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'framelift-site-'));
+  const running = new Set<Running>();
+  const environment: Environment = {
+    PATH: process.env['PATH']!,
+    HOME: dataDir,
+    DATABASE_URL: database.url,
+    FRAMELIFT_DATA_DIR: dataDir,
+    FRAMELIFT_DEMO: '0',
+    FRAMELIFT_LEASE_SECONDS: '6',
+    PORT: '0',
+    ...env,
+  };
+  return {
+    databaseUrl: database.url,
+    dataDir,
+    env: environment,
+    async framelift<T>(...args: string[]) {
+      const { stdout } = await run(process.execPath, [cli, ...args], { env: environment, timeout: 60_000 });
+      return JSON.parse(stdout) as T;
+    },
+    async start(command, extra = {}) {
+      const started = await start(command, { ...environment, ...extra });
+      running.add(started);
+      return started;
+    },
+    async close() {
+      await Promise.all([...running].map((one) => one.kill('SIGTERM')));
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function start(command: string, env: Environment): Promise<Running> {
+  const child = spawn(process.execPath, [cli, command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const log: string[] = [];
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const url = await ready(child, command, log);
+  return {
+    pid: child.pid!,
+    url,
+    log,
+    async kill(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** Resolves when the process says that it listens (serve, start) or works (work). */
+function ready(child: ChildProcess, command: string, log: string[]): Promise<string> {
+  const sign = command === 'work' ? 'worker started' : 'listening';
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`framelift ${command} ${why}:\n${log.slice(-20).join('\n')}`));
+    const timer = setTimeout(() => fail('did not start in time'), startTimeoutMs);
+    child.once('exit', (code) => fail(`ended with status ${code}`));
+    let rest = '';
+    child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop()!;
+      log.push(...lines);
+      const line = lines.find((text) => text.includes(`"msg":"${sign}"`));
+      if (line === undefined) return;
+      clearTimeout(timer);
+      resolve((JSON.parse(line) as { url?: string }).url ?? '');
+    });
+    child.stdout!.resume();
+  });
+}
+
+export interface Customer {
+  accountId: string;
+  key: string;
+}
+
+/** An approved, funded account with one key, made by the command line. */
+export async function createCustomer(
+  site: Site,
+  options: { credits?: number; lane?: 'live' | 'test'; tier?: 'standard' | 'secure'; approve?: boolean } = {},
+): Promise<Customer> {
+  const { id } = await site.framelift<{ id: string }>('accounts', 'create', 'A customer');
+  if (options.approve ?? true) await site.framelift('accounts', 'approve', id);
+  const credits = options.credits ?? 10_000;
+  if (credits > 0) await site.framelift('accounts', 'grant', id, String(credits));
+  const lane = options.lane ?? 'live';
+  const tier = options.tier ?? 'standard';
+  const { key } = await site.framelift<{ key: string }>('keys', 'create', id, '--lane', lane, '--tier', tier);
+  return { accountId: id, key };
+}
+
+export interface Reply<T> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+/** One call with a key; the body is JSON in both directions. */
+export async function call<T>(
+  url: string,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Reply<T>> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as T };
+}
+
+export interface JobView {
+  id: string;
+  status: 'queued' | 'running' | 'done' | 'error';
+  progress: number;
+  credits_charged: number;
+  duration_seconds: number;
+  error: { code: string; message: string } | null;
+  output: { width: number; height: number; size_bytes: number; sha256: string } | null;
+  source: Record<string, unknown> | null;
+  sandbox: boolean;
+}
+
+/** Polls until the job has ended; every view is handed to `watch`. */
+export async function waitForEnd(
+  url: string,
+  key: string,
+  id: string,
+  options: { timeoutMs?: number; watch?: (job: JobView) => void } = {},
+): Promise<JobView> {
+  const deadline = Date.now() + (options.timeoutMs ?? 120_000);
+  for (;;) {
+    const { status, body } = await call<JobView>(url, key, 'GET', `/v1/jobs/${id}`);
+    if (status !== 200) throw new Error(`GET job answered ${status}: ${JSON.stringify(body)}`);
+    options.watch?.(body);
+    if (body.status === 'done' || body.status === 'error') return body;
+    if (Date.now() > deadline) throw new Error(`job ${id} is still ${body.status} at ${body.progress}`);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+}
