@@ -15,6 +15,10 @@ std::string AvErrorText(int av_error);
 /// out of memory. `sentence` has no full stop. Returns `result`.
 int CheckAv(int result, ErrorCode code, const char* sentence);
 
+/// Keeps libav and x264 from writing to the standard error stream, which belongs to the program around us (and
+/// would tell its log what customers upload). FRAMELIFT_LIBAV_LOG=1 in the environment lets them talk.
+void QuietLibav();
+
 /// Throws std::bad_alloc for the null that libav's alloc functions answer when memory is out.
 template <typename T>
 T* CheckAlloc(T* handle) {

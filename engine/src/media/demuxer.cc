@@ -41,6 +41,7 @@ void CheckPixelLimit(std::int64_t width, std::int64_t height, const SourceLimits
 
 Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
     : options_(options), io_(source, options.is_cancelled) {
+  QuietLibav();
   if (source.size() <= 0) ThrowUnreadable("The file is empty.");
   Open();
   Describe();

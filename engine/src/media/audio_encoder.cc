@@ -1,0 +1,235 @@
+#include "media/audio_encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "media/av_error.h"
+#include "media/source_policy.h"
+
+extern "C" {
+#include <libavutil/channel_layout.h>
+#include <libavutil/mathematics.h>
+#include <libavutil/opt.h>
+}
+
+namespace framelift::media {
+namespace {
+
+constexpr std::int64_t kBitsPerChannel = 96'000;
+constexpr int kMaxChannels = 8;
+
+/// The source's rate where AAC has it, else the next higher one.
+int AacSampleRate(int rate) {
+  constexpr std::array kRates = {7350,  8000,  11025, 12000, 16000, 22050, 24000,
+                                 32000, 44100, 48000, 64000, 88200, 96000};
+  const auto found = std::ranges::lower_bound(kRates, rate);
+  return found == kRates.end() ? 96'000 : *found;
+}
+
+UniqueCodecContext OpenDecoder(const AVStream& stream) {
+  const AVCodec* codec = FindAllowedDecoder(stream.codecpar->codec_id);
+  if (codec == nullptr) return nullptr;
+  UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
+  if (avcodec_parameters_to_context(context.get(), stream.codecpar) < 0) return nullptr;
+  context->pkt_timebase = stream.time_base;
+  if (avcodec_open2(context.get(), codec, nullptr) < 0) return nullptr;
+  const int channels = context->ch_layout.nb_channels;
+  return context->sample_rate > 0 && channels > 0 ? std::move(context) : nullptr;
+}
+
+UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
+  const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_AAC);
+  if (codec == nullptr) return nullptr;
+  UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
+  context->sample_fmt = AV_SAMPLE_FMT_FLTP;
+  context->sample_rate = AacSampleRate(source.sample_rate);
+  context->time_base = {1, context->sample_rate};
+  const int channels = source.ch_layout.nb_channels;
+  if (channels > kMaxChannels) {
+    av_channel_layout_default(&context->ch_layout, 2);
+  } else if (source.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC || channels > 2) {
+    av_channel_layout_default(&context->ch_layout, channels);
+  } else {
+    av_channel_layout_copy(&context->ch_layout, &source.ch_layout);
+  }
+  context->bit_rate = kBitsPerChannel * std::max(1, std::min(context->ch_layout.nb_channels, 6));
+  context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
+}
+
+class EncodedAudio : public AudioTrack {
+ public:
+  EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
+               const std::string& language)
+      : decoder_(std::move(decoder)),
+        encoder_(std::move(encoder)),
+        time_base_(time_base),
+        muxer_(muxer),
+        decoded_(MakeFrame()),
+        packet_(MakePacket()),
+        fifo_(CheckAlloc(
+            av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {
+    AVCodecParameters* parameters = CheckAlloc(avcodec_parameters_alloc());
+    const std::unique_ptr<AVCodecParameters, FreeByAddress<avcodec_parameters_free>> owner(parameters);
+    CheckAv(avcodec_parameters_from_context(parameters, encoder_.get()), ErrorCode::kInternal,
+            "The sound's parameters cannot be told");
+    index_ = muxer.AddStream(*parameters, encoder_->time_base, language);
+  }
+
+  void Send(const AVPacket& packet) override {
+    if (avcodec_send_packet(decoder_.get(), &packet) >= 0) ReceiveDecoded();
+  }
+
+  void Finish() override {
+    if (avcodec_send_packet(decoder_.get(), nullptr) >= 0) ReceiveDecoded();
+    if (resampler_) Resample(nullptr);
+    EncodeReady(1);
+    if (avcodec_send_frame(encoder_.get(), nullptr) >= 0) ReceiveEncoded();
+  }
+
+ private:
+  void ReceiveDecoded() {
+    while (avcodec_receive_frame(decoder_.get(), decoded_.get()) >= 0) {
+      if (PrepareResampler(*decoded_) && Align(*decoded_)) {
+        Resample(decoded_.get());
+        EncodeReady(encoder_->frame_size);
+      }
+      av_frame_unref(decoded_.get());
+    }
+  }
+
+  bool PrepareResampler(const AVFrame& frame) {
+    if (resampler_ && frame.format == in_format_ && frame.sample_rate == in_rate_ &&
+        frame.ch_layout.nb_channels == in_channels_) {
+      return true;
+    }
+    AVChannelLayout layout = {};
+    if (frame.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC) {
+      av_channel_layout_default(&layout, frame.ch_layout.nb_channels);
+    } else {
+      av_channel_layout_copy(&layout, &frame.ch_layout);
+    }
+    SwrContext* context = nullptr;
+    const int result =
+        swr_alloc_set_opts2(&context, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate, &layout,
+                            static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);
+    av_channel_layout_uninit(&layout);
+    resampler_.reset(context);
+    if (result < 0 || swr_init(context) < 0) {
+      resampler_.reset();
+      return false;
+    }
+    in_format_ = frame.format;
+    in_rate_ = frame.sample_rate;
+    in_channels_ = frame.ch_layout.nb_channels;
+    return true;
+  }
+
+  /// Fills holes in the source's sound with silence, so that what follows stays in step with the picture.
+  /// False when the frame lies before what has been written already (a broken or repeated timestamp).
+  bool Align(const AVFrame& frame) {
+    if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return true;
+    const std::int64_t time = frame.best_effort_timestamp - origin_.In(time_base_);
+    const std::int64_t sample = av_rescale_q(time, time_base_, encoder_->time_base);
+    const std::int64_t rate = encoder_->sample_rate;
+    if (!has_begun_) {
+      has_begun_ = true;
+      next_in_ = next_out_ = sample;
+      return true;
+    }
+    const std::int64_t drift = sample - next_in_;
+    constexpr std::int64_t kLongestGapSeconds = 600;
+    if (drift < -rate) return false;
+    if (drift > rate / 10 && drift < kLongestGapSeconds * rate) WriteSilence(drift);
+    return true;
+  }
+
+  void WriteSilence(std::int64_t samples) {
+    while (samples > 0) {
+      UniqueFrame frame = MakeOutputFrame(static_cast<int>(std::min<std::int64_t>(samples, encoder_->frame_size)));
+      av_samples_set_silence(frame->extended_data, 0, frame->nb_samples, encoder_->ch_layout.nb_channels,
+                             encoder_->sample_fmt);
+      Queue(*frame);
+      samples -= frame->nb_samples;
+      EncodeReady(encoder_->frame_size);
+    }
+  }
+
+  UniqueFrame MakeOutputFrame(int samples) {
+    UniqueFrame frame = MakeFrame();
+    frame->format = encoder_->sample_fmt;
+    frame->sample_rate = encoder_->sample_rate;
+    frame->nb_samples = samples;
+    CheckAv(av_channel_layout_copy(&frame->ch_layout, &encoder_->ch_layout), ErrorCode::kInternal, "No memory");
+    CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for sound");
+    return frame;
+  }
+
+  /// `frame` null: what the resampler still holds.
+  void Resample(const AVFrame* frame) {
+    const int room = swr_get_out_samples(resampler_.get(), frame == nullptr ? 0 : frame->nb_samples);
+    if (room <= 0) return;
+    UniqueFrame out = MakeOutputFrame(room);
+    const int count =
+        swr_convert(resampler_.get(), out->extended_data, room,
+                    frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data),
+                    frame == nullptr ? 0 : frame->nb_samples);
+    if (count <= 0) return;
+    out->nb_samples = count;
+    Queue(*out);
+  }
+
+  void Queue(const AVFrame& frame) {
+    const int count = av_audio_fifo_write(fifo_.get(), reinterpret_cast<void**>(frame.extended_data), frame.nb_samples);
+    CheckAv(count, ErrorCode::kInternal, "No memory for sound");
+    next_in_ += frame.nb_samples;
+  }
+
+  /// Encodes full frames while at least `least` samples wait.
+  void EncodeReady(int least) {
+    while (av_audio_fifo_size(fifo_.get()) >= least) {
+      UniqueFrame frame = MakeOutputFrame(std::min(av_audio_fifo_size(fifo_.get()), encoder_->frame_size));
+      av_audio_fifo_read(fifo_.get(), reinterpret_cast<void**>(frame->extended_data), frame->nb_samples);
+      frame->pts = next_out_;
+      next_out_ += frame->nb_samples;
+      if (avcodec_send_frame(encoder_.get(), frame.get()) >= 0) ReceiveEncoded();
+    }
+  }
+
+  void ReceiveEncoded() {
+    while (avcodec_receive_packet(encoder_.get(), packet_.get()) >= 0) {
+      packet_->time_base = encoder_->time_base;
+      muxer_.Write(index_, *packet_);
+      av_packet_unref(packet_.get());
+    }
+  }
+
+  UniqueCodecContext decoder_;
+  UniqueCodecContext encoder_;
+  AVRational time_base_;
+  Muxer& muxer_;
+  int index_ = 0;
+  UniqueFrame decoded_;
+  UniquePacket packet_;
+  UniqueAudioFifo fifo_;
+  UniqueResampler resampler_;
+  int in_format_ = -1;
+  int in_rate_ = 0;
+  int in_channels_ = 0;
+  bool has_begun_ = false;
+  std::int64_t next_in_ = 0;   ///< position of the next sample to queue, in samples from the origin
+  std::int64_t next_out_ = 0;  ///< position of the next sample to encode
+};
+
+}  // namespace
+
+std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer, const std::string& language) {
+  UniqueCodecContext decoder = OpenDecoder(stream);
+  if (!decoder) return nullptr;
+  UniqueCodecContext encoder = OpenEncoder(*decoder);
+  if (!encoder) return nullptr;
+  return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, language);
+}
+
+}  // namespace framelift::media

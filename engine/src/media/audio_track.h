@@ -1,0 +1,36 @@
+// Sound on its way from the source to the output: copied where MP4 holds the codec, else encoded as AAC.
+#pragma once
+
+#include <memory>
+
+#include "media/av_handles.h"
+#include "media/muxer.h"
+
+namespace framelift::media {
+
+/// The instant of the source that is time 0 of the output.
+struct Origin {
+  std::int64_t time = 0;
+  AVRational time_base = {1, 1};
+  /// That instant in another time base.
+  std::int64_t In(AVRational other) const;
+};
+
+/// One track of sound. Damage in it never throws: what cannot be read is left out.
+class AudioTrack {
+ public:
+  virtual ~AudioTrack() = default;
+  virtual void Send(const AVPacket& packet) = 0;
+  /// After the last packet.
+  virtual void Finish() = 0;
+  /// Set before the first packet.
+  void set_origin(const Origin& origin) { origin_ = origin; }
+
+ protected:
+  Origin origin_;
+};
+
+/// Adds a stream to `muxer` for the source's `stream`. Null when the sound can neither be copied nor decoded.
+std::unique_ptr<AudioTrack> MakeAudioTrack(const AVStream& stream, Muxer& muxer);
+
+}  // namespace framelift::media

@@ -1,0 +1,89 @@
+#include "media/deinterlacer.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "media/av_error.h"
+
+extern "C" {
+#include <libavfilter/buffersink.h>
+#include <libavfilter/buffersrc.h>
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::media {
+namespace {
+
+constexpr int kSmallestSide = 4;  // bwdif looks two rows up and down
+
+AVFilterContext* AddFilter(AVFilterGraph* graph, const char* filter, const char* arguments) {
+  AVFilterContext* context = nullptr;
+  const int result = avfilter_graph_create_filter(&context, CheckAlloc(avfilter_get_by_name(filter)), filter, arguments,
+                                                  nullptr, graph);
+  CheckAv(result, ErrorCode::kInternal, "The deinterlacer cannot be started");
+  return context;
+}
+
+}  // namespace
+
+void Deinterlacer::Open(const AVFrame& like) {
+  graph_.reset(CheckAlloc(avfilter_graph_alloc()));
+  graph_->nb_threads = 1;
+  char arguments[160];
+  std::snprintf(arguments, sizeof arguments, "video_size=%dx%d:pix_fmt=%d:time_base=%d/%d:pixel_aspect=1/1", like.width,
+                like.height, like.format, time_base_.num, time_base_.den);
+  source_ = AddFilter(graph_.get(), "buffer", arguments);
+  AVFilterContext* filter = AddFilter(graph_.get(), "bwdif", "mode=send_frame:parity=auto:deint=interlaced");
+  sink_ = AddFilter(graph_.get(), "buffersink", nullptr);
+  // Pixel formats that bwdif does not take (packed ones, say) are converted by a scale filter that libavfilter
+  // puts in between by itself.
+  CheckAv(avfilter_link(source_, 0, filter, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
+  CheckAv(avfilter_link(filter, 0, sink_, 0), ErrorCode::kInternal, "The deinterlacer cannot be connected");
+  CheckAv(avfilter_graph_config(graph_.get(), nullptr), ErrorCode::kUnreadableVideo,
+          "Interlaced video in this pixel format is not supported");
+  width_ = like.width;
+  height_ = like.height;
+  format_ = like.format;
+}
+
+bool Deinterlacer::Fits(const AVFrame& frame) const {
+  return frame.width == width_ && frame.height == height_ && frame.format == format_;
+}
+
+void Deinterlacer::Run(UniqueFrame frame, const std::function<void(UniqueFrame)>& on_frame) {
+  if (!frame) {
+    Close(on_frame);
+    return;
+  }
+  if (graph_ && !Fits(*frame)) Close(on_frame);
+  const bool is_large_enough = frame->width >= kSmallestSide && frame->height >= kSmallestSide;
+  if (!graph_ && frame->interlaced_frame != 0 && is_large_enough) Open(*frame);
+  if (!graph_) {
+    on_frame(std::move(frame));
+    return;
+  }
+  CheckAv(av_buffersrc_add_frame(source_, frame.get()), ErrorCode::kInternal, "The deinterlacer failed");
+  Receive(on_frame);
+}
+
+void Deinterlacer::Receive(const std::function<void(UniqueFrame)>& on_frame) {
+  const AVRational out = av_buffersink_get_time_base(sink_);
+  for (;;) {
+    UniqueFrame frame = MakeFrame();
+    const int result = av_buffersink_get_frame(sink_, frame.get());
+    if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
+    CheckAv(result, ErrorCode::kInternal, "The deinterlacer failed");
+    frame->pts = av_rescale_q(frame->pts, out, time_base_);
+    frame->interlaced_frame = 0;
+    on_frame(std::move(frame));
+  }
+}
+
+void Deinterlacer::Close(const std::function<void(UniqueFrame)>& on_frame) {
+  if (!graph_) return;
+  CheckAv(av_buffersrc_add_frame(source_, nullptr), ErrorCode::kInternal, "The deinterlacer failed");
+  Receive(on_frame);
+  graph_.reset();
+}
+
+}  // namespace framelift::media

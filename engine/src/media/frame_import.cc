@@ -1,0 +1,115 @@
+#include "media/frame_import.h"
+
+#include "media/av_error.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
+}
+
+namespace framelift::media {
+namespace {
+
+constexpr std::uint64_t kForeignFlags = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
+                                        AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_BAYER | AV_PIX_FMT_FLAG_FLOAT;
+
+/// The planar format that swscale makes of a foreign one: RGB at full depth and full chroma, Y′CbCr at its own
+/// subsampling.
+AVPixelFormat IntermediateFormat(const AVPixFmtDescriptor& format) {
+  if ((format.flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0) return AV_PIX_FMT_YUV444P16LE;
+  const bool is_deep = format.comp[0].depth > 8;
+  if (format.log2_chroma_w == 0) return is_deep ? AV_PIX_FMT_YUV444P16LE : AV_PIX_FMT_YUV444P;
+  if (format.log2_chroma_h == 0) return is_deep ? AV_PIX_FMT_YUV422P16LE : AV_PIX_FMT_YUV422P;
+  return is_deep ? AV_PIX_FMT_YUV420P16LE : AV_PIX_FMT_YUV420P;
+}
+
+int SwsMatrix(pixel::Matrix matrix) {
+  switch (matrix) {
+    case pixel::Matrix::kBt601: return SWS_CS_ITU601;
+    case pixel::Matrix::kBt709: return SWS_CS_ITU709;
+    case pixel::Matrix::kBt2020: return SWS_CS_BT2020;
+  }
+  return SWS_CS_ITU709;
+}
+
+}  // namespace
+
+std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format) {
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  if (d == nullptr || (d->flags & kForeignFlags) != 0) return std::nullopt;
+  const AVComponentDescriptor& luma = d->comp[0];
+  const int bytes = luma.depth + luma.shift > 8 ? 2 : 1;
+  if (bytes == 2 && (d->flags & AV_PIX_FMT_FLAG_BE) != 0) return std::nullopt;
+  if (luma.depth > 16 || luma.plane != 0 || luma.step != bytes || luma.offset != 0) return std::nullopt;
+  pixel::PackedLayout layout;
+  layout.bits = luma.depth;
+  layout.left_aligned = luma.shift != 0;
+  if (layout.left_aligned && luma.shift + luma.depth != 16) return std::nullopt;
+  layout.gray = d->nb_components < 3;
+  if (layout.gray) return layout;
+  // The picture type holds chroma down to a half; 4:1:1 and 4:1:0 go through swscale.
+  if (d->log2_chroma_w > 1 || d->log2_chroma_h > 1) return std::nullopt;
+  layout.subsampling = {d->log2_chroma_w, d->log2_chroma_h};
+  const AVComponentDescriptor& cb = d->comp[1];
+  const AVComponentDescriptor& cr = d->comp[2];
+  if (cb.plane == 1 && cr.plane == 2 && cb.step == bytes && cr.step == bytes) return layout;
+  if (cb.plane != 1 || cr.plane != 1 || cb.step != 2 * bytes) return std::nullopt;
+  layout.semi_planar = true;
+  layout.swap_chroma = cr.offset < cb.offset;
+  return layout;
+}
+
+FrameImporter::FrameImporter(const AVFrame& like, AVCodecID codec)
+    : width_(like.width),
+      height_(like.height),
+      format_(static_cast<AVPixelFormat>(like.format)),
+      color_(DescribeColor(like, codec)) {
+  if (const auto native = NativeLayout(format_)) {
+    layout_ = *native;
+  } else {
+    MakeScaler();
+  }
+}
+
+void FrameImporter::MakeScaler() {
+  const AVPixFmtDescriptor* source = av_pix_fmt_desc_get(format_);
+  if (source == nullptr || sws_isSupportedInput(format_) == 0) {
+    throw Error(ErrorCode::kUnreadableVideo, "The video's pixel format is not supported.");
+  }
+  const AVPixelFormat target = IntermediateFormat(*source);
+  layout_ = *NativeLayout(target);
+  constexpr int kFlags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
+  scaler_.reset(CheckAlloc(
+      sws_getContext(width_, height_, format_, width_, height_, target, kFlags, nullptr, nullptr, nullptr)));
+  const int* coefficients = sws_getCoefficients(SwsMatrix(color_.spec.matrix));
+  const bool is_rgb = (source->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
+  const int target_range = color_.spec.range == pixel::Range::kFull ? 1 : 0;
+  const int source_range = is_rgb ? 1 : target_range;
+  sws_setColorspaceDetails(scaler_.get(), coefficients, source_range, coefficients, target_range, 0, 1 << 16, 1 << 16);
+  intermediate_ = MakeFrame();
+  intermediate_->width = width_;
+  intermediate_->height = height_;
+  intermediate_->format = target;
+  CheckAv(av_frame_get_buffer(intermediate_.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+}
+
+bool FrameImporter::Fits(const AVFrame& frame, AVCodecID codec) const {
+  return frame.width == width_ && frame.height == height_ && frame.format == format_ &&
+         DescribeColor(frame, codec) == color_;
+}
+
+void FrameImporter::Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPool& pool) {
+  const AVFrame* source = &frame;
+  if (scaler_) {
+    sws_scale(scaler_.get(), frame.data, frame.linesize, 0, height_, intermediate_->data, intermediate_->linesize);
+    source = intermediate_.get();
+  }
+  pixel::RawPlanes raw;
+  for (int plane = 0; plane < 3; ++plane) {
+    raw.data[plane] = source->data[plane];
+    raw.stride[plane] = source->linesize[plane];
+  }
+  pixel::Import(raw, layout_, out, pool);
+}
+
+}  // namespace framelift::media

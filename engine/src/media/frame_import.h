@@ -1,0 +1,45 @@
+// Decoded frames of any pixel format to the planar pictures of the pixel stages.
+#pragma once
+
+#include <optional>
+
+#include "media/av_handles.h"
+#include "media/color_tags.h"
+#include "pixel/stages.h"
+
+namespace framelift::media {
+
+/// Layout of a format that pixel::Import reads as it is; nothing for RGB, palettes, packed Y′CbCr, big-endian
+/// samples and other rarities, which swscale turns into planar Y′CbCr first.
+std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format);
+
+/// Imports frames that are alike in size, format and colour.
+class FrameImporter {
+ public:
+  /// Throws Error{kUnreadableVideo} for a format that nothing can convert.
+  FrameImporter(const AVFrame& like, AVCodecID codec);
+
+  /// Whether `frame` can go through this importer; if not, make another one.
+  bool Fits(const AVFrame& frame, AVCodecID codec) const;
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  pixel::Subsampling subsampling() const { return layout_.subsampling; }
+  const SourceColor& color() const { return color_; }
+
+  /// `out` is width × height with subsampling() and color().spec.
+  void Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPool& pool);
+
+ private:
+  void MakeScaler();
+
+  int width_;
+  int height_;
+  AVPixelFormat format_;
+  SourceColor color_;
+  pixel::PackedLayout layout_;
+  UniqueScaler scaler_;      ///< only for formats without a native layout
+  UniqueFrame intermediate_;
+};
+
+}  // namespace framelift::media

@@ -1,0 +1,48 @@
+// The output file: MP4 with its index in front.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "media/av_handles.h"
+
+namespace framelift::media {
+
+/// Writes one MP4 file. Streams are added, then Start, then packets from any thread, then Finish.
+/// A file that was not finished is removed by the destructor.
+class Muxer {
+ public:
+  /// Creates or replaces `path`. `is_stopped` is polled while the file is rearranged at the end.
+  /// Throws Error{kIo}.
+  Muxer(const std::string& path, std::function<bool()> is_stopped);
+  ~Muxer();
+  Muxer(const Muxer&) = delete;
+  Muxer& operator=(const Muxer&) = delete;
+
+  /// Adds a stream and returns its index. `language` is ISO 639-2 or empty.
+  int AddStream(const AVCodecParameters& parameters, AVRational time_base, const std::string& language);
+  int AddVideo(const AVCodecContext& encoder);
+
+  /// Writes the header. `movie_time_base` is the unit of the edit lists, so the precision of stream starts.
+  void Start(AVRational movie_time_base);
+
+  /// Takes the packet's contents; `packet.time_base` tells the unit of its times. Thread-safe.
+  /// A packet of sound that the container refuses is left out; everything else throws Error{kIo, kInternal}.
+  void Write(int stream, AVPacket& packet);
+
+  /// Writes the index and moves it in front of the media data.
+  void Finish();
+
+ private:
+  static int OnInterrupt(void* self);
+
+  std::string path_;
+  std::function<bool()> is_stopped_;
+  UniqueFileIo file_;
+  UniqueOutputContext context_;
+  std::mutex mutex_;
+  bool finished_ = false;
+};
+
+}  // namespace framelift::media

@@ -1,0 +1,134 @@
+#include "media/video_encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "media/av_error.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::media {
+namespace {
+
+constexpr int kKeyIntervalSeconds = 2;
+constexpr int kAlign = 64;
+
+constexpr int AlignUp(int value) { return (value + kAlign - 1) / kAlign * kAlign; }
+
+constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
+                                                       "medium",    "slow",      "slower",   "veryslow", "placebo"};
+
+void CheckQuality(const EncoderOptions& quality) {
+  if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
+    throw Error(ErrorCode::kInvalidArgument, "There is no encoder preset named “" + quality.preset + "”.");
+  }
+  if (!(quality.crf >= 0.0F && quality.crf <= 51.0F)) {
+    throw Error(ErrorCode::kInvalidArgument, "The encoder's crf must lie between 0 and 51.");
+  }
+}
+
+}  // namespace
+
+VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
+    : packet_(MakePacket()),
+      key_interval_(av_rescale_q(kKeyIntervalSeconds, {1, 1}, options.time_base)),
+      next_key_(std::numeric_limits<std::int64_t>::min()) {
+  CheckQuality(options.quality);
+  const AVCodec* codec = avcodec_find_encoder_by_name("libx264");
+  if (codec == nullptr) throw Error(ErrorCode::kUnavailable, "This build of libavcodec has no libx264.");
+  context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
+  AVCodecContext& c = *context_;
+  c.width = options.width;
+  c.height = options.height;
+  c.pix_fmt = AV_PIX_FMT_YUV420P;
+  c.time_base = options.time_base;
+  c.framerate = options.frame_rate;
+  c.sample_aspect_ratio = {1, 1};
+  c.colorspace = options.color.matrix;
+  c.color_primaries = options.color.primaries;
+  c.color_trc = options.color.transfer;
+  c.color_range = AVCOL_RANGE_MPEG;
+  c.chroma_sample_location = AVCHROMA_LOC_LEFT;
+  c.thread_count = options.threads;
+  c.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  // Key frames come from the grid in Encode; this bound only holds for frame rates far above the average.
+  const double frames = av_q2d(options.frame_rate) * kKeyIntervalSeconds;
+  c.gop_size = static_cast<int>(std::clamp(std::ceil(frames), 1.0, 1000.0));
+  Dictionary settings;
+  settings.Set("preset", options.quality.preset.c_str());
+  settings.Set("crf", std::to_string(options.quality.crf).c_str());
+  settings.Set("profile", "high");
+  settings.Set("forced-idr", std::int64_t{1});
+  CheckAv(avcodec_open2(context_.get(), codec, settings.address()), ErrorCode::kInternal,
+          "The encoder cannot be started");
+  stride_[0] = AlignUp(options.width);
+  stride_[1] = stride_[2] = AlignUp(options.width / 2);
+  const std::size_t size = std::size_t(stride_[0]) * options.height + std::size_t(stride_[1]) * options.height + kAlign;
+  pool_.reset(CheckAlloc(av_buffer_pool_init(size, nullptr)));
+}
+
+UniqueFrame VideoEncoder::TakeFrame() {
+  UniqueFrame frame = MakeFrame();
+  frame->width = context_->width;
+  frame->height = context_->height;
+  frame->format = AV_PIX_FMT_YUV420P;
+  frame->buf[0] = CheckAlloc(av_buffer_pool_get(pool_.get()));
+  const auto address = reinterpret_cast<std::uintptr_t>(frame->buf[0]->data);
+  std::uint8_t* data = frame->buf[0]->data + ((kAlign - address % kAlign) % kAlign);
+  const int rows[3] = {frame->height, frame->height / 2, frame->height / 2};
+  for (int plane = 0; plane < 3; ++plane) {
+    frame->data[plane] = data;
+    frame->linesize[plane] = stride_[plane];
+    data += std::ptrdiff_t(stride_[plane]) * rows[plane];
+  }
+  frame->extended_data = frame->data;
+  return frame;
+}
+
+void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
+                          const std::function<void(AVPacket&)>& on_packet) {
+  frame.pts = pts;
+  frame.pict_type = AV_PICTURE_TYPE_NONE;
+  if (pts >= next_key_) {
+    frame.pict_type = AV_PICTURE_TYPE_I;
+    const std::int64_t cell = pts >= 0 ? pts / key_interval_ : -1 - (-1 - pts) / key_interval_;
+    next_key_ = (cell + 1) * key_interval_;
+  }
+  timings_.push_back({pts, duration});
+  CheckAv(avcodec_send_frame(context_.get(), &frame), ErrorCode::kInternal, "The encoder failed");
+  Receive(on_packet);
+}
+
+void VideoEncoder::Drain(const std::function<void(AVPacket&)>& on_packet) {
+  const int result = avcodec_send_frame(context_.get(), nullptr);
+  if (result != AVERROR_EOF) CheckAv(result, ErrorCode::kInternal, "The encoder failed");
+  Receive(on_packet);
+}
+
+std::int64_t VideoEncoder::TakeDuration(std::int64_t pts) {
+  const auto found = std::ranges::find(timings_, pts, &Timing::pts);
+  if (found == timings_.end()) return 0;
+  const std::int64_t duration = found->duration;
+  timings_.erase(found);
+  return duration;
+}
+
+void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
+  for (;;) {
+    const int result = avcodec_receive_packet(context_.get(), packet_.get());
+    if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
+    CheckAv(result, ErrorCode::kInternal, "The encoder failed");
+    packet_->duration = TakeDuration(packet_->pts);
+    packet_->time_base = context_->time_base;
+    on_packet(*packet_);
+    av_packet_unref(packet_.get());
+  }
+}
+
+}  // namespace framelift::media

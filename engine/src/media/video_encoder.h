@@ -1,0 +1,61 @@
+// H.264 by libx264.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "framelift/enhance.h"
+#include "media/av_handles.h"
+#include "media/color_tags.h"
+
+namespace framelift::media {
+
+struct VideoEncoderOptions {
+  int width = 0;
+  int height = 0;
+  AVRational time_base = {1, 90'000};
+  AVRational frame_rate = {25, 1};  ///< average, for rate control and the level; timestamps rule the display
+  SourceColor color;
+  EncoderOptions quality;
+  int threads = 1;
+};
+
+/// High profile 8-bit 4:2:0, a key frame (IDR) at least every two seconds of presentation time, on a fixed
+/// grid counted from time 0, so that neighbouring segments of a video have theirs alike.
+class VideoEncoder {
+ public:
+  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf out of 0…51.
+  explicit VideoEncoder(const VideoEncoderOptions& options);
+
+  const AVCodecContext& context() const { return *context_; }
+
+  /// A frame to fill for Encode, its planes from a pool that is reused as x264 lets go of them.
+  UniqueFrame TakeFrame();
+
+  /// Encodes a frame; `pts` and `duration` are in the time base, pts strictly increasing. Packets that are
+  /// ready go to `on_packet` with pts, dts, duration and time_base set.
+  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet);
+
+  /// Hands out everything that is held back.
+  void Drain(const std::function<void(AVPacket&)>& on_packet);
+
+ private:
+  struct Timing {
+    std::int64_t pts;
+    std::int64_t duration;
+  };
+  void Receive(const std::function<void(AVPacket&)>& on_packet);
+  std::int64_t TakeDuration(std::int64_t pts);
+
+  UniqueCodecContext context_;
+  UniqueBufferPool pool_;
+  UniquePacket packet_;
+  int stride_[3] = {};
+  std::int64_t key_interval_;
+  std::int64_t next_key_;
+  std::deque<Timing> timings_;  ///< of frames whose packets have not come out; libav 5 does not carry durations
+};
+
+}  // namespace framelift::media

@@ -1,0 +1,356 @@
+#include "framelift/enhance.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "framelift/error.h"
+#include "media/audio_track.h"
+#include "media/av_error.h"
+#include "media/muxer.h"
+#include "media/video_encoder.h"
+#include "pipeline/bounded_queue.h"
+#include "pipeline/cores.h"
+#include "pipeline/frame_source.h"
+#include "pipeline/pixel_chain.h"
+#include "pipeline/plan.h"
+#include "pipeline/progress_meter.h"
+#include "pipeline/stage_clock.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::pipeline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Deep enough that a stage rides out its neighbour's slow frames, shallow enough that 4K stays small in memory.
+constexpr std::size_t kDecodedFrames = 4;
+constexpr std::size_t kFinishedFrames = 3;
+constexpr int kMaxDecoderThreads = 8;
+constexpr int kMaxEncoderThreads = 32;
+
+/// Threads of one pipeline: the first exception of any of them stops the others and is thrown by Join.
+class Crew {
+ public:
+  explicit Crew(std::stop_source& stop) : stop_(stop) {}
+  ~Crew() {
+    stop_.request_stop();
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+
+  template <typename Work>
+  void Start(Work work) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++running_;
+    }
+    threads_.emplace_back([this, work = std::move(work)] {
+      try {
+        work();
+      } catch (...) {
+        Fail(std::current_exception());
+      }
+      const std::lock_guard lock(mutex_);
+      --running_;
+      changed_.notify_all();
+    });
+  }
+
+  /// Keeps the first failure and stops everything.
+  void Fail(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::move(failure);
+    }
+    stop_.request_stop();
+  }
+
+  /// Waits at most `time`; true when all threads have ended.
+  bool WaitFor(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [this] { return running_ == 0; });
+  }
+
+  void Join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::stop_source& stop_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int running_ = 0;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+struct FinishedFrame {
+  media::UniqueFrame frame;
+  std::int64_t pts = 0;
+  std::int64_t duration = 0;
+};
+
+/// One call of Enhance.
+///
+/// Note [Overlap]
+/// Three threads, each a stage with state of its own: decode (reading, decoding, deinterlacing, sound), pixels
+/// (which spreads rows over a pool), encode (and writing). libav and x264 bring their own threads. The queues
+/// between them are the only things shared; whichever stage is slowest sets the pace and the others wait.
+class EnhanceRun {
+ public:
+  EnhanceRun(const std::string& input, const std::string& output, const EnhanceOptions& options,
+             const EnhanceCallbacks& callbacks)
+      : input_(input),
+        output_(output),
+        options_(options),
+        callbacks_(callbacks),
+        threads_(options.threads > 0 ? options.threads : AvailableCores()),
+        start_(Clock::now()) {}
+
+  EnhanceResult Run() {
+    CheckOptions(options_);
+    CheckPaths();
+    plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled);
+    Open();
+    Crew crew(stop_);
+    crew.Start([this] { DecodeLoop(); });
+    crew.Start([this] { PixelLoop(); });
+    crew.Start([this] { EncodeLoop(); });
+    Supervise(crew);
+    crew.Join();
+    return Report();
+  }
+
+ private:
+  void CheckPaths() const {
+    struct stat in = {};
+    struct stat out = {};
+    if (stat(input_.c_str(), &in) != 0 || stat(output_.c_str(), &out) != 0) return;
+    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+      throw Error(ErrorCode::kInvalidArgument, "The output must be another file than the source.");
+    }
+  }
+
+  /// Opens everything before the threads start, so that faults of the options or the disk come at once.
+  void Open() {
+    const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
+    source_ = std::make_unique<FrameSource>(input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
+                                            is_stopped, clocks_);
+    chain_ = std::make_unique<PixelChain>(plan_, source_->codec(), threads_, clocks_);
+    encoder_ = encoder_threads_.Watch([&] { return std::make_unique<media::VideoEncoder>(EncoderSettings()); });
+    muxer_ = std::make_unique<media::Muxer>(output_, is_stopped);
+    video_stream_ = muxer_->AddVideo(encoder_->context());
+    if (!options_.segment) OpenAudio();
+    muxer_->Start(plan_.time_base);
+  }
+
+  media::VideoEncoderOptions EncoderSettings() const {
+    media::VideoEncoderOptions settings;
+    settings.width = plan_.output.width;
+    settings.height = plan_.output.height;
+    settings.time_base = plan_.time_base;
+    settings.frame_rate = plan_.frame_rate;
+    settings.color = plan_.color;
+    settings.quality = options_.encoder;
+    settings.threads = std::min(threads_, kMaxEncoderThreads);
+    return settings;
+  }
+
+  /// Sound and picture keep their distance: time 0 of the output is where the earlier of them begins.
+  void OpenAudio() {
+    constexpr double kBelievableLead_s = 60;
+    const AVRational video_base = source_->video_time_base();
+    const std::int64_t video_start = plan_.first_timestamp == AV_NOPTS_VALUE ? 0 : plan_.first_timestamp;
+    media::Origin origin{video_start, video_base};
+    audio_.resize(source_->stream_count());
+    for (const AVStream* stream : source_->audio()) {
+      auto track = media::MakeAudioTrack(*stream, *muxer_);
+      if (!track) continue;
+      if (stream->start_time != AV_NOPTS_VALUE &&
+          av_compare_ts(stream->start_time, stream->time_base, origin.time, origin.time_base) < 0) {
+        const double lead_s = static_cast<double>(video_start) * av_q2d(video_base) -
+                              static_cast<double>(stream->start_time) * av_q2d(stream->time_base);
+        if (lead_s < kBelievableLead_s) origin = {stream->start_time, stream->time_base};
+      }
+      audio_[stream->index] = std::move(track);
+    }
+    for (const auto& track : audio_) {
+      if (track) track->set_origin(origin);
+    }
+    video_shift_ = av_rescale_q(video_start, video_base, plan_.time_base) - origin.In(plan_.time_base);
+    source_->on_audio = [this](const AVPacket& packet) {
+      const StageScope scope(clocks_, Stage::kMux);
+      const auto index = static_cast<std::size_t>(packet.stream_index);
+      if (index < audio_.size() && audio_[index]) audio_[index]->Send(packet);
+    };
+  }
+
+  void DecodeLoop() {
+    source_->Run([this](TimedFrame frame) { return decoded_.Push(std::move(frame), stop_.get_token()); });
+    const StageScope scope(clocks_, Stage::kMux);
+    for (const auto& track : audio_) {
+      if (track) track->Finish();
+    }
+    decoded_.Close();  // after the sound, so that the encode thread finds it all written at its end
+  }
+
+  void PixelLoop() {
+    while (auto timed = decoded_.Pop(stop_.get_token())) {
+      if (timed->is_warm_up) {
+        chain_->WarmUp(*timed->frame);
+        continue;
+      }
+      FinishedFrame finished{encoder_->TakeFrame(), timed->pts, timed->duration};
+      chain_->Run(*timed->frame, *finished.frame);
+      timed->frame.reset();  // back to the decoder before waiting for the encoder
+      if (!finished_.Push(std::move(finished), stop_.get_token())) return;
+    }
+    finished_.Close();
+  }
+
+  void EncodeLoop() {
+    const auto write = [this](AVPacket& packet) { WritePacket(packet); };
+    while (auto item = finished_.Pop(stop_.get_token())) {
+      if (frames_ == 0) first_pts_ = item->pts;
+      end_pts_ = item->pts + item->duration;
+      {
+        const StageScope scope(clocks_, Stage::kEncode);
+        encoder_->Encode(*item->frame, item->pts, item->duration, write);
+      }
+      ++frames_;
+      done_ticks_ = end_pts_ - (options_.segment ? SegmentStart() : 0);
+    }
+    if (stop_.stop_requested()) return;
+    if (frames_ == 0) throw Error(ErrorCode::kInvalidArgument, "The segment holds no frame of the video.");
+    {
+      const StageScope scope(clocks_, Stage::kEncode);
+      encoder_->Drain(write);
+    }
+    clocks_.Add(Stage::kEncode, encoder_threads_.CpuSeconds());
+    const StageScope scope(clocks_, Stage::kMux);
+    muxer_->Finish();
+  }
+
+  void WritePacket(AVPacket& packet) {
+    if (stop_.stop_requested()) return;
+    const std::int64_t shift = options_.segment ? -first_pts_ : video_shift_;
+    packet.pts += shift;
+    packet.dts += shift;
+    muxer_->Write(video_stream_, packet);
+  }
+
+  std::int64_t SegmentStart() const {
+    return static_cast<std::int64_t>(options_.segment->start_s / av_q2d(plan_.time_base));
+  }
+
+  double TotalSeconds() const {
+    const double whole_s = plan_.source.duration_s;
+    if (!options_.segment) return whole_s;
+    return std::max(0.0, std::min(options_.segment->end_s, whole_s) - options_.segment->start_s);
+  }
+
+  /// Runs on the caller's thread: polls for cancellation and tells the progress.
+  void Supervise(Crew& crew) {
+    constexpr std::chrono::milliseconds kPoll(25);
+    constexpr std::chrono::milliseconds kReport(100);
+    ProgressMeter meter(TotalSeconds(), Clock::now());
+    auto next_report = Clock::now();
+    while (!crew.WaitFor(kPoll)) {
+      if (stop_.stop_requested()) continue;
+      if (callbacks_.is_cancelled && callbacks_.is_cancelled()) {
+        crew.Fail(std::make_exception_ptr(Error(ErrorCode::kCancelled, "The work was cancelled.")));
+      }
+      const auto now = Clock::now();
+      if (!callbacks_.on_progress || now < next_report) continue;
+      next_report = now + kReport;
+      callbacks_.on_progress(meter.Update(frames_, static_cast<double>(done_ticks_) * av_q2d(plan_.time_base), now));
+    }
+  }
+
+  EnhanceResult Report() {
+    EnhanceResult result;
+    result.source = plan_.source;
+    if (!options_.segment) {
+      result.source.duration_s = source_->decoded_end_s();
+      result.source.duration_is_exact = true;
+    }
+    result.width = plan_.output.width;
+    result.height = plan_.output.height;
+    result.frames = frames_;
+    result.undecodable_frames = source_->undecodable();
+    result.duration_s = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
+    struct stat status = {};
+    if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
+    result.device = "cpu";
+    const Strengths& s = plan_.strengths;
+    result.applied = {s.denoise, s.sharpen, s.adaptive_contrast, s.face_restoration, "none"};
+    result.stages = clocks_.Report();
+    result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    if (callbacks_.on_progress) {
+      callbacks_.on_progress({1.0, result.frames, static_cast<double>(frames_) / result.wall_seconds, 0.0});
+    }
+    return result;
+  }
+
+  std::string input_;
+  std::string output_;
+  EnhanceOptions options_;
+  EnhanceCallbacks callbacks_;
+  int threads_;
+  Clock::time_point start_;
+  Plan plan_;
+  StageClocks clocks_;
+  std::stop_source stop_;
+
+  std::unique_ptr<FrameSource> source_;
+  std::unique_ptr<PixelChain> chain_;
+  LibraryThreads encoder_threads_;
+  std::unique_ptr<media::VideoEncoder> encoder_;
+  std::unique_ptr<media::Muxer> muxer_;  // before audio_, whose tracks refer to it
+  std::vector<std::unique_ptr<media::AudioTrack>> audio_;  ///< by index of the source's stream
+  int video_stream_ = 0;
+  std::int64_t video_shift_ = 0;
+
+  BoundedQueue<TimedFrame> decoded_{kDecodedFrames};
+  BoundedQueue<FinishedFrame> finished_{kFinishedFrames};
+  std::atomic<std::int64_t> frames_ = 0;
+  std::atomic<std::int64_t> done_ticks_ = 0;
+  std::int64_t first_pts_ = 0;  ///< of the encode thread until it has ended
+  std::int64_t end_pts_ = 0;
+};
+
+}  // namespace
+}  // namespace framelift::pipeline
+
+namespace framelift {
+
+EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
+                      const EnhanceCallbacks& callbacks) {
+  try {
+    return pipeline::EnhanceRun(input_path, output_path, options, callbacks).Run();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
+  }
+}
+
+}  // namespace framelift

@@ -1,0 +1,187 @@
+#include "pipeline/frame_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "media/av_error.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::pipeline {
+namespace {
+
+/// Frames before the segment that the deinterlacer needs in any case.
+constexpr int kDeinterlacerRunIn = 2;
+
+/// Boundaries of segments are real numbers and frame times are ticks: both sides of a boundary must judge a
+/// frame alike, and a frame at 1/3 s belongs to the segment that begins at "0.333333".
+constexpr double kBoundaryTolerance_s = 1e-5;
+
+std::int64_t OwnDuration(const AVFrame& frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+  return frame.duration;
+#else
+  return frame.pkt_duration;
+#endif
+}
+
+void SetOwnDuration(AVFrame& frame, std::int64_t duration) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+  frame.duration = duration;
+#else
+  frame.pkt_duration = duration;
+#endif
+}
+
+}  // namespace
+
+std::optional<TimedFrame> FrameTimer::Next(media::UniqueFrame frame, std::int64_t pts, std::int64_t own_duration) {
+  std::optional<TimedFrame> ready = std::move(held_);
+  if (ready) {
+    ready->duration = pts - ready->pts;
+    interval_ = ready->duration;
+  }
+  held_ = TimedFrame{std::move(frame), pts, 0, false};
+  own_duration_ = own_duration;
+  return ready;
+}
+
+std::optional<TimedFrame> FrameTimer::Last() {
+  if (held_) held_->duration = own_duration_ > 0 ? own_duration_ : interval_;
+  return std::exchange(held_, std::nullopt);
+}
+
+FrameSource::FrameSource(const std::string& path, const Plan& plan, const EnhanceOptions& options, int threads,
+                         std::function<bool()> is_stopped, StageClocks& clocks)
+    : plan_(plan),
+      options_(options),
+      clocks_(clocks),
+      file_(path),
+      demuxer_(file_, {options.limits, std::move(is_stopped)}),
+      decoder_(library_threads_.Watch([&] {
+        return std::make_unique<media::VideoDecoder>(*demuxer_.video(), options.limits, threads);
+      })),
+      mender_(demuxer_.video()->time_base, plan.time_base, plan.frame_rate),
+      deinterlacer_(plan.time_base),
+      timer_(mender_.interval()) {
+  if (options_.segment) {
+    demuxer_.DropAudio();
+    SeekToSegment();
+  }
+}
+
+void FrameSource::SeekToSegment() {
+  if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // no clock to seek by: everything before is decoded
+  origin_ = av_rescale_q(plan_.first_timestamp, demuxer_.video()->time_base, plan_.time_base);
+  has_origin_ = true;
+  const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
+  const double run_in_s = run_in / av_q2d(plan_.frame_rate);
+  const media::UniquePacket packet = media::MakePacket();
+  const double ticks = 1 / av_q2d(demuxer_.video()->time_base);
+  // Some containers land after the place that was asked for: then the next try asks for an earlier one.
+  for (const double margin_s : {0.1, 5.0, 30.0, 1e9}) {
+    const double start_s = std::max(0.0, options_.segment->start_s - run_in_s);
+    const auto wanted = plan_.first_timestamp + static_cast<std::int64_t>(start_s * ticks);
+    const auto target = plan_.first_timestamp + static_cast<std::int64_t>(std::max(0.0, start_s - margin_s) * ticks);
+    if (!demuxer_.SeekBefore(target)) continue;
+    std::int64_t landed = AV_NOPTS_VALUE;
+    while (landed == AV_NOPTS_VALUE && demuxer_.ReadPacket(packet.get())) {
+      if ((packet->flags & AV_PKT_FLAG_KEY) != 0) landed = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+      av_packet_unref(packet.get());
+    }
+    if (landed != AV_NOPTS_VALUE && (landed <= wanted || margin_s > 1e8) && demuxer_.SeekBefore(target)) return;
+  }
+  throw Error(ErrorCode::kUnreadableVideo, "The video cannot be read in segments.");
+}
+
+void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
+  on_frame_ = on_frame;
+  const media::UniquePacket packet = media::MakePacket();
+  while (!is_done_) {
+    {
+      const StageScope scope(clocks_, Stage::kDecode);
+      if (!demuxer_.ReadPacket(packet.get())) break;
+    }
+    if (packet->stream_index == demuxer_.video()->index) {
+      Decode(packet.get());
+    } else if (on_audio) {
+      on_audio(*packet);
+    }
+    av_packet_unref(packet.get());
+  }
+  if (!is_done_) {
+    Decode(nullptr);
+    Deliver(timer_.Last());
+    CheckDamage();
+  }
+  clocks_.Add(Stage::kDecode, library_threads_.CpuSeconds());
+}
+
+void FrameSource::Decode(const AVPacket* packet) {
+  std::vector<media::UniqueFrame> decoded;
+  {
+    const StageScope scope(clocks_, Stage::kDecode);
+    decoder_->Decode(packet, [&](media::UniqueFrame frame) { decoded.push_back(std::move(frame)); });
+  }
+  for (media::UniqueFrame& frame : decoded) {
+    if (!is_done_) OnDecoded(std::move(frame));
+  }
+  if (packet == nullptr && !is_done_) OnDecoded(nullptr);
+}
+
+void FrameSource::OnDecoded(media::UniqueFrame frame) {
+  if (frame) {
+    const std::int64_t time = mender_.Mend(frame->best_effort_timestamp);
+    if (!has_origin_) origin_ = time;
+    has_origin_ = true;
+    frame->pts = time - origin_;
+    SetOwnDuration(*frame, av_rescale_q(OwnDuration(*frame), demuxer_.video()->time_base, plan_.time_base));
+    const double limit_s = options_.limits.max_duration_s;
+    if (limit_s > 0 && Seconds(frame->pts) >= limit_s) {
+      throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+    }
+    if (options_.segment) {
+      const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn);
+      const double first_s = options_.segment->start_s - (run_in + 0.5) / av_q2d(plan_.frame_rate);
+      if (Seconds(frame->pts) < first_s) return;
+    }
+  }
+  std::vector<media::UniqueFrame> progressive;
+  {
+    const StageScope scope(clocks_, Stage::kDeinterlace);
+    deinterlacer_.Run(std::move(frame), [&](media::UniqueFrame out) { progressive.push_back(std::move(out)); });
+  }
+  for (media::UniqueFrame& out : progressive) {
+    const std::int64_t pts = out->pts;
+    const std::int64_t own_duration = OwnDuration(*out);
+    if (!is_done_) Deliver(timer_.Next(std::move(out), pts, own_duration));
+  }
+}
+
+void FrameSource::Deliver(std::optional<TimedFrame> frame) {
+  if (!frame) return;
+  const double start_s = Seconds(frame->pts) + kBoundaryTolerance_s;
+  decoded_end_s_ = Seconds(frame->pts + frame->duration);
+  if (options_.segment && start_s >= options_.segment->end_s) {
+    is_done_ = true;
+    return;
+  }
+  frame->is_warm_up = options_.segment && start_s < options_.segment->start_s;
+  if (!on_frame_(std::move(*frame))) is_done_ = true;
+}
+
+void FrameSource::CheckDamage() const {
+  constexpr double kToleratedLoss = 0.1;
+  constexpr std::int64_t kAlwaysTolerated = 2;
+  const std::int64_t lost = decoder_->undecodable();
+  const std::int64_t all = decoder_->frames() + lost;
+  if (decoder_->frames() == 0) throw Error(ErrorCode::kUnreadableVideo, "No frame of the video can be decoded.");
+  if (lost > kAlwaysTolerated && static_cast<double>(lost) > kToleratedLoss * static_cast<double>(all)) {
+    throw Error(ErrorCode::kUnreadableVideo, "The video is too damaged: " + std::to_string(lost) + " of " +
+                                                 std::to_string(all) + " frames cannot be decoded.");
+  }
+}
+
+}  // namespace framelift::pipeline

@@ -1,0 +1,20 @@
+// Measures of a picture that the automatic choices rest on.
+#pragma once
+
+#include <array>
+
+#include "pixel/image.h"
+
+namespace framelift::pipeline {
+
+/// Share of luma samples in each of 64 equal bins (every fourth sample of every fourth row).
+using LumaHistogram = std::array<float, 64>;
+LumaHistogram MeasureLuma(const pixel::Image& image);
+
+/// Distance between the 2nd and the 98th percentile as a share of the legal range, 0…1.
+float LumaSpread(const LumaHistogram& histogram, pixel::Range range);
+
+/// Whether two neighbouring pictures are of different scenes: half of the luma lies in other bins.
+bool IsSceneCut(const LumaHistogram& before, const LumaHistogram& after);
+
+}  // namespace framelift::pipeline

@@ -1,0 +1,57 @@
+// What will be done to a video, decided before the first frame is processed.
+#pragma once
+
+#include <functional>
+
+#include "framelift/enhance.h"
+#include "media/color_tags.h"
+#include "media/demuxer.h"
+#include "media/geometry.h"
+
+namespace framelift::pipeline {
+
+/// What a look at a few frames of the source tells.
+struct SourceTraits {
+  float noise_sigma = 0;  ///< of luma, in 8-bit codes; median over the frames looked at
+  float luma_spread = 1;  ///< share of the legal range that the picture uses; largest over the frames
+};
+
+/// Strengths as they are applied, each 0…1.
+struct Strengths {
+  float denoise = 0;
+  float sharpen = 0;
+  float adaptive_contrast = 0;
+  float face_restoration = 0;
+};
+
+struct Plan {
+  ProbeResult source;
+  Size output;
+  media::Orientation orientation;
+  SourceTraits traits;
+  Strengths strengths;
+  AVRational time_base = {1, 90'000};  ///< of the output's video
+  AVRational frame_rate = {25, 1};     ///< average; 25 when the source's is unknown or absurd
+  media::SourceColor color;            ///< of the first frame
+  std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
+};
+
+/// Note [Automatic strengths]
+/// `auto` must do no harm: a clean, sharp, well exposed source that is not enlarged passes unchanged.
+/// - denoise: 0 below a noise of 1.5 codes (compression residue and texture measure up to there), then rising
+///   by 0.1 a code to at most 0.6.
+/// - sharpen: 0 without enlargement; 0.25 for ×2 and more, in proportion between; halved on a source noisy
+///   enough to be denoised, since what is left of the noise would be sharpened too.
+/// - adaptive contrast: 0 for a picture that uses 60 % of the legal luma range or more, rising to 0.3 at 20 %.
+/// - face restoration: 0 until there is a network for it.
+Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
+
+/// Opens the source, looks at a few frames of it and decides. Throws what Probe throws, and
+/// Error{kInvalidArgument, kUnavailable} for options that cannot be met.
+Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
+              const std::function<bool()>& is_cancelled);
+
+/// Throws Error{kInvalidArgument, kUnavailable} for options out of their range or naming what is not there.
+void CheckOptions(const EnhanceOptions& options);
+
+}  // namespace framelift::pipeline

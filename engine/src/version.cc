@@ -1,0 +1,22 @@
+#include <string>
+
+#include "framelift/device.h"
+#include "media/av_handles.h"
+
+namespace framelift {
+namespace {
+
+std::string Dotted(const char* name, unsigned version) {
+  return std::string(name) + " " + std::to_string(AV_VERSION_MAJOR(version)) + "." +
+         std::to_string(AV_VERSION_MINOR(version)) + "." + std::to_string(AV_VERSION_MICRO(version));
+}
+
+}  // namespace
+
+std::string EngineVersion() {
+  return std::string("framelift engine ") + FRAMELIFT_ENGINE_VERSION + ", FFmpeg " + av_version_info() + " (" +
+         Dotted("libavformat", avformat_version()) + ", " + Dotted("libavcodec", avcodec_version()) + ", " +
+         Dotted("libavfilter", avfilter_version()) + ", " + Dotted("libswscale", swscale_version()) + ")";
+}
+
+}  // namespace framelift
