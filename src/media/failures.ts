@@ -28,7 +28,7 @@ function presentable(message: string): boolean {
 }
 
 export function failureFromChild(failure: ChildFailure): FrameliftError {
-  const known = table[failure.code] ?? { code: 'processing_failed', message: generic };
+  const known = table[failure.code] ?? { code: 'processing_failed' as const, message: generic };
   const cause = new Error(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);

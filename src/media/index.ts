@@ -57,15 +57,22 @@ export async function createMedia(options: MediaOptions = {}): Promise<Media> {
 }
 
 async function chooseSandbox(options: MediaOptions): Promise<Media['sandbox']> {
+  const hello = (kind: SandboxKind) => {
+    const plan = planOf(options, kind, [], helloTimeoutMs);
+    return runChild({ plan, message: { op: 'hello' }, result: z.literal('hello') });
+  };
   try {
-    const plan = planOf(options, 'bubblewrap', [], helloTimeoutMs);
-    await runChild({ plan, message: { op: 'hello' }, result: z.literal('hello') });
+    await hello('bubblewrap');
     return { kind: 'bubblewrap', reason: '' };
   } catch (error) {
     const reason = reasonOf(error);
     if (options.requireSandbox === true) {
       throw new Error(`The sandbox is required but bubblewrap cannot run here: ${reason}`, { cause: error });
     }
+    // Only where a bare child runs is the sandbox to blame.
+    await hello('none').catch((cause: unknown) => {
+      throw new Error(`Media children cannot run here: ${reasonOf(cause)}`, { cause });
+    });
     return { kind: 'none', reason };
   }
 }

@@ -1,0 +1,248 @@
+/** Media as the rest of the service sees it: real children, real clips. */
+import { closeSync, copyFileSync, fstatSync, openSync, readFileSync, readSync, readdirSync, truncateSync, writeFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { FrameliftError } from '../../src/domain/errors.ts';
+import { createMedia } from '../../src/media/index.ts';
+import type { ByteSource, EnhanceRequest, Progress } from '../../src/media/types.ts';
+import { ffmpeg, ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { temporaryFolder } from './folder.ts';
+import { isAlive, isZombie, processTree, until } from './processes.ts';
+
+const folder = temporaryFolder();
+const place = (name: string) => join(folder.path, name);
+const outputDir = place('out');
+const x264 = ['-c:v', 'libx264', '-preset', 'ultrafast'];
+const pids: number[] = [];
+const media = await createMedia({ onChild: (pid) => pids.push(pid) });
+const timeoutMs = 60_000;
+
+beforeAll(async () => {
+  mkdirSync(outputDir);
+  await makeClip(place('clip.mp4'), { seconds: 2, args: x264 });
+  await makeClip(place('long.mp4'), { seconds: 8, video: 'testsrc2=size=640x360:rate=30', args: x264 });
+  // 12 MB of picture with the index behind it.
+  const noise = ['-f', 'lavfi', '-i', 'nullsrc=s=640x360:r=30,geq=random(1)*255:128:128'];
+  await ffmpeg([...noise, '-t', '4', ...x264, '-b:v', '24M', '-minrate', '24M', place('tail.mp4')]);
+  await ffmpeg(['-f', 'lavfi', '-i', 'sine=duration=1', place('sound.mp4')]);
+  writeFileSync(place('text.mp4'), 'This is no video.\n'.repeat(1000));
+  writeFileSync(place('playlist.mp4'), '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n/etc/passwd\n#EXT-X-ENDLIST\n');
+  writeFileSync(place('empty.mp4'), '');
+  copyFileSync(place('clip.mp4'), place('cut.mp4'));
+  truncateSync(place('cut.mp4'), Math.floor(readFileSync(place('clip.mp4')).length / 2));
+});
+
+afterAll(() => folder.remove());
+
+afterEach(() => {
+  expect(pids.filter((pid) => isAlive(pid) || isZombie(pid))).toEqual([]);
+  expect(readdirSync(outputDir).filter((name) => name.startsWith('.'))).toEqual([]);
+  pids.length = 0;
+});
+
+function remote(name: string): ByteSource & { ranges: [number, number][]; close(): void } {
+  const descriptor = openSync(place(name), 'r');
+  const ranges: [number, number][] = [];
+  return {
+    size: fstatSync(descriptor).size,
+    ranges,
+    close: () => closeSync(descriptor),
+    async read(offset, length) {
+      ranges.push([offset, length]);
+      const buffer = new Uint8Array(length);
+      return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+    },
+  };
+}
+
+describe('probe', () => {
+  it('measures a file', async () => {
+    const result = await media.probe({ source: { path: place('clip.mp4') }, walkPackets: true, timeoutMs });
+    expect(result).toMatchObject({ videoCodec: 'h264', width: 320, height: 180, frameRate: 25, durationIsExact: true });
+    expect(result.durationS).toBeCloseTo(2, 2);
+    expect(result.audio).toMatchObject([{ codec: 'aac' }]);
+  });
+
+  it('measures a remote video by a few ranges, its index at the end', async () => {
+    const source = remote('tail.mp4');
+    const result = await media.probe({ source, timeoutMs });
+    source.close();
+    expect(result).toMatchObject({ width: 640, height: 360, sizeBytes: source.size });
+    expect(result.durationS).toBeCloseTo(4, 1);
+    expect(source.size).toBeGreaterThan(8_000_000);
+    expect(source.ranges.length).toBeLessThanOrEqual(6);
+    expect(source.ranges.reduce((sum, [, length]) => sum + length, 0)).toBeLessThan(2_000_000);
+  });
+
+  it.each([
+    ['text named .mp4', 'text.mp4'],
+    ['a playlist named .mp4', 'playlist.mp4'],
+    ['sound alone', 'sound.mp4'],
+    ['a file that is cut', 'cut.mp4'],
+    ['an empty file', 'empty.mp4'],
+  ])('refuses %s, as a file and from afar', async (_, name) => {
+    const refusal = { code: 'unreadable_video', message: expect.stringMatching(/^[A-Z][^/]*\.$/) };
+    await expect(media.probe({ source: { path: place(name) }, timeoutMs })).rejects.toMatchObject(refusal);
+    const source = remote(name);
+    await expect(media.probe({ source, timeoutMs })).rejects.toMatchObject(refusal);
+    source.close();
+  });
+
+  it.each([
+    ['a file that is not there', 'nowhere.mp4'],
+    ['a folder', '.'],
+  ])('refuses %s without naming its path', async (_, name) => {
+    const error = await media.probe({ source: { path: place(name) }, timeoutMs }).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ code: 'unreadable_video' });
+    expect((error as Error).message).not.toContain(folder.path);
+  });
+
+  it('tells a video that is too long', async () => {
+    const request = { source: { path: place('clip.mp4') }, limits: { maxDurationS: 1.5 }, timeoutMs };
+    await expect(media.probe(request)).rejects.toMatchObject({ code: 'video_too_long' });
+    const few = { ...request, limits: { maxPixels: 1000 } };
+    await expect(media.probe(few)).rejects.toMatchObject({ code: 'unreadable_video' });
+  });
+
+  it('rejects with what the byte source rejected with', async () => {
+    const error = new FrameliftError('video_unreachable', 'The video cannot be reached.');
+    const source = { size: 1_000_000, read: () => Promise.reject(error) };
+    await expect(media.probe({ source, timeoutMs })).rejects.toBe(error);
+  });
+
+  it('rejects with the reason of the signal, and tells the byte source', async () => {
+    const abort = new AbortController();
+    const reason = new Error('the client went away');
+    let told = false;
+    const source: ByteSource = {
+      size: 1_000_000,
+      read: (_offset, _length, signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            told = true;
+            reject(signal.reason);
+          });
+          abort.abort(reason);
+        }),
+    };
+    await expect(media.probe({ source, timeoutMs, signal: abort.signal })).rejects.toBe(reason);
+    expect(told).toBe(true);
+    await expect(media.probe({ source, timeoutMs, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  it('ends at its time limit when the source never answers', async () => {
+    const source = { size: 1_000_000, read: () => new Promise<Uint8Array>(() => {}) };
+    await expect(media.probe({ source, timeoutMs: 800 })).rejects.toMatchObject({ code: 'processing_timeout' });
+  });
+
+  it('runs several at once', async () => {
+    const names = ['clip.mp4', 'long.mp4', 'tail.mp4', 'clip.mp4'];
+    const results = await Promise.all(names.map((name) => media.probe({ source: { path: place(name) }, timeoutMs })));
+    expect(results.map((result) => Math.round(result.durationS))).toEqual([2, 8, 4, 2]);
+  });
+});
+
+function request(changes: Partial<EnhanceRequest> = {}): EnhanceRequest {
+  const options = { target: '1080p' as const, encoder: { preset: 'ultrafast' } };
+  return { inputPath: place('clip.mp4'), outputDir, outputName: 'done.mp4', options, timeoutMs, ...changes };
+}
+
+/** Work that takes many seconds: its interruption is what is tested. */
+const longWork = { inputPath: '', options: { target: '4k' as const, encoder: { preset: 'medium' } } };
+const long = (changes: Partial<EnhanceRequest> = {}) =>
+  request({ ...longWork, inputPath: place('long.mp4'), outputName: 'never.mp4', ...changes });
+
+describe('enhance', () => {
+  it('makes the file that it tells of', async () => {
+    const seen: Progress[] = [];
+    const result = await media.enhance(request({ onProgress: (progress) => seen.push(progress) }));
+    const { streams, format } = await ffprobe(join(outputDir, 'done.mp4'));
+    const video = streams.find((stream) => stream.codec_type === 'video');
+    expect(video).toMatchObject({ codec_name: 'h264', width: result.width, height: result.height });
+    expect([result.width, result.height]).toEqual([1920, 1080]);
+    expect(Number(video?.nb_read_frames)).toBe(result.frames);
+    expect(result.frames).toBe(50);
+    expect(result.durationS).toBeCloseTo(Number(video?.duration), 2);
+    expect(result.sizeBytes).toBe(Number(format.size));
+    expect(streams.some((stream) => stream.codec_type === 'audio')).toBe(true);
+    expect(result.source).toMatchObject({ width: 320, height: 180 });
+    const fractions = seen.map((progress) => progress.fraction);
+    expect(fractions.length).toBeGreaterThan(0);
+    expect(fractions).toEqual(fractions.toSorted((a, b) => a - b));
+    expect(fractions.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
+  });
+
+  it.each(['text.mp4', 'sound.mp4', 'cut.mp4'])('refuses %s and leaves nothing', async (name) => {
+    const refused = media.enhance(request({ inputPath: place(name), outputName: 'never.mp4' }));
+    await expect(refused).rejects.toMatchObject({ code: 'unreadable_video' });
+    expect(readdirSync(outputDir)).not.toContain('never.mp4');
+  });
+
+  it.each(['../escape.mp4', 'a/b.mp4', '', '..'])('takes no output name that is a path: %j', async (outputName) => {
+    await expect(media.enhance(request({ outputName }))).rejects.toThrow(TypeError);
+  });
+
+  it('stops within 300 ms of an abort and leaves nothing', async () => {
+    const abort = new AbortController();
+    const reason = new Error('deleted');
+    let began = 0;
+    const onProgress = () => {
+      began ||= performance.now();
+      abort.abort(reason);
+    };
+    await expect(media.enhance(long({ signal: abort.signal, onProgress }))).rejects.toBe(reason);
+    expect(performance.now() - began).toBeLessThan(300);
+    expect(readdirSync(outputDir)).not.toContain('never.mp4');
+  });
+
+  it('ends at its time limit and leaves nothing', async () => {
+    await expect(media.enhance(long({ timeoutMs: 1000 }))).rejects.toMatchObject({ code: 'processing_timeout' });
+    expect(readdirSync(outputDir)).not.toContain('never.mp4');
+  });
+
+  it.each(['SIGSEGV', 'SIGKILL', 'SIGABRT'] as const)('survives a child that dies of %s', async (signal) => {
+    let done = false;
+    const work = media.enhance(long({ onProgress: () => {
+      if (!done) process.kill(processTree(pids[0]!).at(-1)!, signal);
+      done = true;
+    } }));
+    await expect(work).rejects.toMatchObject({ code: 'processing_failed', message: 'The video could not be processed.' });
+    expect(readdirSync(outputDir)).not.toContain('never.mp4');
+  });
+
+  it('ends a child that needs too much memory', async () => {
+    const small = await createMedia({ memoryLimitMb: 96, onChild: (pid) => pids.push(pid) });
+    await expect(small.enhance(long())).rejects.toMatchObject({
+      code: 'processing_failed',
+      message: expect.stringContaining('memory'),
+    });
+  });
+
+  it('rejects with what the progress callback throws', async () => {
+    const thrown = new Error('no lease');
+    const onProgress = () => {
+      throw thrown;
+    };
+    await expect(media.enhance(long({ onProgress }))).rejects.toBe(thrown);
+  });
+});
+
+describe('a media without a sandbox', () => {
+  it('does the same work', async () => {
+    const path = process.env.PATH;
+    process.env.PATH = folder.path;
+    const plain = await createMedia({ onChild: (pid) => pids.push(pid) }).finally(() => (process.env.PATH = path));
+    expect(plain.sandbox.kind).toBe('none');
+    await expect(plain.probe({ source: { path: place('clip.mp4') }, timeoutMs })).resolves.toMatchObject({ width: 320 });
+    const result = await plain.enhance(request({ outputName: 'plain.mp4' }));
+    expect(readFileSync(join(outputDir, 'plain.mp4'))).toHaveLength(result.sizeBytes);
+    await until(() => !pids.some(isAlive), 1000, 'children are gone');
+  });
+});
+
+describe('devices', () => {
+  it('are listed through a child', async () => {
+    const [first] = await media.devices();
+    expect(first).toMatchObject({ id: 'cpu', usable: true });
+  });
+});

@@ -1,0 +1,12 @@
+/** A parent that starts a sleeping child, tells its process id, and waits to be killed. */
+import { z } from 'zod';
+import type { ChildPlan } from '../../src/media/confinement.ts';
+import { runChild } from '../../src/media/session.ts';
+import type { ToChild } from '../../src/media/wire.ts';
+
+void runChild({
+  plan: JSON.parse(process.argv[2]!) as ChildPlan,
+  message: { op: 'hello', mode: 'sleep' } as unknown as ToChild,
+  result: z.unknown(),
+  onStart: (pid) => process.send!(pid),
+});

@@ -1,0 +1,40 @@
+/** What tests ask of processes: alive, children, gone. Linux's /proc. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Running; a zombie does not count, see isZombie. */
+export function isAlive(pid: number): boolean {
+  return state(pid) !== undefined && !isZombie(pid);
+}
+
+export function isZombie(pid: number): boolean {
+  return state(pid) === 'Z';
+}
+
+function state(pid: number): string | undefined {
+  try {
+    return /^State:\s+(\S)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The process and all that run below it, the deepest last. */
+export function processTree(pid: number): number[] {
+  let children = '';
+  try {
+    children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  } catch {
+    return [];
+  }
+  return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => processTree(Number(child))))];
+}
+
+/** Waits until `condition` holds; fails after `ms`. */
+export async function until(condition: () => boolean, ms: number, what: string): Promise<void> {
+  const end = Date.now() + ms;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+    await sleep(10);
+  }
+}

@@ -1,0 +1,194 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { type Server, createServer } from 'node:net';
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { ChildPlan, SandboxKind } from '../../src/media/confinement.ts';
+import { childCommand } from '../../src/media/confinement.ts';
+import { createMedia } from '../../src/media/index.ts';
+import { seccompProgram } from '../../src/media/seccomp.ts';
+import { runChild } from '../../src/media/session.ts';
+import type { ToChild } from '../../src/media/wire.ts';
+import { temporaryFolder } from './folder.ts';
+import type { Attempts, Findings } from './inspector.ts';
+import { isAlive, isZombie, processTree, until } from './processes.ts';
+
+const script = fileURLToPath(new URL('inspector.ts', import.meta.url));
+const findings = z.custom<Findings>((value) => Array.isArray((value as Findings).env));
+const media = await createMedia();
+const kinds: SandboxKind[] = media.sandbox.kind === 'bubblewrap' ? ['bubblewrap', 'none'] : ['none'];
+if (media.sandbox.kind === 'none') {
+  console.warn(`bubblewrap cannot run here (${media.sandbox.reason}): its tests are skipped`);
+}
+const megabyte = 1024 * 1024;
+
+const folder = temporaryFolder();
+const input = join(folder.path, 'in', 'video.mp4');
+const output = join(folder.path, 'out');
+const canary = join(folder.path, 'canary');
+let server: Server;
+let connections = 0;
+
+beforeAll(async () => {
+  mkdirSync(join(folder.path, 'in'));
+  mkdirSync(output);
+  writeFileSync(input, 'input');
+  writeFileSync(canary, 'secret');
+  process.env.FRAMELIFT_CANARY = 'secret';
+  server = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterAll(() => {
+  delete process.env.FRAMELIFT_CANARY;
+  server.close();
+  folder.remove();
+});
+
+function planFor(kind: SandboxKind, timeoutMs = 20_000): ChildPlan {
+  const mounts = [
+    { from: input, to: '/in/source' },
+    { from: output, to: '/out', writable: true },
+  ];
+  return { kind, script, mounts, limits: { memoryBytes: 256 * megabyte, outputBytes: megabyte, timeoutMs } };
+}
+
+function inspect(kind: SandboxKind, attempts: Partial<Attempts>, onStart?: (pid: number) => void, timeoutMs?: number) {
+  const port = (server.address() as { port: number }).port;
+  const message = { op: 'hello', read: [], write: [], port, mode: 'report', ...attempts } as unknown as ToChild;
+  return runChild({ plan: planFor(kind, timeoutMs), message, result: findings, onStart });
+}
+
+function softLimit(limits: string, name: string): string | undefined {
+  return new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(limits)?.[1];
+}
+
+describe.each(kinds)('a child confined by %s', (kind) => {
+  it('has an empty environment', async () => {
+    const { env } = await inspect(kind, {});
+    expect(env.filter((name) => name !== 'PWD')).toEqual([]);
+  });
+
+  it('runs under resource limits and cannot gain privileges', async () => {
+    const { limits, status } = await inspect(kind, {});
+    expect(softLimit(limits, 'Max core file size')).toBe('0');
+    expect(softLimit(limits, 'Max file size')).toBe(String(megabyte));
+    expect(softLimit(limits, 'Max open files')).toBe('256');
+    expect(Number(softLimit(limits, 'Max data size'))).toBeGreaterThan(256 * megabyte);
+    expect(Number(softLimit(limits, 'Max cpu time'))).toBeGreaterThanOrEqual(20);
+    expect(status.NoNewPrivs).toBe('1');
+  });
+
+  it('is ended when it uses more memory than allowed', async () => {
+    await expect(inspect(kind, { mode: 'eat-memory' })).rejects.toMatchObject({
+      code: 'processing_failed',
+      message: expect.stringContaining('memory'),
+    });
+  });
+
+  it('is ended at the time limit', async () => {
+    let pid = 0;
+    const ended = inspect(kind, { mode: 'sleep' }, (started) => (pid = started), 700);
+    await expect(ended).rejects.toMatchObject({ code: 'processing_timeout' });
+    expect(isAlive(pid) || isZombie(pid)).toBe(false);
+  });
+
+  it.each(['babble', 'flood', 'lie'] as const)('is not believed when it does: %s', async (mode) => {
+    await expect(inspect(kind, { mode })).rejects.toMatchObject({ code: 'processing_failed' });
+  });
+
+  it('dies with its parent', async () => {
+    const plan = JSON.stringify(planFor(kind, 60_000));
+    const parent = fork(fileURLToPath(new URL('orphan-maker.ts', import.meta.url)), [plan], { stdio: 'ignore' });
+    const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
+    // prlimit, bubblewrap and its init replace or precede the child itself: wait for the last of them.
+    const depth = kind === 'bubblewrap' ? 3 : 1;
+    await until(() => processTree(pid).length === depth, 5000, 'the child runs');
+    const members = processTree(pid);
+    parent.kill('SIGKILL');
+    await until(() => !members.some(isAlive), 5000, 'the child is gone');
+  });
+});
+
+describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
+  it('reads its input and writes its output folder, and no other file', async () => {
+    const read = ['/in/source', canary, input, '/etc/passwd', '/root', '/usr/bin/env', '/app/.env', '/app/src/config.ts'];
+    const write = ['/out/made', '/in/made', '/in/source', '/app/made', '/app/src/media/child.ts', '/made', '/usr/lib/made'];
+    const found = await inspect('bubblewrap', { read, write });
+    expect(found.read).toEqual({
+      '/in/source': 'done',
+      ...Object.fromEntries(read.slice(1).map((path) => [path, 'ENOENT'])),
+    });
+    expect(found.write).toEqual({
+      '/out/made': 'done',
+      ...Object.fromEntries(write.slice(1).map((path) => [path, 'EROFS'])),
+    });
+  });
+
+  it('has no network', async () => {
+    const before = connections;
+    const found = await inspect('bubblewrap', {});
+    expect(found.connect).toBe('EPERM');
+    expect(connections).toBe(before);
+    // The same attempt succeeds without the sandbox, so that the refusal is the sandbox's.
+    await expect(inspect('none', {})).resolves.toMatchObject({ connect: 'done' });
+  });
+
+  it('sees no other processes and starts none', async () => {
+    const found = await inspect('bubblewrap', {});
+    expect(found.processes).toBeLessThanOrEqual(2);
+    expect(found.spawn).toBe('EPERM');
+  });
+
+  it('has no capabilities and a filter on system calls', async () => {
+    const { status } = await inspect('bubblewrap', {});
+    expect(BigInt(`0x${status.CapEff}`)).toBe(0n);
+    expect(BigInt(`0x${status.CapBnd}`)).toBe(0n);
+    expect(status.Seccomp).toBe(seccompProgram(process.arch) === undefined ? '0' : '2');
+  });
+});
+
+describe('the choice of the sandbox', () => {
+  it('falls back with a warning where bubblewrap is not installed, unless it is required', async () => {
+    const path = process.env.PATH;
+    const warnings: string[] = [];
+    const logger = { info() {}, warn: (_: object, message: string) => warnings.push(message) };
+    process.env.PATH = folder.path;
+    try {
+      const plain = await createMedia({ logger });
+      expect(plain.sandbox).toEqual({ kind: 'none', reason: 'bwrap is not installed' });
+      expect(warnings).toHaveLength(1);
+      await expect(createMedia({ requireSandbox: true })).rejects.toThrow(/sandbox is required.*bwrap is not installed/);
+    } finally {
+      process.env.PATH = path;
+    }
+  });
+
+  it('falls back where bubblewrap is installed and cannot run, and says why', async () => {
+    const broken = temporaryFolder();
+    const path = process.env.PATH;
+    writeFileSync(join(broken.path, 'bwrap'), '#!/bin/sh\necho "bwrap: no permission" >&2\nexit 1\n', { mode: 0o755 });
+    process.env.PATH = `${broken.path}:${path}`;
+    try {
+      const plain = await createMedia();
+      expect(plain.sandbox.kind).toBe('none');
+      expect(plain.sandbox.reason).toContain('no permission');
+    } finally {
+      process.env.PATH = path;
+      broken.remove();
+    }
+  });
+
+  it('passes no folder of this machine to a child beyond what it needs', () => {
+    if (!kinds.includes('bubblewrap')) return;
+    const { args } = childCommand(planFor('bubblewrap'));
+    const writable = args.flatMap((arg, index) => (arg === '--bind' ? [args[index + 1]] : []));
+    expect(writable).toEqual([output]);
+    for (const flag of ['--unshare-all', '--clearenv', '--die-with-parent', '--new-session']) expect(args).toContain(flag);
+  });
+});
