@@ -1,4 +1,5 @@
 /** The guarded client: policy, sessions and the three things the service asks of other people's servers. */
+import { FrameliftError } from '../domain/errors.ts';
 import type { ConnectorOptions } from './connect.ts';
 import { download } from './download.ts';
 import { NetFailure, videoError } from './failure.ts';
@@ -35,24 +36,33 @@ export function createNetClient(options: NetClientOptions): GuardedClient {
   const policy = createUrlPolicy(options);
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const { resolver, ca, tcp, logger } = options;
-  const sessions = new Set<Session>();
+  /** what close() has to end: sessions, and videos that nobody has closed */
+  const open = new Map<Session, () => Promise<void>>();
   const deps: Deps = {
     timeouts,
     maxForwardBytes: options.maxForwardBytes ?? 64 * 2 ** 20,
     newSession() {
       const session = new Session({ policy, timeouts, resolver, ca, tcp, logger });
-      sessions.add(session);
+      open.set(session, () => session.close());
       return session;
     },
   };
   const end = async (session: Session) => {
-    sessions.delete(session);
+    open.delete(session);
     await session.close();
+  };
+  const report = (error: unknown) => {
+    if (error instanceof FrameliftError && error.code === 'url_not_allowed') {
+      logger?.warn({ reason: error.cause instanceof Error ? error.cause.message : '' }, 'outgoing request refused');
+    }
   };
   const during = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
     const session = deps.newSession();
     try {
       return await work(session);
+    } catch (error) {
+      report(error);
+      throw error;
     } finally {
       await end(session);
     }
@@ -62,8 +72,11 @@ export function createNetClient(options: NetClientOptions): GuardedClient {
     async openVideo(url, { maxBytes, signal }) {
       const session = deps.newSession();
       try {
-        return await openVideo(deps, session, url, { maxBytes, signal, close: () => end(session) });
+        const video = await openVideo(deps, session, url, { maxBytes, signal, close: () => end(session) });
+        open.set(session, () => video.close());
+        return video;
       } catch (error) {
+        report(error);
         await end(session);
         throw videoError(error, 'video_unreachable');
       }
@@ -71,7 +84,8 @@ export function createNetClient(options: NetClientOptions): GuardedClient {
     download: (url, path, settings) => during((session) => download(session, url, path, { ...settings, timeouts })),
     post: (url, settings) => during((session) => post(session, url, settings)),
     async close() {
-      await Promise.all([...sessions].map(end));
+      await Promise.all([...open.values()].map((close) => close()));
+      open.clear();
     },
   };
 }

@@ -57,7 +57,7 @@ export function sortFailure(error: unknown): NetFailure | FrameliftError {
   if (timedOut.has(code)) {
     return new NetFailure('timeout', 'the server did not answer in time', { ...cause, retryable: true });
   }
-  if (garbled.has(code) || code.startsWith('HPE_')) {
+  if (garbled.has(code) || code.startsWith('HPE_') || (error as Error).name === 'HTTPParserError') {
     return new NetFailure('protocol', 'the server did not answer in proper HTTP', cause);
   }
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|EPROTO/.test(code)) {

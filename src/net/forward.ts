@@ -95,15 +95,16 @@ export class ForwardVideo implements RemoteVideo {
   close(): Promise<void> {
     this.#closed ??= (async () => {
       this.#options.reply.discard();
+      await this.#options.close();
       await this.#queue;
       await this.#file.close();
-      await this.#options.close();
     })();
     return this.#closed;
   }
 
   async #read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
     signal.throwIfAborted();
+    if (this.#closed !== undefined) throw new Error('the remote video was closed');
     const end = Math.min(offset + length, this.size);
     if (offset >= end) return new Uint8Array(0);
     if (end > this.#options.maxForwardBytes) throw beyondBound(this.#options.maxForwardBytes);

@@ -39,6 +39,7 @@ export class RangedVideo implements RemoteVideo {
   #nextBlock = 1;
   #runBlocks = 1;
   #queue: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | undefined;
 
   constructor(options: RangedOptions) {
     this.#options = options;
@@ -56,12 +57,14 @@ export class RangedVideo implements RemoteVideo {
   }
 
   close(): Promise<void> {
+    this.#closed ??= this.#options.close();
     this.#blocks.clear();
-    return this.#options.close();
+    return this.#closed;
   }
 
   async #read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
     signal.throwIfAborted();
+    if (this.#closed !== undefined) throw new Error('the remote video was closed');
     const end = Math.min(offset + Math.min(length, maxRunBlocks * blockBytes), this.size);
     if (offset >= end) return new Uint8Array(0);
     const out = Buffer.allocUnsafe(end - offset);

@@ -53,6 +53,7 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 export class Session {
   readonly #options: SessionOptions;
   readonly #agent: Agent;
+  readonly #closing = new AbortController();
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -71,6 +72,7 @@ export class Session {
 
   /** One request, no redirects. Rejects with FrameliftError `url_not_allowed`, NetFailure or the signal's reason. */
   async ask(target: string | URL, options: AskOptions = {}): Promise<Reply> {
+    this.#closing.signal.throwIfAborted();
     const { policy, timeouts, logger } = this.#options;
     const url = policy.check(target);
     const late = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
@@ -85,10 +87,11 @@ export class Session {
         signal: deadline.signal,
       });
       deadline.stop();
-      return makeReply(url, answer, { deadline, timeouts, outer: options.signal });
+      return makeReply(url, answer, { deadline, timeouts, ends: [options.signal, this.#closing.signal] });
     } catch (error) {
       deadline.release();
       options.signal?.throwIfAborted();
+      this.#closing.signal.throwIfAborted();
       const failure = sortFailure(error);
       // Host and port only: a path or query may carry the customer's secrets.
       logger?.debug({ host: url.hostname, port: portOf(url), err: failure }, 'outgoing request failed');
@@ -119,7 +122,9 @@ export class Session {
     return next;
   }
 
+  /** What is under way rejects with a plain error: the end of this side is no failure of the server's. */
   async close(): Promise<void> {
+    this.#closing.abort(new Error('the connection to the server was closed'));
     await this.#agent.destroy();
   }
 }
@@ -127,7 +132,8 @@ export class Session {
 interface BodyLimits {
   deadline: ReturnType<typeof startDeadline>;
   timeouts: Timeouts;
-  outer: AbortSignal | undefined;
+  /** signals whose reason explains a broken body better than the breaking does */
+  ends: (AbortSignal | undefined)[];
 }
 
 function makeReply(url: URL, answer: Dispatcher.ResponseData, limits: BodyLimits): Reply {
@@ -166,7 +172,7 @@ async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): Asy
       yield value;
     }
   } catch (error) {
-    limits.outer?.throwIfAborted();
+    for (const signal of limits.ends) signal?.throwIfAborted();
     throw sortFailure(error);
   } finally {
     limits.deadline.release();

@@ -5,7 +5,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { extname, join, normalize } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,10 +72,12 @@ export interface FileServerOptions {
   routes?: Record<string, (request: IncomingMessage, response: ServerResponse) => void>;
   /** address to listen on (default 127.0.0.1) */
   host?: string;
+  /** PEM texts; the server then speaks https */
+  tls?: { key: string; cert: string };
 }
 
 export interface FileServer {
-  /** `http://127.0.0.1:PORT`, no trailing slash */
+  /** `http://127.0.0.1:PORT` (https with `tls`), no trailing slash */
   url: string;
   /** `127.0.0.1:PORT`, as FRAMELIFT_ALLOW_HOSTS wants it */
   hostPort: string;
@@ -83,6 +86,8 @@ export interface FileServer {
   requests: RecordedRequest[];
   /** TCP connections accepted so far */
   readonly connections: number;
+  /** TCP connections open now */
+  readonly openConnections: number;
   /** body bytes sent so far, all requests together */
   readonly bytesSent: number;
   /** merges new manners for a path, or for all with `*` */
@@ -230,7 +235,8 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
   const paths: Record<string, Behaviour> = { ...options.paths };
   const cuts = new Map<string, number>();
   let connections = 0;
-  const server: Server = createServer((request, response) => {
+  let openConnections = 0;
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '/').split('?')[0]!;
     const { method = 'GET', url = '/', headers } = request;
     const record: RecordedRequest = { method, path: url, range: headers.range ?? null, headers, status: 0, bytes: 0 };
@@ -244,20 +250,28 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
       return used < (behaviour.resets ?? Number.POSITIVE_INFINITY);
     };
     serve(request, response, { dir: options.dir, path, behaviour, record, cut }).catch(() => response.destroy());
+  };
+  const server = options.tls === undefined ? createServer(handle) : createTlsServer(options.tls, handle);
+  server.on('connection', (socket) => {
+    connections += 1;
+    openConnections += 1;
+    socket.on('close', () => (openConnections -= 1));
   });
-  server.on('connection', () => (connections += 1));
   const host = options.host ?? '127.0.0.1';
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the file server has no port');
   const hostPort = `${host.includes(':') ? `[${host}]` : host}:${address.port}`;
   return {
-    url: `http://${hostPort}`,
+    url: `${options.tls === undefined ? 'http' : 'https'}://${hostPort}`,
     hostPort,
     port: address.port,
     requests,
     get connections() {
       return connections;
+    },
+    get openConnections() {
+      return openConnections;
     },
     get bytesSent() {
       return requests.reduce((sum, request) => sum + request.bytes, 0);

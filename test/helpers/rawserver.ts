@@ -1,0 +1,64 @@
+/** TCP servers that speak no proper HTTP, and certificates for the ones that do. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface RawServer {
+  hostPort: string;
+  port: number;
+  /** everything that clients have sent */
+  readonly received: string;
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+/** Hands every connection to `onSocket`, on an ephemeral loopback port. */
+export async function startRawServer(onSocket: (socket: Socket) => void): Promise<RawServer> {
+  const sockets = new Set<Socket>();
+  const seen = { received: '', connections: 0 };
+  const server = createServer((socket) => {
+    seen.connections += 1;
+    sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)));
+    socket.on('data', (data) => (seen.received += data.toString('latin1')));
+    onSocket(socket);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  return {
+    hostPort: `127.0.0.1:${port}`,
+    port,
+    get received() {
+      return seen.received;
+    },
+    get connections() {
+      return seen.connections;
+    },
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** A self-signed certificate for 127.0.0.1, made with openssl; null where that is missing. */
+export async function makeCertificate(): Promise<{ key: string; cert: string } | null> {
+  const dir = await mkdtemp(join(tmpdir(), 'framelift-tls-'));
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+  const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  args.push('-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert);
+  try {
+    await promisify(execFile)('openssl', args);
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    console.warn('TLS TESTS NOT RUN: openssl is missing (apt install openssl)');
+    return null;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}

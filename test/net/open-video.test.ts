@@ -1,0 +1,368 @@
+/** Reading a remote video without downloading it. */
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createNetClient } from '../../src/net/index.ts';
+import type { GuardedClient, NetClientOptions, RemoteVideo } from '../../src/net/index.ts';
+import { startFileServer } from '../helpers/fileserver.ts';
+import type { Behaviour, FileServer } from '../helpers/fileserver.ts';
+import { startRawServer } from '../helpers/rawserver.ts';
+
+const data = randomBytes(9_000_001);
+const timeouts = {
+  connectMs: 1000,
+  headersMs: 300,
+  idleMs: 300,
+  minBytesPerSecond: 2000,
+  rateWindowMs: 400,
+  retryDelayMs: 5,
+  attempts: 3,
+};
+const never = new AbortController().signal;
+
+let server: FileServer;
+let client: GuardedClient;
+
+beforeEach(async () => {
+  server = await startFileServer({ paths: { '/a.mp4': { body: data } } });
+  use();
+});
+afterEach(async () => {
+  await client.close();
+  await server.close();
+});
+
+function use(options: Partial<NetClientOptions> = {}) {
+  client = createNetClient({ allowHosts: [server.hostPort], timeouts, ...options });
+}
+
+const open = (behaviour: Behaviour = {}, maxBytes = 1e9): Promise<RemoteVideo> => {
+  server.behave('/a.mp4', behaviour);
+  return client.openVideo(`${server.url}/a.mp4`, { maxBytes });
+};
+
+const unreachable = (message: RegExp) => ({ code: 'video_unreachable', message: expect.stringMatching(message) });
+
+/** Reads a span to its end, as a demuxer does. */
+async function readAll(video: RemoteVideo, from = 0, to = video.size): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for (let at = from; at < to; ) {
+    const piece = await video.read(at, to - at, never);
+    if (piece.length === 0) break;
+    pieces.push(piece);
+    at += piece.length;
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Open connections once the server has noticed; 0 as soon as it is so. */
+async function connectionsOf(of: FileServer): Promise<number> {
+  for (let tries = 0; tries < 50 && of.openConnections > 0; tries += 1) await sleep(10);
+  return of.openConnections;
+}
+
+describe.each([
+  { name: 'a server with ranges', behaviour: {}, ranged: true },
+  { name: 'a server without ranges', behaviour: { ranges: false }, ranged: false },
+  { name: 'a server without ranges or length', behaviour: { ranges: false, chunked: true }, ranged: false },
+])('openVideo on $name', ({ behaviour, ranged }) => {
+  it('tells size, final URL and validator', async () => {
+    const video = await open({ ...behaviour, etag: '"v1"' });
+    const url = `${server.url}/a.mp4`;
+    expect(video).toMatchObject({ size: data.length, ranged, validator: '"v1"', url });
+    await video.close();
+  });
+
+  it.each([
+    [0, 1],
+    [0, 100_000],
+    [262_143, 2],
+    [262_144, 262_144],
+    [1_000_000, 3_000_000],
+    [8_999_999, 100],
+    [9_000_000, 1],
+  ])('reads at %i, %i bytes', async (offset, length) => {
+    const video = await open(behaviour);
+    const want = data.subarray(offset, offset + length);
+    expect(want.equals(await readAll(video, offset, Math.min(offset + length, data.length)))).toBe(true);
+  });
+
+  it('answers nothing at the end and beyond', async () => {
+    const video = await open(behaviour);
+    expect(await video.read(data.length, 10, never)).toHaveLength(0);
+    expect(await video.read(data.length + 1000, 10, never)).toHaveLength(0);
+    expect(await video.read(0, 0, never)).toHaveLength(0);
+  });
+
+  it('answers many reads at once, forward and backward', async () => {
+    const video = await open(behaviour);
+    const offsets = [5_000_000, 0, 8_999_000, 300_000, 5_000_100, 262_000];
+    const reads = await Promise.all(offsets.map((offset) => video.read(offset, 1001, never)));
+    for (const [i, offset] of offsets.entries()) {
+      expect(data.subarray(offset, offset + 1001).equals(reads[i]!), `at ${offset}`).toBe(true);
+    }
+  });
+
+  it('refuses more than maxBytes and takes exactly maxBytes', async () => {
+    await expect(open(behaviour, data.length - 1)).rejects.toMatchObject({
+      code: 'video_too_large',
+      message: "The video's file is larger than the limit of 9,000,000 bytes.",
+    });
+    expect((await open(behaviour, data.length)).size).toBe(data.length);
+  });
+
+  it('opens an empty file as one of no bytes', async () => {
+    const video = await open({ ...behaviour, body: '' });
+    expect(video.size).toBe(0);
+    expect(await video.read(0, 10, never)).toHaveLength(0);
+  });
+
+  it('rejects with the reason of an aborted signal, also in the middle of a read', async () => {
+    const reason = new Error('the request has gone');
+    const gone = new AbortController();
+    const opening = client.openVideo(`${server.url}/a.mp4`, { maxBytes: 1e9, signal: gone.signal });
+    gone.abort(reason);
+    await expect(opening).rejects.toBe(reason);
+    if (behaviour.chunked === true) return; // read whole while opening
+    const video = await open({ ...behaviour, bytesPerSecond: 4_000_000 });
+    const control = new AbortController();
+    const reading = video.read(5_000_000, 4_000_000, control.signal);
+    setTimeout(() => control.abort(reason), 100);
+    await expect(reading).rejects.toBe(reason);
+  });
+
+  it('leaves no connection and no file behind when closed, twice even, or when the client is', async () => {
+    for (const ends of [2, 1, 0]) {
+      const video = await open(behaviour);
+      await video.read(0, 100, never);
+      for (let i = 0; i < ends; i += 1) await video.close();
+      if (ends === 0) await client.close();
+      expect(await connectionsOf(server)).toBe(0);
+      expect((await readdir(tmpdir())).filter((name) => /^framelift-[0-9a-f]{8}-/.test(name))).toEqual([]);
+      await expect(video.read(0, 100, never)).rejects.toThrow('was closed');
+    }
+  });
+});
+
+describe('reading by ranges', () => {
+  it('ends a read under way with a plain error when the client is closed: no fault of the server', async () => {
+    const video = await open();
+    server.behave('/a.mp4', { bytesPerSecond: 100_000 });
+    const reading = expect(video.read(1_000_000, 1_000_000, never)).rejects.toMatchObject({ name: 'Error' });
+    await sleep(100);
+    await client.close();
+    await reading;
+  });
+
+  it('fetches a small part of the file for its head and its tail', async () => {
+    const video = await open();
+    await readAll(video, 0, 5000);
+    await readAll(video, data.length - 5000, data.length);
+    await readAll(video, 100, 2000);
+    expect(server.requests.map((request) => request.range)).toEqual(['bytes=0-262143', 'bytes=8912896-9000000']);
+    expect(server.bytesSent).toBeLessThan(400_000);
+  });
+
+  it('asks in growing steps while reading straight on', async () => {
+    const video = await open();
+    expect(data.equals(await readAll(video))).toBe(true);
+    const small = await open();
+    const before = server.requests.length;
+    for (let at = 0; at < data.length; at += 32_768) await small.read(at, 32_768, never);
+    expect(server.requests.length - before).toBeLessThan(8);
+  });
+
+  it('resumes a part that breaks off, as often as progress is made', async () => {
+    const video = await open();
+    server.behave('/a.mp4', { resetAtBytes: 700_000 });
+    expect(data.subarray(1_000_000, 5_000_000).equals(await readAll(video, 1_000_000, 5_000_000))).toBe(true);
+  });
+
+  it('gives up when no try makes progress', async () => {
+    const video = await open();
+    const before = server.requests.length;
+    server.behave('/a.mp4', { resetAtBytes: 10 });
+    await expect(video.read(1_000_000, 1000, never)).rejects.toMatchObject(unreachable(/broke the connection off/));
+    expect(server.requests.length - before).toBe(3);
+  });
+
+  it('repeats a passing 503 and not a 404', async () => {
+    let fails = 2;
+    const flaky = await startFileServer({
+      routes: {
+        '/a.mp4': (request, response) => {
+          if (request.headers.range !== 'bytes=0-262143' && fails-- > 0) return void response.writeHead(503).end();
+          const [first, last] = /(\d+)-(\d+)/.exec(request.headers.range ?? '')!.slice(1).map(Number);
+          const end = Math.min(last!, data.length - 1);
+          response.writeHead(206, { 'content-range': `bytes ${first}-${end}/${data.length}` });
+          response.end(data.subarray(first, end + 1));
+        },
+      },
+    });
+    use({ allowHosts: [flaky.hostPort, server.hostPort] });
+    const video = await client.openVideo(`${flaky.url}/a.mp4`, { maxBytes: 1e9 });
+    expect(data.subarray(5e6, 5e6 + 10).equals(await video.read(5e6, 10, never))).toBe(true);
+    expect(fails).toBe(-1);
+    await flaky.close();
+    await expect(open({ status: 404 })).rejects.toMatchObject(unreachable(/^The video cannot be read: the server answered with status 404\.$/));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  const changes: { name: string; behaviour: Behaviour }[] = [
+    { name: 'another ETag', behaviour: { etag: '"v2"' } },
+    { name: 'another size', behaviour: { body: data.subarray(0, 8_000_000) } },
+    { name: 'a size below the part', behaviour: { body: data.subarray(0, 1000), etag: null } },
+    { name: 'no ranges any more', behaviour: { ranges: false } },
+  ];
+  it.each(changes)('notices $name', async ({ behaviour }) => {
+    const video = await open({ etag: '"v1"' });
+    server.behave('/a.mp4', behaviour);
+    await expect(video.read(5_000_000, 1000, never)).rejects.toMatchObject(unreachable(/changed on the server/));
+  });
+
+  it('compares weak tags itself, since If-Range takes only strong ones', async () => {
+    const video = await open({ etag: 'W/"v1"' });
+    await video.read(3_000_000, 10, never);
+    expect(server.requests.at(-1)!.headers['if-range']).toBeUndefined();
+    server.behave('/a.mp4', { etag: 'W/"v2"' });
+    await expect(video.read(6_000_000, 10, never)).rejects.toMatchObject(unreachable(/changed on the server/));
+    const strong = await open({ etag: '"v1"' });
+    await strong.read(3_000_000, 10, never);
+    expect(server.requests.at(-1)!.headers['if-range']).toBe('"v1"');
+  });
+
+  const lies: { name: string; reply: (response: ServerResponse) => void }[] = [
+    { name: 'a 206 without Content-Range', reply: (r) => r.writeHead(206).end('0123456789') },
+    { name: 'a 206 of another place', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 5-9/100' }).end('56789') },
+    { name: 'a 206 of unknown total', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/*' }).end('0123456789') },
+    { name: 'a 206 that ends beyond its total', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/5' }).end('0123456789') },
+    { name: 'a 206 shorter than its range', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/100' }).end('0123') },
+    { name: 'a 206 longer than its range', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-1/100' }).end('0123') },
+    { name: 'a 206 of more than was asked for', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-999999/1000000' }).end() },
+    { name: 'a total too large for a number', reply: (r) => r.writeHead(206, { 'content-range': `bytes 0-9/${'9'.repeat(30)}` }).end() },
+    { name: 'a multipart 206', reply: (r) => r.writeHead(206, { 'content-type': 'multipart/byteranges; boundary=x' }).end('--x') },
+    { name: 'a 416 that is not of an empty file', reply: (r) => r.writeHead(416, { 'content-range': 'bytes */100' }).end() },
+    { name: 'a 204', reply: (r) => r.writeHead(204).end() },
+  ];
+  it.each(lies)('refuses $name', async ({ reply }) => {
+    const liar = await startFileServer({ routes: { '/a.mp4': (_request, response) => reply(response) } });
+    use({ allowHosts: [liar.hostPort] });
+    const opening = client.openVideo(`${liar.url}/a.mp4`, { maxBytes: 1e9 });
+    await expect(opening).rejects.toMatchObject({ code: 'video_unreachable' });
+    await liar.close();
+  });
+
+  it('refuses a server that hands out a range byte by byte', async () => {
+    const miser = await startFileServer({
+      routes: {
+        '/a.mp4': (request, response) => {
+          const first = Number(/=(\d+)/.exec(request.headers.range ?? '')![1]);
+          response.writeHead(206, { 'content-range': `bytes ${first}-${first}/1000000` }).end('x');
+        },
+      },
+    });
+    use({ allowHosts: [miser.hostPort] });
+    const video = await client.openVideo(`${miser.url}/a.mp4`, { maxBytes: 1e9 });
+    await expect(video.read(0, 1000, never)).rejects.toMatchObject(unreachable(/tiny parts/));
+    expect(miser.requests.length).toBeLessThan(6);
+    await miser.close();
+  });
+});
+
+describe('reading forward', () => {
+  const bound = 1_000_000;
+
+  it('reads the body once, and only as far as is asked', async () => {
+    const video = await open({ ranges: false });
+    await readAll(video, 0, 500_000);
+    await readAll(video, 100, 400_000);
+    expect(server.requests).toHaveLength(1);
+    expect(server.bytesSent).toBeLessThan(8_000_000);
+  });
+
+  it('refuses what lies beyond the bound, before reading up to it', async () => {
+    use({ maxForwardBytes: 2 * 2 ** 20 });
+    const video = await open({ ranges: false, bytesPerSecond: 20_000_000 });
+    await expect(video.read(data.length - 1000, 1000, never)).rejects.toMatchObject(
+      unreachable(/does not support range requests, and more than the first 2 MB would be needed/),
+    );
+    expect(await video.read(0, 1000, never)).toHaveLength(1000);
+  });
+
+  it('refuses a body without length beyond the bound, and an endless one', async () => {
+    use({ maxForwardBytes: bound });
+    await expect(open({ ranges: false, chunked: true })).rejects.toMatchObject(unreachable(/range requests/));
+    await expect(open({ ranges: false, body: 'endless' })).rejects.toMatchObject(unreachable(/range requests/));
+    await expect(open({ ranges: false, body: 'endless' }, 1000)).rejects.toMatchObject({ code: 'video_too_large' });
+    // Stopped early: what was sent is the bound and what fits the sockets' buffers.
+    expect(server.bytesSent).toBeLessThan(30_000_000);
+  });
+
+  it.each([
+    { name: 'breaks off', behaviour: { resetAtBytes: 200_000 } },
+    { name: 'ends before its declared length', behaviour: { lengthError: 1000, body: data.subarray(0, 300_000) } },
+    { name: 'stalls', behaviour: { stallAtBytes: 200_000 } },
+  ])('refuses a body that $name', async ({ behaviour }) => {
+    const video = await open({ ranges: false, ...behaviour });
+    await expect(readAll(video)).rejects.toMatchObject({ code: 'video_unreachable' });
+  });
+});
+
+describe('bad servers', () => {
+  const bad: { name: string; behaviour: Behaviour; message: RegExp }[] = [
+    ...[400, 401, 403, 404, 410, 418, 500, 502, 503, 504].map((status) => ({
+      name: `status ${status}`,
+      behaviour: { status },
+      message: new RegExp(`^The video cannot be read: the server answered with status ${status}\\.$`),
+    })),
+    { name: 'a web page', behaviour: { contentType: 'text/html; charset=utf-8' }, message: /web page instead of a video/ },
+    { name: 'an XHTML page', behaviour: { contentType: 'Application/XHTML+XML' }, message: /web page/ },
+    ...['gzip', 'br', 'deflate', 'gzip, gzip, gzip, gzip, gzip', 'x-unknown'].map((contentEncoding) => ({
+      name: `the encoding ${contentEncoding}`,
+      behaviour: { contentEncoding },
+      message: /compressed \(Content-Encoding\)/,
+    })),
+    { name: 'headers that come too late', behaviour: { headersDelayMs: 2500 }, message: /did not answer in time/ },
+    { name: 'a body that stalls', behaviour: { stallAtBytes: 1000 }, message: /did not answer in time/ },
+    { name: 'a body that trickles', behaviour: { bytesPerSecond: 100 }, message: /too slowly/ },
+  ];
+  it.each(bad)('$name gives one sentence', async ({ behaviour, message }) => {
+    use({ timeouts: { ...timeouts, connectMs: 100, attempts: 2 } });
+    await expect(open(behaviour)).rejects.toMatchObject(unreachable(message));
+  });
+
+  const raw: { name: string; send: string; every?: number; message: RegExp }[] = [
+    { name: 'garbage', send: 'SSH-2.0-OpenSSH_9.2\r\n', message: /proper HTTP/ },
+    { name: 'two different lengths', send: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', message: /proper HTTP/ },
+    { name: 'a length and chunks', send: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n', message: /proper HTTP/ },
+    { name: 'a length that is no number', send: 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n', message: /proper HTTP/ },
+    { name: 'headers of a megabyte', send: `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(2 ** 20)}\r\n\r\n`, message: /proper HTTP/ },
+    { name: 'a byte of headers at a time', send: `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(1000)}`, every: 20, message: /did not answer in time/ },
+    { name: 'interim replies for ever', send: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), every: 28, message: /did not answer in time/ },
+    { name: 'nothing', send: '', message: /did not answer in time/ },
+  ];
+  it.each(raw)('$name gives one sentence', async ({ send, every, message }) => {
+    const rude = await startRawServer((socket) => {
+      if (every === undefined) return void socket.write(send);
+      let at = 0;
+      const timer = setInterval(() => socket.write(send.slice(at, (at += every === 20 ? 1 : every))), 20);
+      socket.on('close', () => clearInterval(timer));
+    });
+    use({ allowHosts: [rude.hostPort], timeouts: { ...timeouts, connectMs: 100, attempts: 1 } });
+    const opening = client.openVideo(`http://${rude.hostPort}/a.mp4`, { maxBytes: 1e9 });
+    await expect(opening).rejects.toMatchObject(unreachable(message));
+    await rude.close();
+  });
+
+  it('that nobody runs are unreachable', async () => {
+    const { hostPort, close } = await startRawServer(() => undefined);
+    await close();
+    use({ allowHosts: [hostPort] });
+    await expect(client.openVideo(`http://${hostPort}/`, { maxBytes: 1 })).rejects.toMatchObject(
+      unreachable(/does not accept connections/),
+    );
+  });
+});
