@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 namespace framelift::pixel {
@@ -24,7 +25,7 @@ struct Tap {
   std::vector<double> weights;
 };
 
-/// Weights of one output whose position among the inputs is `centre`, without negligible ones at the ends.
+/// Weights of one output whose position among the inputs is `centre`. Starts grow with the centre.
 Tap MakeTap(double centre, double widening) {
   const double support = kLobes * widening;
   const int first = static_cast<int>(std::floor(centre - support)) + 1;
@@ -36,12 +37,26 @@ Tap MakeTap(double centre, double widening) {
     sum += tap.weights.back();
   }
   for (double& w : tap.weights) w /= sum;
-  while (tap.weights.size() > 1 && std::abs(tap.weights.back()) < kNegligible) tap.weights.pop_back();
-  while (tap.weights.size() > 1 && std::abs(tap.weights.front()) < kNegligible) {
-    tap.weights.erase(tap.weights.begin());
-    ++tap.start;
-  }
   return tap;
+}
+
+/// Negligible weights before the first one that matters.
+template <typename Iterator>
+std::ptrdiff_t CountNegligible(Iterator begin, Iterator end) {
+  return std::find_if(begin, end, [](double w) { return std::abs(w) >= kNegligible; }) - begin;
+}
+
+/// Drops the weights at the ends that are negligible in all sets: a plane that keeps its positions has one
+/// weight of 1. The same number from every set, so that starts still grow from output to output.
+void TrimTaps(std::vector<Tap>& sets) {
+  std::ptrdiff_t before = PTRDIFF_MAX;
+  for (const Tap& tap : sets) before = std::min(before, CountNegligible(tap.weights.begin(), tap.weights.end()));
+  for (Tap& tap : sets) {
+    tap.start += static_cast<int>(before);
+    tap.weights.erase(tap.weights.begin(), tap.weights.begin() + before);
+    const std::ptrdiff_t behind = CountNegligible(tap.weights.rbegin(), tap.weights.rend());
+    tap.weights.resize(tap.weights.size() - static_cast<std::size_t>(behind));
+  }
 }
 
 SampleGrid ChromaGrid(int log2, bool first_sample) {
@@ -92,6 +107,7 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
   const int count = plan.phases > 0 ? plan.phases : dst;
   sets.reserve(count);
   for (int i = 0; i < count; ++i) sets.push_back(MakeTap(step * i + offset, std::max(1.0, step)));
+  TrimTaps(sets);
   StoreTaps(sets, plan);
   plan.identity = src == dst && plan.phases == 1 && plan.taps == 1 && plan.start[0] == 0;
   int lowest = 0;
