@@ -1,0 +1,56 @@
+// Every instruction set that this machine has gives the same pictures, up to rounding.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "pixel/simd.h"
+#include "pixel/stages.h"
+#include "pixel_testing.h"
+
+namespace framelift::pixel {
+namespace {
+
+/// All stages in the pipeline's order.
+Image RunAll(const Image& source) {
+  ThreadPool pool(2);
+  Image converted = testing::Copy(source);
+  ConvertColor(converted, {Matrix::kBt709, Range::kLimited, ChromaSite::kLeft}, pool);
+  Image denoised(source.width(), source.height(), source.subsampling(), source.color());
+  Denoiser(source.width(), source.height(), source.subsampling()).Run(converted, denoised, 0.8F, 5, pool);
+  Image doubled(2 * source.width(), 2 * source.height(), {1, 1}, {});
+  Resizer(source.width(), source.height(), source.subsampling(), source.color(), 2 * source.width(),
+          2 * source.height()).Run(denoised, doubled, pool);
+  Image sharpened(doubled.width(), doubled.height(), {1, 1}, {});
+  Sharpener(doubled.width(), doubled.height()).Run(doubled, sharpened, 0.6F, pool);
+  AdaptiveContrast(doubled.width(), doubled.height()).Run(sharpened, 0.5F, pool);
+  Image fitted(201, 77, {1, 1}, {});
+  Resizer(doubled.width(), doubled.height(), {1, 1}, {}, 201, 77).Run(sharpened, fitted, pool);
+  return fitted;
+}
+
+struct RestoreTargets {
+  ~RestoreTargets() { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST(Targets, AllInstructionSetsAgree) {
+  const ColorSpec color{Matrix::kBt601, Range::kFull, ChromaSite::kCentre};
+  for (const Subsampling subsampling : testing::Subsamplings()) {
+    Image source = testing::Pattern({171, 93}, subsampling, color);
+    testing::AddNoise(source, 4, 3);
+    const Image expected = RunAll(source);
+    const RestoreTargets restore;
+    int sets = 0;
+    for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
+      hwy::SetSupportedTargetsForTest(left);  // the best is the lowest bit
+      hwy::GetChosenTarget().Update(left);
+      EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 8) << SimdTarget();  // 8/256 of a code
+      RecordProperty("set" + std::to_string(sets), SimdTarget());
+      ++sets;
+    }
+    EXPECT_GE(sets, 1);
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+}
+
+}  // namespace
+}  // namespace framelift::pixel
