@@ -7,6 +7,7 @@ import type { Handlers } from './handlers.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { jsonBody } from './middleware/json-body.ts';
+import { onlyErrors } from './middleware/only-errors.ts';
 import { requestId } from './middleware/request-id.ts';
 import { secureHeaders } from './middleware/secure-headers.ts';
 import { problemHandler } from './problem.ts';
@@ -34,6 +35,7 @@ export function buildApp(deps: HttpDeps): App {
   app.use(requestId());
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders());
+  app.use(onlyErrors());
   registerRoutes(app, allHandlers(deps), {
     authenticate: authenticate({ keys: deps.store.keys, keyPepper: deps.keyPepper }),
     body: jsonBody({ limitBytes: deps.options?.bodyLimitBytes ?? defaultBodyLimitBytes }),

@@ -8,7 +8,10 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 type Json = Record<string, unknown>;
-type Node = { [key: string]: Node } & { $ref?: string };
+/** Any part of the document; leaves are read through `unknown`. */
+interface Node {
+  [key: string]: Node;
+}
 
 export const descriptionText = readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8');
 export const document = parse(descriptionText) as Node;
@@ -34,13 +37,10 @@ export const operations: Operation[] = Object.entries(document['paths']!).flatMa
 );
 
 function resolve(node: Node): Node {
-  if (node.$ref === undefined) return node;
-  return resolve(
-    node.$ref
-      .slice(2)
-      .split('/')
-      .reduce<Node>((at, step) => at[step]!, document),
-  );
+  const reference: unknown = node['$ref'];
+  if (typeof reference !== 'string') return node;
+  const steps = reference.slice(2).split('/');
+  return resolve(steps.reduce((at, step) => at[step]!, document));
 }
 
 /** JSON Schema with the document's components as `$defs`; objects that say nothing of extra fields allow none. */
@@ -86,7 +86,7 @@ function expectedResponse(method: string, path: string, status: number): Node {
   if (own !== undefined) return resolve(own);
   // Outside of every operation: nothing at the address, or a method that it does not have.
   const outside = found === undefined ? status === 404 : found.operation === undefined && status === 405;
-  if (outside) return resolve({ $ref: '#/components/responses/InternalError' } as unknown as Node);
+  if (outside) return document['components']!['responses']!['InternalError']!;
   throw new Error(`${method.toUpperCase()} ${path} answered ${status}, which openapi.yaml does not document`);
 }
 
@@ -109,7 +109,7 @@ export async function checkResponse(method: string, path: string, response: Resp
   const lower = method.toLowerCase();
   if (lower === 'options') return;
   const expected = expectedResponse(lower, path, response.status);
-  checkHeaders(response, expected['headers'] ?? ({} as Node));
+  checkHeaders(response, expected['headers'] ?? {});
   const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
   const media = expected['content']?.[type];
   if (media === undefined) throw new Error(`${response.status} has the undocumented content type "${type}"`);

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { errorOf, fakeAccount, fakeJob, finished, makeApi, type Api } from '../helpers/http.ts';
+
+function addJob(api: Api, overrides: Parameters<typeof fakeJob>[0] | object = {}) {
+  const job = fakeJob({ accountId: api.account.id, ...overrides });
+  api.store.jobsById.set(job.id, job);
+  return job;
+}
+
+describe('GET /v1/jobs/{id}', () => {
+  it('200 in every state', async () => {
+    const api = makeApi();
+    const jobs = [
+      addJob(api),
+      addJob(api, { status: 'running', progress: 0.25, etaSeconds: 12.3, startedAt: new Date(), metadata: { a: '1' } }),
+      addJob(api, finished()),
+      addJob(api, {
+        status: 'error',
+        error: { code: 'source_changed', message: 'The video changed.' },
+        creditsCharged: 126,
+        creditsRefunded: 126,
+        finishedAt: new Date(),
+      }),
+    ];
+    for (const job of jobs) {
+      const response = await api.request(`/v1/jobs/${job.id}`);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({
+        id: job.id,
+        status: job.status,
+        progress: job.progress,
+        eta_seconds: job.etaSeconds === null ? null : Math.ceil(job.etaSeconds),
+        credits_refunded: job.creditsRefunded,
+        created_at: job.createdAt.toISOString(),
+        started_at: job.startedAt?.toISOString() ?? null,
+        output: job.output,
+        error: job.error,
+        enhancements: job.applied,
+        metadata: job.metadata,
+      });
+    }
+  });
+
+  it('says nothing of the addresses that the customer gave', async () => {
+    const api = makeApi();
+    const job = addJob(api, { videoUrl: 'https://canary.example.com/a.mp4', webhookUrl: 'https://canary.example.com/b' });
+    expect(await (await api.request(`/v1/jobs/${job.id}`)).text()).not.toContain('canary');
+  });
+});
+
+describe('404 job_not_found, the same for every job that is not the caller’s', () => {
+  for (const [method, suffix] of [['GET', ''], ['GET', '/result'], ['DELETE', '']] as const) {
+    it(`${method} /v1/jobs/{id}${suffix}`, async () => {
+      const api = makeApi();
+      const stranger = fakeAccount();
+      api.store.addKey('live', 'standard', stranger);
+      const foreign = addJob(api, { ...finished(), accountId: stranger.id });
+      const otherLane = addJob(api, { ...finished(), lane: 'test' });
+      const ids = [foreign.id, otherLane.id, newId('job'), 'job_1', 'nonsense', '%00', 'job_%2e%2e', `${newId('job')}x`];
+      const bodies = new Set<string>();
+      for (const id of ids) {
+        const response = await api.request(`/v1/jobs/${id}${suffix}`, { method });
+        expect(response.status, id).toBe(404);
+        const { code, type, message } = await errorOf(response);
+        expect({ code, type }).toEqual({ code: 'job_not_found', type: 'not_found_error' });
+        bodies.add(message);
+      }
+      expect(bodies.size).toBe(1);
+      expect(api.store.jobsById.size).toBe(2);
+    });
+  }
+});
+
+describe('GET /v1/jobs', () => {
+  it('lists newest first and pages through to the end', async () => {
+    const api = makeApi();
+    const made = Array.from({ length: 7 }, () => addJob(api).id);
+    addJob(api, { lane: 'test' });
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const path: string = `/v1/jobs?limit=3${cursor === null ? '' : `&starting_after=${cursor}`}`;
+      const page = (await (await api.request(path)).json()) as {
+        data: { id: string }[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+      seen.push(...page.data.map(({ id }) => id));
+      expect(page.has_more).toBe(page.next_cursor !== null);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual([...made].reverse());
+  });
+
+  it('is empty where there are none, and filters by status', async () => {
+    const api = makeApi();
+    expect(await (await api.request('/v1/jobs')).json()).toEqual({ data: [], has_more: false, next_cursor: null });
+    addJob(api);
+    const done = addJob(api, finished());
+    const page = (await (await api.request('/v1/jobs?status=done&limit=100')).json()) as { data: { id: string }[] };
+    expect(page.data.map(({ id }) => id)).toEqual([done.id]);
+  });
+
+  it('takes 20 without a limit', async () => {
+    const api = makeApi();
+    for (let i = 0; i < 21; i += 1) addJob(api);
+    expect(await (await api.request('/v1/jobs')).json()).toMatchObject({ data: { length: 20 }, has_more: true });
+  });
+
+  const refused = [
+    ['limit=abc', '/limit'],
+    ['limit=0', '/limit'],
+    ['limit=101', '/limit'],
+    ['limit=-1', '/limit'],
+    ['limit=1.5', '/limit'],
+    ['limit=1e1', '/limit'],
+    ['limit=0x5', '/limit'],
+    ['limit=', '/limit'],
+    ['limit=%205', '/limit'],
+    ['limit=99999999999999999999', '/limit'],
+    ['limit=5&limit=6', '/limit'],
+    ['status=lost', '/status'],
+    ['starting_after=1', '/starting_after'],
+    ['starting_after=job_%00', '/starting_after'],
+    ['colour=red', '/colour'],
+  ] as const;
+  for (const [query, param] of refused) {
+    it(`400 for ?${query}`, async () => {
+      const response = await makeApi().request(`/v1/jobs?${query}`);
+      expect(response.status).toBe(400);
+      expect(await errorOf(response)).toMatchObject({ code: 'invalid_request', type: 'validation_error', param });
+    });
+  }
+});
+
+describe('GET /v1/jobs/{id}/result', () => {
+  it('200 with a fresh link for an hour, and the words of the specification', async () => {
+    const api = makeApi();
+    const job = addJob(api, { ...finished(), resolution: '4k' });
+    const response = await api.request(`/v1/jobs/${job.id}/result`);
+    expect(response.status).toBe(200);
+    const result = (await response.json()) as { download_url: string; expires_in: number; retention: object };
+    expect(result.expires_in).toBe(3600);
+    expect(result.retention).toMatchObject({
+      auto_delete_at: job.expiresAt.toISOString(),
+      delete_now: `DELETE /v1/jobs/${job.id}`,
+    });
+    expect(new URL(result.download_url).searchParams.get('name')).toBe(`${job.id}-4k.mp4`);
+  });
+
+  it('409 before the job is done, and after it failed', async () => {
+    const api = makeApi();
+    const cases = [
+      [addJob(api), 'job_not_done'],
+      [addJob(api, { status: 'running' }), 'job_not_done'],
+      [addJob(api, { status: 'error', error: { code: 'processing_failed', message: 'It broke.' } }), 'job_failed'],
+    ] as const;
+    for (const [job, code] of cases) {
+      const response = await api.request(`/v1/jobs/${job.id}/result`);
+      expect(response.status).toBe(409);
+      expect(await errorOf(response)).toMatchObject({ code, type: 'conflict_error' });
+    }
+  });
+
+  it('404 when the job is deleted between two looks at it', async () => {
+    const api = makeApi();
+    const job = addJob(api, { ...finished() });
+    api.store.jobs.outputKey = async () => null;
+    expect((await api.request(`/v1/jobs/${job.id}/result`)).status).toBe(404);
+  });
+});
+
+describe('DELETE /v1/jobs/{id}', () => {
+  it('200 with the refund; afterwards the id is unknown', async () => {
+    const api = makeApi();
+    const job = addJob(api, { creditsCharged: 126 });
+    const response = await api.request(`/v1/jobs/${job.id}`, { method: 'DELETE' });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ id: job.id, deleted: true, refunded_credits: 126, certificate: null });
+    for (const [method, suffix] of [['GET', ''], ['GET', '/result'], ['DELETE', '']] as const) {
+      expect((await api.request(`/v1/jobs/${job.id}${suffix}`, { method })).status).toBe(404);
+    }
+  });
+});
+
+describe('GET /v1/account', () => {
+  it('200 with the balance, prices and limits of the key', async () => {
+    const api = makeApi({ account: { credits: 500, sandboxCredits: 10_000, approvalStatus: 'approved' } });
+    const cases = [
+      { key: api.keys.live, sandbox: false, credits: 500, tier: 'standard', second: 0.03, minute: 3.6 },
+      { key: api.keys.liveSecure, sandbox: false, credits: 500, tier: 'secure', second: 0.06, minute: 7.2 },
+      { key: api.keys.test, sandbox: true, credits: 10_000, tier: 'standard', second: 0.03, minute: 3.6 },
+    ];
+    for (const { key, second, minute, ...rest } of cases) {
+      const response = await api.request('/v1/account', { key });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({
+        id: api.account.id,
+        approval_status: 'approved',
+        ...rest,
+        pricing: { currency: 'USD', per_second: { '1080p': second }, per_minute: { '4k': minute } },
+        limits: { max_duration_seconds: 600, max_file_size_bytes: 2_000_000_000 },
+      });
+    }
+  });
+
+  it('shows a pending account its status through the test key', async () => {
+    const api = makeApi({ account: { approvalStatus: 'pending' } });
+    expect(await (await api.request('/v1/account', { key: api.keys.test })).json()).toMatchObject({
+      approval_status: 'pending',
+    });
+  });
+});

@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import * as zod from '../../src/contract/zod.gen.ts';
+import { coercedQuery } from '../../src/contract/coerce.ts';
+import { carryDroppedKeywords } from '../../src/contract/plugin/keywords.ts';
+import { routes } from '../../src/contract/routes.gen.ts';
+import { jobErrorCodes, requestErrorCodes } from '../../src/domain/errors.ts';
+import { document, operations, validatorOf } from '../helpers/http-contract.ts';
+
+const root = join(import.meta.dirname, '../..');
+const schemas = document['components']!['schemas']!;
+/** A part of the document as a value. */
+const plain = (value: unknown): unknown => value;
+
+describe('generated code', () => {
+  it('is what openapi.yaml generates', () => {
+    const output = execFileSync(join(root, 'scripts/generate'), ['--check'], { encoding: 'utf8', timeout: 60_000 });
+    expect(output).toMatch(/generated files are up to date/);
+  });
+
+  it('carries a banner', () => {
+    for (const path of ['src/contract/routes.gen.ts', 'src/contract/zod.gen.ts', 'src/sdk/sdk.gen.ts', 'src/sdk/client/client.gen.ts']) {
+      expect(readFileSync(join(root, path), 'utf8')).toMatch(/^\/\/ Generated from openapi\.yaml/);
+    }
+    expect(readFileSync(join(root, 'src/contract/routes.gen.ts'), 'utf8')).not.toContain('@ts-nocheck');
+  });
+
+  it('has one route per operation, with its method, and secures what the document secures', () => {
+    expect(Object.keys(routes).sort()).toEqual(operations.map(({ id }) => id).sort());
+    for (const { id, method, path, statuses } of operations) {
+      const route = routes[id as keyof typeof routes];
+      expect(route.method).toBe(method);
+      expect(Object.keys(route.responses).sort()).toEqual([...statuses].sort());
+      const open = plain(document['paths']![path]![method]!['security']);
+      expect(route.security).toEqual(Array.isArray(open) ? [] : [{ apiKey: [] }]);
+    }
+  });
+});
+
+describe('every operation', () => {
+  const byId = operations.map((operation) => [operation.id, operation] as const);
+
+  it.each(byId)('%s has a summary, a description, and codes in each refusal', (_id, { method, path, statuses }) => {
+    const operation = document['paths']![path]![method]!;
+    for (const field of ['summary', 'description', 'tags']) expect(operation[field], field).toBeDefined();
+    for (const status of statuses.filter((code) => Number(code) >= 400)) {
+      const response = operation['responses']![status]!;
+      const reference = plain(response['$ref']);
+      const resolved = typeof reference === 'string' ? document['components']!['responses']![reference.split('/').at(-1)!]! : response;
+      expect(String(resolved['description']), status).toMatch(/Codes?: `/);
+    }
+  });
+});
+
+describe('the document and the code name the same things', () => {
+  it('error codes', () => {
+    const detail = schemas['ErrorDetail']!['properties']!;
+    expect(plain(detail['code']!['enum'])).toEqual(expect.arrayContaining([...requestErrorCodes]));
+    expect(plain(detail['code']!['enum'])).toHaveLength(requestErrorCodes.length);
+    expect(plain(schemas['JobError']!['properties']!['code']!['enum'])).toEqual(expect.arrayContaining([...jobErrorCodes]));
+  });
+
+  it('examples that fit their schemas', () => {
+    let examples = 0;
+    const walk = (node: unknown): void => {
+      if (Array.isArray(node)) node.forEach(walk);
+      if (typeof node !== 'object' || node === null) return;
+      const media = node as typeof document;
+      if (media['schema'] !== undefined && media['examples'] !== undefined) {
+        for (const example of Object.values(media['examples'])) {
+          const reference = plain(example['$ref']);
+          const value = typeof reference === 'string' ? document['components']!['examples']![reference.split('/').at(-1)!]! : example;
+          const result = validatorOf(media['schema']).safeParse(plain(value['value']));
+          expect(result.success ? '' : z.prettifyError(result.error)).toBe('');
+          examples += 1;
+        }
+      }
+      Object.values(node).forEach(walk);
+    };
+    walk(document);
+    expect(examples).toBeGreaterThan(20);
+  });
+
+  it('no format that generators read as a big integer', () => {
+    expect(JSON.stringify(document)).not.toContain('int64');
+  });
+});
+
+describe('what generators usually drop', () => {
+  it('additionalProperties: false is strict', () => {
+    for (const [name, schema] of Object.entries(schemas)) {
+      if (plain(schema['additionalProperties']) !== false) continue;
+      const generated = Reflect.get(zod, `z${name}`) as z.ZodType;
+      const issues = generated.safeParse({ 'no such field': 1 }).error?.issues ?? [];
+      expect(issues.map(({ code }) => code), name).toContain('unrecognized_keys');
+    }
+  });
+
+  it('maxProperties and propertyNames hold', () => {
+    const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+    expect(zod.zMetadataInput.safeParse(pairs(20)).success).toBe(true);
+    expect(zod.zMetadataInput.safeParse(pairs(21)).success).toBe(false);
+    expect(zod.zMetadataInput.safeParse({ 'no spaces': 'v' }).success).toBe(false);
+  });
+
+  it('keywords are carried beside, and properties that are named like them are left alone', () => {
+    expect(carryDroppedKeywords({ type: 'array', uniqueItems: true, items: [{ minProperties: 1 }] })).toEqual({
+      type: 'array',
+      uniqueItems: true,
+      'x-keep-unique-items': true,
+      items: [{ minProperties: 1, 'x-keep-min-properties': 1 }],
+    });
+    const properties = { maxProperties: { type: 'integer' } };
+    expect(carryDroppedKeywords({ properties })).toEqual({ properties });
+  });
+
+  it('numbers, booleans and arrays are read out of query strings, and nothing else', () => {
+    const schema = coercedQuery(
+      z.object({ n: z.number().optional(), b: z.boolean().optional(), a: z.array(z.string()).optional(), s: z.string().optional() }),
+      { n: 'number', b: 'boolean', a: 'array' },
+    );
+    const accepted = [
+      [{ n: '5' }, { n: 5 }],
+      [{ n: '-1.5' }, { n: -1.5 }],
+      [{ b: 'true' }, { b: true }],
+      [{ b: 'false' }, { b: false }],
+      [{ a: 'x' }, { a: ['x'] }],
+      [{ a: ['x', 'y'] }, { a: ['x', 'y'] }],
+      [{ s: '5' }, { s: '5' }],
+    ] as const;
+    for (const [query, value] of accepted) expect(schema.parse(query)).toEqual(value);
+    const refused = [{ n: '' }, { n: ' 5' }, { n: '5 ' }, { n: '0x5' }, { n: '1e3' }, { n: '05' }, { n: 'NaN' }, { b: '1' }, { b: 'TRUE' }, { s: ['a', 'b'] }, { other: '1' }];
+    for (const query of refused) expect(schema.safeParse(query).success, JSON.stringify(query)).toBe(false);
+  });
+});
+
+describe('the pattern of addresses', () => {
+  it('takes only what the URL parser takes, so that a matching address is never malformed', () => {
+    const addresses = [
+      'https://media.example.com/holiday.mp4',
+      'http://example.com',
+      'HTTPS://EXAMPLE.COM/A?b=c#d',
+      'http://my_bucket.s3.example.com:8080/x/y.mov?sig=%2F',
+      'http://127.0.0.1:65535/a',
+      'http://localhost/a',
+      'https://xn--bcher-kva.example/v.mp4',
+      'https://example.com/Zürich/视频.mp4',
+      'https://example.com?x',
+    ];
+    for (const address of addresses) {
+      expect(zod.zPublicUrl.safeParse(address).success, address).toBe(true);
+      expect(() => new URL(address)).not.toThrow();
+    }
+  });
+});
