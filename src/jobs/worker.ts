@@ -73,6 +73,7 @@ async function startRunning(worker: WorkerContext, specs: RunnerSpec[], onFatal:
   const runners: Runner[] = [];
   try {
     for (const spec of specs) runners.push(await startRunner(worker, pool, spec, pools));
+    await worker.store.workers.seen(worker.id, pools);
   } catch (error) {
     await Promise.allSettled(runners.map((runner) => runner.stop()));
     await pool.end();

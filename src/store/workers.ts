@@ -13,14 +13,20 @@ export function workerQueries(db: Db) {
         .onConflictDoUpdate({ target: workers.id, set: { pools, seenAt: sql`now()` } });
     },
 
-    /** Forgets workers silent for `deadAfterS` seconds and frees their queue locks at once; returns their ids. */
+    /**
+     * Forgets workers silent for `deadAfterS` seconds and frees their queue locks at once, and after a minute
+     * those of pools that nobody alive names (a process killed before it could). Returns the forgotten ids.
+     */
     async bury(deadAfterS: number): Promise<string[]> {
       return transact(db, async (tx) => {
         const dead = await tx
           .delete(workers)
           .where(sql`${workers.seenAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
           .returning({ id: workers.id, pools: workers.pools });
-        await unlock(tx, dead.flatMap((worker) => worker.pools));
+        const nameless = await tx.execute<{ pool: string }>(sql`SELECT DISTINCT q.locked_by AS pool
+          FROM graphile_worker.jobs q WHERE q.locked_at < now() - interval '1 minute'
+            AND NOT EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools))`);
+        await unlock(tx, [...dead.flatMap((worker) => worker.pools), ...nameless.map((row) => row.pool)]);
         return dead.map((worker) => worker.id);
       });
     },

@@ -1,0 +1,125 @@
+/**
+ * A worker as a process of its own, for tests that kill it: real database and filesystem storage, media that take
+ * as long as the test says. Started by `spawnWorker`; arguments are one JSON text.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import { createWorker } from '../../src/jobs/index.ts';
+import { createFilesystemStorage } from '../../src/storage/index.ts';
+import { createStore } from '../../src/store/index.ts';
+import { enhanceResult, FakeMedia, FakeNet, pause } from './worker-fakes.ts';
+
+export interface WorkerProcessOptions {
+  url: string;
+  dataDir: string;
+  leaseSeconds: number;
+  /** ms that one enhancement takes; never ends when negative */
+  enhanceMs: number;
+  /** where the process stops reacting: it says `reached` and waits for its end */
+  stallAt?: 'download' | 'enhance' | 'put';
+}
+
+export interface WorkerProcess {
+  child: ChildProcess;
+  /** resolves when the process prints that word */
+  says(word: string): Promise<void>;
+  /** the exit status or signal */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
+}
+
+export function spawnWorker(options: WorkerProcessOptions): WorkerProcess {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    child.emit('said');
+  });
+  return {
+    child,
+    async says(word) {
+      while (!output.includes(word)) {
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`The worker ended without ${word}`);
+        await Promise.race([once(child, 'said'), once(child, 'exit')]);
+      }
+    },
+    async end(signal) {
+      if (child.exitCode === null && child.signalCode === null) {
+        const exit = once(child, 'exit');
+        child.kill(signal);
+        await exit;
+      }
+      return child.exitCode ?? child.signalCode;
+    },
+  };
+}
+
+export const testStorage = (dataDir: string) =>
+  createFilesystemStorage({
+    root: join(dataDir, 'storage'),
+    publicUrl: () => 'http://127.0.0.1',
+    linkSecret: 'sixteen characters',
+  });
+
+async function main(options: WorkerProcessOptions): Promise<void> {
+  const stallAt = async (place: WorkerProcessOptions['stallAt'], signal?: AbortSignal) => {
+    console.log(place);
+    if (options.stallAt !== place) return;
+    console.log('reached');
+    await pause(600_000);
+    signal?.throwIfAborted();
+  };
+  const media = new FakeMedia();
+  media.onEnhance = async ({ signal, onProgress }) => {
+    await stallAt('enhance', signal);
+    const start = Date.now();
+    while (options.enhanceMs < 0 || Date.now() - start < options.enhanceMs) {
+      signal?.throwIfAborted();
+      onProgress?.({ fraction: 0.5, framesDone: 1, framesPerSecond: 1, etaS: 1 });
+      await pause(50);
+    }
+    return enhanceResult;
+  };
+  const net = new FakeNet();
+  net.onDownload = async (_url, signal) => stallAt('download', signal);
+  const storage = testStorage(options.dataDir);
+  const putFile = storage.putFile.bind(storage);
+  storage.putFile = async (key, path, put) => {
+    const stored = await putFile(key, path, put);
+    await stallAt('put', put.signal);
+    return stored;
+  };
+  const store = createStore({ url: options.url });
+  const worker = createWorker({
+    databaseUrl: options.url,
+    store,
+    storage,
+    media,
+    net,
+    logger: pino({ level: 'fatal' }),
+    config: {
+      dataDir: options.dataDir,
+      workerConcurrency: 1,
+      threads: 1,
+      device: 'cpu',
+      encoder: { preset: 'veryfast', crf: 18 },
+      leaseSeconds: options.leaseSeconds,
+      sandboxDelayMs: 100,
+    },
+    sandboxSample: () => Promise.reject(new Error('no sandbox here')),
+    tuning: { pollIntervalMs: 200, maintenance: { oftenMs: 500, seldomMs: 1000, rarelyMs: 3000 }, destroyOverdueS: 1 },
+  });
+  process.once('SIGTERM', () => {
+    void worker.stop().then(() => store.close());
+  });
+  await worker.start();
+  console.log('started');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await main(JSON.parse(process.argv[2]!) as WorkerProcessOptions);
+}
