@@ -102,6 +102,7 @@ async function transferOnce(session: Session, url: string, transfer: Transfer, o
     transfer.url = reply.url.href;
     if (transfer.total !== null && transfer.total > options.maxBytes) throw tooLarge(options.maxBytes);
     await receive(reply, transfer, options);
+    if (await session.sentSurplus()) throw new NetFailure('length', 'the server sent more bytes than it announced');
   } finally {
     reply.discard();
   }
@@ -115,7 +116,7 @@ function continueTransfer(reply: Reply, transfer: Transfer): void {
 }
 
 async function startOver(reply: Reply, transfer: Transfer): Promise<void> {
-  await transfer.file.truncate(0);
+  if (transfer.bytes > 0) await transfer.file.truncate(0);
   transfer.hash = createHash('sha256');
   transfer.bytes = 0;
   transfer.total = declaredLength(reply);

@@ -1,0 +1,295 @@
+/** Whole videos into files: complete or not at all. */
+import { createHash, randomBytes } from 'node:crypto';
+import { access, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createNetClient } from '../../src/net/index.ts';
+import type { GuardedClient, NetClientOptions } from '../../src/net/index.ts';
+import { startFileServer } from '../helpers/fileserver.ts';
+import type { Behaviour, FileServer } from '../helpers/fileserver.ts';
+import { startRawServer } from '../helpers/rawserver.ts';
+
+const data = randomBytes(3_000_001);
+const sha256 = createHash('sha256').update(data).digest('hex');
+const timeouts = {
+  connectMs: 500,
+  headersMs: 500,
+  idleMs: 300,
+  minBytesPerSecond: 2000,
+  rateWindowMs: 400,
+  retryDelayMs: 5,
+  attempts: 3,
+};
+
+let server: FileServer;
+let client: GuardedClient;
+let dir: string;
+let path: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'framelift-download-'));
+  path = join(dir, 'source');
+  server = await startFileServer({ paths: { '/a.mp4': { body: data, etag: '"v1"' } } });
+  use();
+});
+afterEach(async () => {
+  await client.close();
+  await server.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+function use(options: Partial<NetClientOptions> = {}) {
+  client = createNetClient({ allowHosts: [server.hostPort], timeouts, ...options });
+}
+
+const download = (behaviour: Behaviour = {}, options: { maxBytes?: number; signal?: AbortSignal } = {}) => {
+  server.behave('/a.mp4', behaviour);
+  return client.download(`${server.url}/a.mp4`, path, { maxBytes: 1e9, ...options });
+};
+
+const unreachable = (message: RegExp) => ({ code: 'video_unreachable', message: expect.stringMatching(message) });
+
+async function expectWhole(): Promise<void> {
+  expect(data.equals(await readFile(path))).toBe(true);
+}
+
+async function expectNothing(): Promise<void> {
+  expect(await readdir(dir)).toEqual([]);
+}
+
+describe('download', () => {
+  it.each([
+    { name: 'with a length', behaviour: {} },
+    { name: 'without a length', behaviour: { chunked: true } },
+    { name: 'without ranges', behaviour: { ranges: false } },
+    { name: 'in slow pieces', behaviour: { bytesPerSecond: 6_000_000 } },
+    { name: 'of any type', behaviour: { contentType: 'text/plain' } },
+    { name: 'said to be identity encoded', behaviour: { contentEncoding: 'identity' } },
+  ])('writes a file $name, with its hash', async ({ behaviour }) => {
+    expect(await download(behaviour)).toEqual({ bytes: data.length, sha256, url: `${server.url}/a.mp4` });
+    await expectWhole();
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('replaces what was at the path, a longer file too', async () => {
+    await writeFile(path, Buffer.alloc(5_000_000));
+    await download();
+    await expectWhole();
+  });
+
+  it('reports progress that grows and ends at the total', async () => {
+    const seen: [number, number | null][] = [];
+    const onProgress = (bytes: number, total: number | null) => seen.push([bytes, total]);
+    await client.download(`${server.url}/a.mp4`, path, { maxBytes: 1e9, onProgress });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.map(([bytes]) => bytes)).toEqual([...seen.map(([bytes]) => bytes)].sort((a, b) => a - b));
+    expect(seen.at(-1)).toEqual([data.length, data.length]);
+  });
+
+  it('follows redirects and names the last URL', async () => {
+    server.behave('/go', { redirect: '/a.mp4' });
+    const result = await client.download(`${server.url}/go`, path, { maxBytes: 1e9 });
+    expect(result).toEqual({ bytes: data.length, sha256, url: `${server.url}/a.mp4` });
+  });
+
+  it('writes an empty file as one', async () => {
+    expect(await download({ body: '' })).toMatchObject({ bytes: 0 });
+    expect(await readFile(path)).toHaveLength(0);
+  });
+});
+
+describe('size', () => {
+  it('of exactly the limit passes, one byte more does not', async () => {
+    await download({}, { maxBytes: data.length });
+    await expectWhole();
+    const tooLarge = { code: 'video_too_large', message: "The video's file is larger than the limit of 3,000,000 bytes." };
+    for (const behaviour of [{}, { chunked: true }]) {
+      await expect(download(behaviour, { maxBytes: 3_000_000 })).rejects.toMatchObject(tooLarge);
+      await expectNothing();
+    }
+  });
+
+  it('is refused by the declared length without reading the body', async () => {
+    const error = download({ body: Buffer.alloc(30_000_000) }, { maxBytes: 1000 });
+    await expect(error).rejects.toMatchObject({ code: 'video_too_large' });
+    expect(server.bytesSent).toBeLessThan(5_000_000);
+  });
+
+  it.each([
+    { name: 'an endless body without length', behaviour: { body: 'endless' as const, chunked: true } },
+    { name: 'an endless body', behaviour: { body: 'endless' as const } },
+  ])('stops $name at the limit', async ({ behaviour }) => {
+    await expect(download(behaviour, { maxBytes: 2_000_000 })).rejects.toMatchObject({ code: 'video_too_large' });
+    await expectNothing();
+    expect(server.bytesSent).toBeLessThan(30_000_000);
+  });
+
+  it('that was declared too high is an error, never a shorter file', async () => {
+    for (const behaviour of [{ etag: '"v1"' }, { etag: null }, { etag: null, ranges: false }]) {
+      await expect(download({ lengthError: 500, ...behaviour })).rejects.toMatchObject(unreachable(/broke|fewer bytes|wrong Content-Range/));
+      await expectNothing();
+    }
+  });
+
+  it('that was declared too low is an error, never a cut file', async () => {
+    // The surplus follows the body at once, as from a server that declared a wrong length.
+    for (const pauseMs of [0, 5]) {
+      const liar = await startRawServer((socket) => {
+        socket.once('data', () => {
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(1000)}`);
+          setTimeout(() => socket.end('y'.repeat(1000)), pauseMs);
+        });
+      });
+      use({ allowHosts: [liar.hostPort] });
+      const downloading = client.download(`http://${liar.hostPort}/a.mp4`, path, { maxBytes: 1e9 });
+      await expect(downloading).rejects.toMatchObject(unreachable(/more bytes than it announced/));
+      await expectNothing();
+      await liar.close();
+    }
+  });
+});
+
+describe('a transfer that breaks off', () => {
+  it('is resumed where it ended, under If-Range', async () => {
+    expect(await download({ resetAtBytes: 2_900_000, resets: 1 })).toMatchObject({ sha256 });
+    await expectWhole();
+    expect(server.requests).toHaveLength(2);
+    const second = server.requests[1]!;
+    expect(second.range).toMatch(/^bytes=\d+-$/);
+    expect(Number(/\d+/.exec(second.range!)![0])).toBeGreaterThan(1_000_000);
+    expect(second.headers['if-range']).toBe('"v1"');
+    expect(second.bytes).toBeLessThan(2_000_000);
+  });
+
+  it('is resumed more often than the limit of tries while it makes progress', async () => {
+    const big = Buffer.concat([data, data, data, data]);
+    const whole = createHash('sha256').update(big).digest('hex');
+    expect(await download({ body: big, resetAtBytes: 1_600_000 })).toMatchObject({ bytes: big.length, sha256: whole });
+    expect(server.requests.length).toBeGreaterThan(5);
+  });
+
+  it.each([
+    { name: 'no validator', behaviour: { etag: null } },
+    { name: 'only a weak validator', behaviour: { etag: 'W/"v1"' } },
+    { name: 'no ranges', behaviour: { ranges: false } },
+  ])('starts over with $name, and the hash with it', async ({ behaviour }) => {
+    expect(await download({ ...behaviour, resetAtBytes: 2_000_000, resets: 1 })).toMatchObject({ bytes: data.length, sha256 });
+    await expectWhole();
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('takes the new file whole when the source has changed meanwhile', async () => {
+    const other = randomBytes(1_500_000);
+    const downloading = download({ resetAtBytes: 2_000_000, resets: 1, bytesPerSecond: 8_000_000 });
+    await sleep(100);
+    server.behave('/a.mp4', { body: other, etag: '"v2"' });
+    const want = createHash('sha256').update(other).digest('hex');
+    expect(await downloading).toMatchObject({ bytes: other.length, sha256: want });
+    expect(other.equals(await readFile(path))).toBe(true);
+  });
+
+  it.each([
+    { name: 'another ETag', headers: { etag: '"v2"' }, total: data.length },
+    { name: 'another total', headers: { etag: '"v1"' }, total: data.length + 1 },
+  ])('ends as source_changed when the rest comes with $name', async ({ headers, total }) => {
+    const sly = await startFileServer({
+      routes: {
+        '/a.mp4': (request, response) => {
+          if (request.headers.range === undefined) {
+            response.writeHead(200, { etag: '"v1"', 'content-length': data.length });
+            response.write(data.subarray(0, 1_000_000));
+            return void setTimeout(() => response.socket?.resetAndDestroy(), 100);
+          }
+          const start = Number(/\d+/.exec(request.headers.range)![0]);
+          response.writeHead(206, { ...headers, 'content-range': `bytes ${start}-${data.length - 1}/${total}` });
+          response.end(data.subarray(start));
+        },
+      },
+    });
+    use({ allowHosts: [sly.hostPort] });
+    await expect(client.download(`${sly.url}/a.mp4`, path, { maxBytes: 1e9 })).rejects.toMatchObject({
+      code: 'source_changed',
+      message: 'The video cannot be read: the file changed on the server while it was being read.',
+    });
+    await expectNothing();
+    await sly.close();
+  });
+
+  it('fails for good after the last try without progress', async () => {
+    await expect(download({ resetAtBytes: 1000 })).rejects.toMatchObject(unreachable(/broke the connection off/));
+    expect(server.requests).toHaveLength(3);
+    await expectNothing();
+  });
+});
+
+describe('bad servers', () => {
+  const bad: { name: string; behaviour: Behaviour; message: RegExp; tries: number }[] = [
+    { name: 'status 404', behaviour: { status: 404 }, message: /status 404\.$/, tries: 1 },
+    { name: 'status 500', behaviour: { status: 500 }, message: /status 500\.$/, tries: 3 },
+    { name: 'a web page', behaviour: { contentType: 'text/html' }, message: /web page/, tries: 1 },
+    { name: 'gzip', behaviour: { contentEncoding: 'gzip' }, message: /compressed/, tries: 1 },
+    { name: 'a trickle', behaviour: { bytesPerSecond: 100 }, message: /too slowly/, tries: 1 },
+    { name: 'a stall', behaviour: { stallAtBytes: 1000 }, message: /in time/, tries: 3 },
+    { name: 'a 206 to a plain GET', behaviour: { status: 206 }, message: /status 206\.$/, tries: 1 },
+  ];
+  it.each(bad)('give one sentence: $name', async ({ behaviour, message, tries }) => {
+    await expect(download(behaviour)).rejects.toMatchObject(unreachable(message));
+    expect(server.requests).toHaveLength(tries);
+    await expectNothing();
+  });
+
+  it('that are slow but not too slow run into the total limit', async () => {
+    use({ timeouts: { ...timeouts, totalMs: 600 } });
+    await expect(download({ bytesPerSecond: 100_000 })).rejects.toMatchObject(unreachable(/takes too long/));
+    await expectNothing();
+  });
+
+  it('that recover are forgiven', async () => {
+    const downloading = download({ status: 503 });
+    await sleep(8);
+    const recovered = await startFileServer({ paths: { '/a.mp4': { body: data } } });
+    await expect(downloading).rejects.toMatchObject(unreachable(/503/));
+    use({ allowHosts: [recovered.hostPort] });
+    expect(await client.download(`${recovered.url}/a.mp4`, path, { maxBytes: 1e9 })).toMatchObject({ sha256 });
+    await recovered.close();
+  });
+});
+
+describe('this side', () => {
+  it('aborts with the reason of the signal and removes the file, also between two tries', async () => {
+    const cases: Behaviour[] = [{ bytesPerSecond: 500_000 }, { status: 503 }, { headersDelayMs: 400 }];
+    for (const behaviour of cases) {
+      use({ timeouts: { ...timeouts, retryDelayMs: 5000 } });
+      const reason = new Error('the job was cancelled');
+      const control = new AbortController();
+      setTimeout(() => control.abort(reason), 100);
+      await expect(download({ ...behaviour, etag: '"v1"' }, { signal: control.signal })).rejects.toBe(reason);
+      await expectNothing();
+      server.behave('/a.mp4', { bytesPerSecond: 1e9 });
+    }
+  });
+
+  it('lets a full disk through as what it is, so that the job can be tried again', async () => {
+    // The link goes away with the failure, the device behind it does not.
+    await symlink('/dev/full', path);
+    await expect(download()).rejects.toMatchObject({ code: 'ENOSPC' });
+    await expectNothing();
+    await access('/dev/full');
+  });
+
+  it('lets a folder that is missing through as what it is', async () => {
+    path = join(dir, 'missing', 'source');
+    await expect(download()).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(server.requests).toEqual([]);
+  });
+
+  it('ends downloads with a plain error when the client is closed', async () => {
+    const downloading = expect(download({ bytesPerSecond: 500_000 })).rejects.toThrow('the connection to the server was closed');
+    await sleep(100);
+    await client.close();
+    await downloading;
+    await expectNothing();
+  });
+});
