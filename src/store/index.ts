@@ -44,14 +44,14 @@ export interface Store extends HttpStore {
 }
 
 export function createStore(options: StoreOptions): Store {
-  const { db, close } = connect({
+  const { db, sql: client, close } = connect({
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
   });
   return {
     accounts: accountQueries(db),
-    keys: keyQueries(db),
-    jobs: jobQueries(db),
+    keys: keyQueries(db, client),
+    jobs: jobQueries(db, client),
     leases: leaseQueries(db, { webhookTask: options.webhookTask ?? null }),
     objects: objectQueries(db),
     workers: workerQueries(db),

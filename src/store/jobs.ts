@@ -1,37 +1,28 @@
 /** Jobs as customers see them: made, read, listed, deleted. */
 import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import type postgres from 'postgres';
 import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Lane } from '../domain/job.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { type JobRow, toJobRecord } from './job-rows.ts';
+import { fromVisibleRow, type JobRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { postTransfer } from './ledger.ts';
 import { enqueueDestroy, enqueueStep, stepKey } from './queue.ts';
 import { type DeletedBy, idempotencyKeys, jobs } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 
-export function jobQueries(db: Db): JobStore & { expireDue(limit: number): Promise<string[]> } {
-  const visibleById = db
-    .select()
-    .from(jobs)
-    .where(
-      and(
-        eq(jobs.id, sql.placeholder('id')),
-        eq(jobs.accountId, sql.placeholder('accountId')),
-        eq(jobs.lane, sql.placeholder('lane')),
-        isNull(jobs.deletedAt),
-      ),
-    )
-    .prepare('job_by_id');
-
+export function jobQueries(
+  db: Db,
+  client: postgres.Sql,
+): JobStore & { expireDue(limit: number): Promise<string[]> } {
   return {
     findReplay: (accountId, lane, idempotency) => findReplay(db, accountId, lane, idempotency),
     create: (input) => createJob(db, input),
     async get(accountId, lane, jobId) {
-      const [row] = await visibleById.execute({ id: jobId, accountId, lane });
-      return row ? toJobRecord(row) : null;
+      const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, lane], { prepare: true });
+      return row ? fromVisibleRow(row) : null;
     },
     list: (query) => listJobs(db, query),
     async outputKey(jobId) {

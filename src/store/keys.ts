@@ -1,11 +1,12 @@
 /** API keys: only their hashes are known here. */
 import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import type postgres from 'postgres';
 import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { type Db, transact } from './database.ts';
 import { appendEvent } from './events.ts';
-import { accounts, apiKeys } from './schema.ts';
-import type { KeyStore, Principal } from './types.ts';
+import { apiKeys } from './schema.ts';
+import type { Account, KeyStore, Principal } from './types.ts';
 
 export interface CreateKey {
   accountId: string;
@@ -33,25 +34,18 @@ export interface KeyRecord {
 /** Seconds between two notes of a key's use; a note for every request would make each poll a write. */
 const useNoteS = 60;
 
-export function keyQueries(db: Db) {
-  const { hash: _hash, ...visible } = getTableColumns(apiKeys);
-  const byHash = db
-    .select({
-      key: { id: apiKeys.id, lane: apiKeys.lane, tier: apiKeys.tier },
-      account: getTableColumns(accounts),
-      stale: sql<boolean>`coalesce(${apiKeys.lastUsedAt} < now() - make_interval(secs => ${sql.raw(String(useNoteS))}), true)`,
-    })
-    .from(apiKeys)
-    .innerJoin(accounts, eq(accounts.id, apiKeys.accountId))
-    .where(
-      and(
-        eq(apiKeys.hash, sql.placeholder('hash')),
-        isNull(apiKeys.revokedAt),
-        sql`(${apiKeys.expiresAt} IS NULL OR ${apiKeys.expiresAt} > now())`,
-      ),
-    )
-    .prepare('key_by_hash');
+/** The one query that every request runs, as text (see visibleJobQuery). Parameter: hash. */
+const principalQuery = `SELECT k.id AS "keyId", k.lane, k.tier,
+  coalesce(k.last_used_at < now() - make_interval(secs => ${useNoteS}), true) AS stale,
+  a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
+  a.sandbox_credits::float8 AS "sandboxCredits", a.retention_days AS "retentionDays", a.created_at AS "createdAt"
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
+type PrincipalRow = Omit<Principal, 'account'> & Omit<Account, 'createdAt'> & { createdAt: string; stale: boolean };
+
+export function keyQueries(db: Db, client: postgres.Sql) {
+  const { hash: _hash, ...visible } = getTableColumns(apiKeys);
   /** Several processes may find the note stale at once; the row's own state lets one of them write. */
   const noteUse = (keyId: string) =>
     db
@@ -66,10 +60,11 @@ export function keyQueries(db: Db) {
 
   return {
     async authenticate(keyHash: Buffer): Promise<Principal | null> {
-      const [row] = await byHash.execute({ hash: keyHash });
+      const [row] = await client.unsafe<PrincipalRow[]>(principalQuery, [keyHash], { prepare: true });
       if (!row) return null;
-      if (row.stale) await noteUse(row.key.id);
-      return { keyId: row.key.id, lane: row.key.lane, tier: row.key.tier, account: row.account };
+      const { keyId, lane, tier, stale, createdAt, ...account } = row;
+      if (stale) await noteUse(keyId);
+      return { keyId, lane, tier, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
     create(key: CreateKey): Promise<KeyRecord> {
