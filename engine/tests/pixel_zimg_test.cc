@@ -1,0 +1,122 @@
+// Resizer beside zimg's Lanczos-3 (through ffmpeg's zscale filter), an implementation that is not ours.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "pixel/stages.h"
+#include "pixel_testing.h"
+
+namespace framelift::pixel {
+namespace {
+
+using testing::PictureSize;
+
+bool HasZscale() { return std::system("ffmpeg -hide_banner -filters 2>/dev/null | grep -q ' zscale '") == 0; }
+
+struct TemporaryFolder {
+  std::filesystem::path path;
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "framelift-zimg-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+    path = name;
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+};
+
+/// 8-bit planes in one block, as rawvideo has them.
+std::vector<std::uint8_t> Export(const Image& image) {
+  std::vector<std::uint8_t> bytes;
+  for (int p = 0; p < 3; ++p) {
+    const ConstPlane plane = image.plane(p);
+    for (int y = 0; y < plane.height; ++y) {
+      for (int x = 0; x < plane.width; ++x) {
+        bytes.push_back(static_cast<std::uint8_t>(std::min(255, (plane.Row(y)[x] + 128) / 256)));
+      }
+    }
+  }
+  return bytes;
+}
+
+Image ImportBytes(const std::vector<std::uint8_t>& bytes, PictureSize size, Subsampling subsampling) {
+  Image image(size.width, size.height, subsampling, {});
+  std::size_t next = 0;
+  for (int p = 0; p < 3; ++p) {
+    const Plane plane = image.plane(p);
+    for (int y = 0; y < plane.height; ++y) {
+      for (int x = 0; x < plane.width; ++x) plane.Row(y)[x] = static_cast<std::uint16_t>(bytes.at(next++) << 8);
+    }
+  }
+  return image;
+}
+
+Image ZimgResize(const Image& in, const std::string& format, const std::string& site, PictureSize size) {
+  const TemporaryFolder folder;
+  const std::string source = (folder.path / "in.yuv").string();
+  const std::string target = (folder.path / "out.yuv").string();
+  const auto bytes = Export(in);
+  std::ofstream(source, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  const std::string command = "ffmpeg -v error -nostdin -f rawvideo -pix_fmt " + format + " -s " +
+                              testing::Name({in.width(), in.height()}) + " -i " + source + " -vf 'zscale=w=" +
+                              std::to_string(size.width) + ":h=" + std::to_string(size.height) +
+                              ":filter=lanczos:param_a=3:chromalin=" + site +
+                              ":chromal=left,format=yuv420p' -f rawvideo " + target;
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  std::ifstream file(target, std::ios::binary);
+  const std::vector<std::uint8_t> result((std::istreambuf_iterator<char>(file)), {});
+  return ImportBytes(result, size, {1, 1});
+}
+
+struct Case {
+  const char* format;
+  const char* site;
+  Subsampling subsampling;
+  ChromaSite chroma_site;
+};
+const Case kCases[] = {{"yuv420p", "left", {1, 1}, ChromaSite::kLeft},
+                       {"yuv420p", "center", {1, 1}, ChromaSite::kCentre},
+                       {"yuv420p", "topleft", {1, 1}, ChromaSite::kTopLeft},
+                       {"yuv422p", "left", {1, 0}, ChromaSite::kLeft},
+                       {"yuv444p", "left", {0, 0}, ChromaSite::kLeft}};
+
+/// Largest difference in 8-bit codes away from the border, where zimg mirrors and we replicate.
+int InteriorDifference(ConstPlane a, ConstPlane b, int border_x, int border_y) {
+  int worst = 0;
+  for (int y = border_y; y < a.height - border_y; ++y) {
+    for (int x = border_x; x < a.width - border_x; ++x) {
+      const int code = std::min(255, (a.Row(y)[x] + 128) / 256);
+      worst = std::max(worst, std::abs(code - b.Row(y)[x] / 256));
+    }
+  }
+  return worst;
+}
+
+TEST(Zimg, AgreesWithinTwoCodes) {
+  if (!HasZscale()) GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+  ThreadPool pool(2);
+  for (const Case& c : kCases) {
+    for (const auto& [from, to] : std::vector<std::pair<PictureSize, PictureSize>>{
+             {{192, 108}, {384, 216}}, {{320, 180}, {480, 270}}, {{200, 150}, {640, 480}}, {{640, 360}, {300, 170}}}) {
+      Image in = testing::Pattern(from, c.subsampling, {Matrix::kBt709, Range::kLimited, c.chroma_site});
+      testing::AddNoise(in, 3, 1);
+      in = ImportBytes(Export(in), from, c.subsampling);
+      Image out(to.width, to.height, {1, 1}, {});
+      Resizer(from.width, from.height, c.subsampling, {Matrix::kBt709, Range::kLimited, c.chroma_site}, to.width,
+              to.height).Run(in, out, pool);
+      const Image zimg = ZimgResize(in, c.format, c.site, to);
+      for (int p = 0; p < 3; ++p) {
+        const int border_x = 4 + 4 * std::max(1, to.width / from.width);
+        EXPECT_LE(InteriorDifference(out.plane(p), zimg.plane(p), border_x, border_x), 2)
+            << c.format << " " << c.site << " plane " << p << " " << testing::Name(from) << " to " << testing::Name(to);
+        EXPECT_GT(testing::Psnr(out.plane(p), zimg.plane(p)), p == 0 ? 40 : 36);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace framelift::pixel
