@@ -22,6 +22,8 @@ export interface CreationRequest {
   signal: AbortSignal;
 }
 
+/** Names that the engine understands without any installed network. */
+const builtInModels = ['auto', 'none'];
 const defaultMeasureTimeoutMs = 19_000;
 
 /**
@@ -100,7 +102,7 @@ async function measureLive(
   { videoUrl, signal }: { videoUrl: URL; signal: AbortSignal },
 ): Promise<Measured> {
   const { models = [], measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
-  if (body.model !== undefined && body.model !== 'auto' && !models.includes(body.model)) {
+  if (body.model !== undefined && ![...builtInModels, ...models].includes(body.model)) {
     throw new FrameliftError('invalid_request', `There is no model "${body.model}".`, { param: '/model' });
   }
   const source = await measureInTime(deps, videoUrl, { signal, timeoutMs: measureTimeoutMs });

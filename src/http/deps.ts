@@ -34,6 +34,6 @@ export interface HttpOptions {
   measureTimeoutMs?: number;
   /** bytes of a request body; default 65,536 */
   bodyLimitBytes?: number;
-  /** names of installed models beside `auto`; default none */
+  /** names of installed models beside `auto` and `none`; default: no others */
   models?: readonly string[];
 }

@@ -80,7 +80,7 @@ export type JobInput = {
     secure?: boolean;
     enhancements?: EnhancementsInput;
     /**
-     * Name of an installed model, or `auto`.
+     * `auto` lets the service choose, `none` keeps to plain filters, anything else names an installed model.
      */
     model?: string;
     metadata?: MetadataInput;
@@ -765,7 +765,7 @@ export type GetOpenApiYamlResponses = {
     /**
      * This document.
      */
-    200: string;
+    200: OpenApiDocument;
 };
 
 export type GetOpenApiYamlResponse = GetOpenApiYamlResponses[keyof GetOpenApiYamlResponses];
