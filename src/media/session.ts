@@ -26,8 +26,13 @@ export interface ChildCall<T> {
   onStart?: ((pid: number) => void) | undefined;
 }
 
-/** After a cancellation or an answer the child may end by itself for this long. */
+/** After its answer the child may end by itself for this long. */
 const graceMs = 2000;
+/**
+ * After a cancellation, less: the engine stops between two frames, which on a busy machine can take seconds,
+ * and nothing of its work is kept anyway (its output folder is taken away with all that is in it).
+ */
+const cancelGraceMs = 150;
 /** Ceiling on everything that one child may send; ten progress messages a second for a day stay below. */
 const maxTotalBytes = 256 * 1024 * 1024;
 const keptStderrBytes = 4096;
@@ -173,13 +178,13 @@ class Session<T> {
     }
   }
 
-  /** The engine is asked to stop, so that it takes its half-made output away; then it is made to. */
+  /** The engine is asked to stop; then it is made to. */
   #cancel(reason: unknown): void {
     if (this.#verdict !== undefined) return;
     this.#verdict = { error: reason };
     this.#reads.abort(reason);
     if (this.#channel.writable) this.#channel.write(encodeMessage({ op: 'cancel' }));
-    this.#after(graceMs, () => this.#kill());
+    this.#after(cancelGraceMs, () => this.#kill());
   }
 
   #end(error: unknown): void {

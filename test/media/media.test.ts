@@ -1,10 +1,23 @@
 /** Media as the rest of the service sees it: real children, real clips. */
-import { closeSync, copyFileSync, fstatSync, openSync, readFileSync, readSync, readdirSync, truncateSync, writeFileSync, mkdirSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { FrameliftError } from '../../src/domain/errors.ts';
 import { createMedia } from '../../src/media/index.ts';
-import type { ByteSource, EnhanceRequest, Progress } from '../../src/media/types.ts';
+import type { ByteSource, EnhanceRequest, ProbeResult, Progress } from '../../src/media/types.ts';
 import { ffmpeg, ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { temporaryFolder } from './folder.ts';
 import { isAlive, isZombie, processTree, until } from './processes.ts';
@@ -40,8 +53,8 @@ afterEach(() => {
   pids.length = 0;
 });
 
-function remote(name: string): ByteSource & { ranges: [number, number][]; close(): void } {
-  const descriptor = openSync(place(name), 'r');
+function remote(name: string, at = folder.path): ByteSource & { ranges: [number, number][]; close(): void } {
+  const descriptor = openSync(join(at, name), 'r');
   const ranges: [number, number][] = [];
   return {
     size: fstatSync(descriptor).size,
@@ -218,12 +231,47 @@ describe('enhance', () => {
     });
   });
 
+  it('ends with an error when the output grows past its limit', async () => {
+    const small = await createMedia({ outputLimitMb: 1, onChild: (pid) => pids.push(pid) });
+    const work = small.enhance(request({ inputPath: place('tail.mp4'), outputName: 'never.mp4' }));
+    await expect(work).rejects.toMatchObject({ code: 'processing_failed' });
+    expect(readdirSync(outputDir)).not.toContain('never.mp4');
+  });
+
   it('rejects with what the progress callback throws', async () => {
     const thrown = new Error('no lease');
     const onProgress = () => {
       throw thrown;
     };
     await expect(media.enhance(long({ onProgress }))).rejects.toBe(thrown);
+  });
+});
+
+const samples = fileURLToPath(new URL('../../../shared/media/', import.meta.url));
+const sampleNames = existsSync(samples) ? readdirSync(samples).filter((name) => !name.endsWith('.tsv')) : [];
+if (sampleNames.length === 0) console.warn(`no sample files at ${samples}: their tests are skipped`);
+
+describe.runIf(sampleNames.length > 0)('cameras\' and other real files', () => {
+  it('are measured alike from afar, by few ranges, or refused alike', { timeout: 180_000 }, async () => {
+    const queue = [...sampleNames];
+    const different: object[] = [];
+    const facts = (result: ProbeResult) => [result.videoCodec, result.width, result.height, result.audio.length];
+    const refusal = (error: unknown) => [(error as FrameliftError).code, (error as FrameliftError).message];
+    const worker = async () => {
+      for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+        const source = remote(name, samples);
+        const local = await media.probe({ source: { path: join(samples, name) }, timeoutMs }).then(facts, refusal);
+        const far = await media.probe({ source, timeoutMs }).then(facts, refusal);
+        source.close();
+        const bytes = source.ranges.reduce((sum, [, length]) => sum + length, 0);
+        const few = source.ranges.length <= 8 && bytes <= 4_000_000;
+        if (JSON.stringify(local) !== JSON.stringify(far) || !few || local.includes('processing_failed')) {
+          different.push({ name, local, far, ranges: source.ranges.length, bytes });
+        }
+      }
+    };
+    await Promise.all([worker(), worker()]);
+    expect(different).toEqual([]);
   });
 });
 

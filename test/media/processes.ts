@@ -1,5 +1,6 @@
 /** What tests ask of processes: alive, children, gone. Linux's /proc. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Running; a zombie does not count, see isZombie. */
@@ -28,6 +29,15 @@ export function processTree(pid: number): number[] {
     return [];
   }
   return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => processTree(Number(child))))];
+}
+
+/** Name of the program file that a process runs; undefined when the process is gone. */
+export function program(pid: number | undefined): string | undefined {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Waits until `condition` holds; fails after `ms`. */

@@ -13,7 +13,7 @@ import { runChild } from '../../src/media/session.ts';
 import type { ToChild } from '../../src/media/wire.ts';
 import { temporaryFolder } from './folder.ts';
 import type { Attempts, Findings } from './inspector.ts';
-import { isAlive, isZombie, processTree, until } from './processes.ts';
+import { isAlive, isZombie, processTree, program, until } from './processes.ts';
 
 const script = fileURLToPath(new URL('inspector.ts', import.meta.url));
 const findings = z.custom<Findings>((value) => Array.isArray((value as Findings).env));
@@ -106,9 +106,8 @@ describe.each(kinds)('a child confined by %s', (kind) => {
     const plan = JSON.stringify(planFor(kind, 60_000));
     const parent = fork(fileURLToPath(new URL('orphan-maker.ts', import.meta.url)), [plan], { stdio: 'ignore' });
     const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
-    // prlimit, bubblewrap and its init replace or precede the child itself: wait for the last of them.
-    const depth = kind === 'bubblewrap' ? 3 : 1;
-    await until(() => processTree(pid).length === depth, 5000, 'the child runs');
+    // Whatever stands before the child (prlimit, setpriv, bubblewrap) has done its part when Node runs.
+    await until(() => program(processTree(pid).at(-1)) === 'node', 5000, 'the child runs');
     const members = processTree(pid);
     parent.kill('SIGKILL');
     await until(() => !members.some(isAlive), 5000, 'the child is gone');
