@@ -5,14 +5,16 @@ function encodeExtended(value: string): string {
   return encodeURIComponent(value).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
+/** Control characters, path separators, line separators, and marks that turn the reading direction (`exe.4pm`). */
+const unsafe = /[\p{Cc}/\\\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]/gu;
+
 /**
- * A name that no client can take for a path or a header: control characters, path separators and lone
- * surrogates become `_`; empty or dots only becomes `download`; at most 200 characters.
+ * A name that no client can take for a path or a header: unsafe characters and lone surrogates become `_`; empty
+ * or dots only becomes `download`; at most 200 UTF-16 units.
  */
 export function safeFileName(name: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what must go
-  const clean = name.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f/\\\u2028\u2029\ufffd]/g, '_').slice(0, 200);
-  return /^[.\s]*$/.test(clean) ? 'download' : clean.toWellFormed().replace(/\ufffd/g, '_');
+  const clean = name.slice(0, 200).toWellFormed().replace(unsafe, '_');
+  return /^[.\s]*$/.test(clean) ? 'download' : clean;
 }
 
 /**

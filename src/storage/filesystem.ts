@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { safeFileName } from './disposition.ts';
@@ -159,7 +160,7 @@ async function stat(folders: Folders, key: string): Promise<{ size: number } | n
 
 async function openObject(folders: Folders, key: string, range?: ByteRange): Promise<Readable | null> {
   if ((await stat(folders, key)) === null) return null;
-  let file;
+  let file: FileHandle;
   try {
     file = await open(folders.path(key), constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Questions to a bucket that take paging and the manners of several servers into account. */
 import { ListMultipartUploadsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
-import type { S3Client } from '@aws-sdk/client-s3';
+import type { ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
 export interface Bucket {
   client: S3Client;
@@ -36,7 +36,7 @@ export async function versionsOfKey(bucket: Bucket, key: string): Promise<string
       Prefix: key,
       ...marker,
     });
-    let page;
+    let page: ListObjectVersionsCommandOutput;
     try {
       page = await bucket.client.send(command);
     } catch (error) {

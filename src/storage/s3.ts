@@ -1,8 +1,8 @@
 /** Blobs in an S3 bucket (or a server that speaks its protocol): multipart uploads, presigned links. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat as statFile } from 'node:fs/promises';
-import { Readable, Transform } from 'node:stream';
+import { Readable, Transform, pipeline } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -88,10 +88,43 @@ interface PutOptions {
 async function putFile(bucket: Bucket, key: string, path: string, options: PutOptions): Promise<StoredObject> {
   options.signal?.throwIfAborted();
   const { size } = await statFile(path);
+  const { body, sha256 } = hashedFile(path, size);
+  // Tells this upload's object from an earlier one of the key.
+  const mark = randomUUID();
+  const params = { Bucket: bucket.name, Key: key, Body: body, ContentType: options.contentType };
+  const upload = new Upload({
+    client: bucket.client,
+    params: { ...params, Metadata: { [markName]: mark } },
+    partSize: Math.max(options.partSize, Math.ceil(size / maxParts)),
+    queueSize: parallelParts,
+  });
+  const abort = () => void upload.abort();
+  options.signal?.addEventListener('abort', abort, { once: true });
+  try {
+    await upload.done();
+    const stored = await confirm(bucket, key, mark, size);
+    if (stored === null) throw new Error('the storage does not have the object that it confirmed');
+    return { key, size, sha256: sha256(), version: stored.version };
+  } catch (error) {
+    // The answer to the last request may be lost after the object was made; a repetition then finds no upload.
+    const stored = options.signal?.aborted === true ? null : await confirm(bucket, key, mark, size).catch(() => null);
+    if (stored !== null) return { key, size, sha256: sha256(), version: stored.version };
+    await abandon(bucket, key, upload.uploadId);
+    options.signal?.throwIfAborted();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', abort);
+    body.destroy();
+  }
+}
+
+const markName = 'framelift-upload';
+
+/** The file as a stream that hashes what passes, and fails when that is not `size` bytes. */
+function hashedFile(path: string, size: number): { body: Readable; sha256: () => string } {
   const hash = createHash('sha256');
   let read = 0;
-  const source = createReadStream(path, { highWaterMark: mebibyte });
-  const body = new Transform({
+  const count = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       hash.update(chunk);
       read += chunk.length;
@@ -99,29 +132,20 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
     },
     flush: (done) => done(read === size ? null : new Error('the file changed while it was being stored')),
   });
-  source.once('error', (error) => body.destroy(error));
-  const upload = new Upload({
-    client: bucket.client,
-    params: { Bucket: bucket.name, Key: key, Body: source.pipe(body), ContentType: options.contentType },
-    partSize: Math.max(options.partSize, Math.ceil(size / maxParts)),
-    queueSize: parallelParts,
-  });
-  const abort = () => void upload.abort();
-  options.signal?.addEventListener('abort', abort, { once: true });
+  // pipeline ends the file with the stream and the other way round; whoever reads the stream sees the error.
+  pipeline(createReadStream(path, { highWaterMark: mebibyte }), count, () => undefined);
+  return { body: count, sha256: () => hash.copy().digest('hex') };
+}
+
+/** The newest version of the key if it is the one that was uploaded under `mark`, whole. */
+async function confirm(bucket: Bucket, key: string, mark: string, size: number): Promise<{ version: string | null } | null> {
   try {
-    const done = await upload.done();
-    const stored = await stat(bucket, key);
-    if (stored?.size !== size) throw new Error(`stored ${stored?.size ?? 'no'} bytes of ${size}`);
-    const version = done.VersionId === undefined || done.VersionId === 'null' ? null : done.VersionId;
-    return { key, size, sha256: hash.digest('hex'), version };
+    const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }));
+    if (head.Metadata?.[markName] !== mark || (head.ContentLength ?? 0) !== size) return null;
+    return { version: head.VersionId === undefined || head.VersionId === 'null' ? null : head.VersionId };
   } catch (error) {
-    await abandon(bucket, key, upload.uploadId);
-    options.signal?.throwIfAborted();
+    if (isKeyMissing(error)) return null;
     throw error;
-  } finally {
-    options.signal?.removeEventListener('abort', abort);
-    source.destroy();
-    body.destroy();
   }
 }
 

@@ -254,7 +254,9 @@ describe.skipIf(certificate === null)('TLS', () => {
 
 describe('proxies', () => {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'NODE_USE_ENV_PROXY'];
-  afterEach(() => names.forEach((name) => delete process.env[name]));
+  afterEach(() => {
+    for (const name of names) delete process.env[name];
+  });
 
   it('named in the environment are not asked', async () => {
     const proxy = await startRawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));

@@ -13,6 +13,7 @@ describe('contentDisposition', () => {
     ['a\r\nSet-Cookie: x', 'attachment; filename="a__Set-Cookie: x"'],
     ['a\\b', 'attachment; filename="a_b"'],
     ['half \ud800', 'attachment; filename="half _"'],
+    ['clip\u202e4pm.exe', 'attachment; filename="clip_4pm.exe"'],
     ['', 'attachment; filename="download"'],
     ['...', 'attachment; filename="download"'],
     ['x'.repeat(500), `attachment; filename="${'x'.repeat(200)}"`],

@@ -1,0 +1,190 @@
+/** S3 through a proxy that fails at chosen requests: errors, lost answers, cut bodies. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, request as forward } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createS3Storage } from '../../src/storage/index.ts';
+import type { S3Storage } from '../../src/storage/index.ts';
+import { findS3Server, startS3Server } from '../helpers/s3.ts';
+import type { S3Server } from '../helpers/s3.ts';
+
+type Operation = 'PutObject' | 'UploadPart' | 'CompleteMultipartUpload' | 'GetObject' | 'HeadObject' | 'DeleteObject' | 'List';
+type Fault = 'refuse' | 'lose the answer' | 'cut the body';
+
+interface FaultPlan {
+  operations: Operation[];
+  fault: Fault;
+  /** how many requests of each operation fail */
+  times: number;
+}
+
+function operationOf(request: IncomingMessage): Operation {
+  const query = new URL(request.url ?? '/', 'http://proxy').searchParams;
+  if (query.has('versions') || (query.has('uploads') && request.method === 'GET') || query.has('list-type')) return 'List';
+  if (request.method === 'PUT') return query.has('partNumber') ? 'UploadPart' : 'PutObject';
+  if (request.method === 'POST' && query.has('uploadId')) return 'CompleteMultipartUpload';
+  if (request.method === 'HEAD') return 'HeadObject';
+  return request.method === 'DELETE' ? 'DeleteObject' : 'GetObject';
+}
+
+/** Forwards as it is (the signature covers the Host header) and fails by plan. */
+async function startFaultProxy(target: string) {
+  let plan: FaultPlan | null = null;
+  const failed = new Map<Operation, number>();
+  const faultOf = (operation: Operation): Fault | null => {
+    const count = failed.get(operation) ?? 0;
+    if (plan === null || !plan.operations.includes(operation) || count >= plan.times) return null;
+    failed.set(operation, count + 1);
+    return plan.fault;
+  };
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const fault = faultOf(operationOf(request));
+    if (fault === 'refuse') {
+      request.resume().on('end', () => response.writeHead(503, { 'content-type': 'application/xml' }).end());
+      return;
+    }
+    const { hostname, port } = new URL(target);
+    const { method, url, headers } = request;
+    const onward = forward({ hostname, port, method, path: url, headers, agent: false }, (answer) => {
+      if (fault === 'lose the answer') return void answer.resume().on('end', () => response.destroy());
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      if (fault !== 'cut the body') return void answer.pipe(response);
+      answer.once('data', (chunk: Buffer) => response.write(chunk, () => response.socket?.resetAndDestroy()));
+    });
+    request.pipe(onward.on('error', () => response.destroy()));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fail(next: FaultPlan | null) {
+      plan = next;
+      failed.clear();
+    },
+    close: () =>
+      new Promise<void>((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const haveS3 = (await findS3Server()) !== null;
+const always = Number.POSITIVE_INFINITY;
+
+describe.skipIf(!haveS3)('S3 storage behind faults', () => {
+  let server: S3Server;
+  let proxy: Awaited<ReturnType<typeof startFaultProxy>>;
+  let storage: S3Storage;
+  let direct: S3Storage;
+  let client: S3Client;
+  let dir: string;
+  const small = randomBytes(1000);
+  const large = randomBytes(11 * 1024 * 1024);
+
+  beforeAll(async () => {
+    server = (await startS3Server())!;
+    await server.createBucket('media', { versioning: true });
+    proxy = await startFaultProxy(server.endpoint);
+    const { region, credentials } = server;
+    const options = { bucket: 'media', region, partSize: 5 * 1024 * 1024, client: { credentials, maxAttempts: 3 } };
+    storage = createS3Storage({ ...options, endpoint: proxy.endpoint });
+    direct = createS3Storage({ ...options, endpoint: server.endpoint });
+    client = new S3Client({ endpoint: server.endpoint, region, credentials, forcePathStyle: true });
+  });
+  afterAll(async () => {
+    for (const one of [storage, direct]) one.close();
+    client.destroy();
+    await proxy.close();
+    await server.close();
+  });
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'framelift-s3-faults-'));
+  });
+  afterEach(async () => {
+    proxy.fail(null);
+    await direct.destroy('key');
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const put = async (through: S3Storage, data: Buffer) => {
+    await writeFile(join(dir, 'put'), data);
+    return through.putFile('key', join(dir, 'put'), { contentType: 'video/mp4' });
+  };
+  const expectStored = async (data: Buffer) => {
+    await direct.getFile('key', join(dir, 'back'));
+    expect(data.equals(await readFile(join(dir, 'back')))).toBe(true);
+  };
+  const versions = async () =>
+    (await client.send(new ListObjectVersionsCommand({ Bucket: 'media' }))).Versions?.map((entry) => entry.VersionId) ?? [];
+
+  const every: Operation[] = ['PutObject', 'UploadPart', 'CompleteMultipartUpload', 'GetObject', 'HeadObject', 'DeleteObject', 'List'];
+
+  it.each([
+    { name: 'small', data: small },
+    { name: 'multipart', data: large },
+  ])('gets a $name object through two passing 503 at every operation', async ({ data }) => {
+    for (const operation of every) {
+      proxy.fail({ operations: [operation], fault: 'refuse', times: 2 });
+      await put(storage, data);
+      expect(await storage.stat('key')).toEqual({ size: data.length });
+      expect(await storage.getFile('key', join(dir, 'got'))).toBe(true);
+      expect(data.equals(await readFile(join(dir, 'got')))).toBe(true);
+      await storage.destroy('key');
+      expect(await storage.isAbsent('key')).toBe(true);
+    }
+  }, 120_000);
+
+  it('knows its multipart object again when the last answer is lost, and stores it once', async () => {
+    proxy.fail({ operations: ['CompleteMultipartUpload'], fault: 'lose the answer', times: 1 });
+    const stored = await put(storage, large);
+    expect(await versions()).toEqual([stored.version]);
+    await expectStored(large);
+  });
+
+  it('stores a small object whose answer is lost, and destroys what the repetition doubled', async () => {
+    proxy.fail({ operations: ['PutObject'], fault: 'lose the answer', times: 1 });
+    const stored = await put(storage, small);
+    expect((await versions())[0]).toBe(stored.version);
+    await expectStored(small);
+    await storage.destroy('key');
+    expect(await versions()).toEqual([]);
+  });
+
+  it.each([
+    { operation: 'UploadPart' as const, data: large },
+    { operation: 'CompleteMultipartUpload' as const, data: large },
+    { operation: 'PutObject' as const, data: small },
+  ])('leaves nothing of an upload whose $operation keeps failing', async ({ operation, data }) => {
+    proxy.fail({ operations: [operation], fault: 'refuse', times: always });
+    await expect(put(storage, data)).rejects.toThrow();
+    expect(await direct.isAbsent('key')).toBe(true);
+  });
+
+  it('does not take an older object for the failed upload', async () => {
+    await put(direct, small);
+    proxy.fail({ operations: ['PutObject'], fault: 'refuse', times: always });
+    await expect(put(storage, randomBytes(small.length))).rejects.toThrow();
+    await expectStored(small);
+  });
+
+  it.each(['DeleteObject', 'List'] as const)('rejects destroy when %s keeps failing, and never says absent', async (operation) => {
+    await put(direct, small);
+    proxy.fail({ operations: [operation], fault: 'refuse', times: always });
+    await expect(storage.destroy('key')).rejects.toThrow();
+    proxy.fail({ operations: ['List', 'HeadObject'], fault: 'refuse', times: always });
+    await expect(storage.isAbsent('key')).rejects.toThrow();
+    await expectStored(small);
+  });
+
+  it('leaves no half file when a body is cut', async () => {
+    await put(direct, large);
+    proxy.fail({ operations: ['GetObject'], fault: 'cut the body', times: always });
+    await expect(storage.getFile('key', join(dir, 'got'))).rejects.toThrow();
+    expect(await readdir(dir)).not.toContain('got');
+  });
+});
