@@ -46,7 +46,8 @@ void ReadLimits(const Options& options, SourceLimits& limits) {
   if (!given) return;
   const auto max_safe = static_cast<std::int64_t>(kMaxSafeInteger);
   limits.max_pixels = given->Integer("maxPixels", 1, max_safe).value_or(limits.max_pixels);
-  limits.max_streams = static_cast<int>(given->Integer("maxStreams", 1, 100'000).value_or(limits.max_streams));
+  limits.max_streams =
+      static_cast<int>(given->Integer("maxStreams", 1, 100'000).value_or(limits.max_streams));
   limits.max_duration_s = given->Number("maxDurationS", 0, kMaxSafeInteger).value_or(limits.max_duration_s);
 }
 
@@ -130,7 +131,9 @@ std::optional<double> Options::Number(const char* name, double min, double max) 
   const double number = value->IsNumber() ? value->As<Napi::Number>().DoubleValue()
                                           : std::numeric_limits<double>::quiet_NaN();
   // Written so that NaN fails both comparisons.
-  if (!(number >= min && number <= max)) throw WrongArgument(Range("a number", min, max), Path(name), *value);
+  if (!(number >= min && number <= max)) {
+    throw WrongArgument(Range("a number", min, max), Path(name), *value);
+  }
   return number;
 }
 

@@ -8,9 +8,7 @@ namespace framelift::native {
 Napi::Value Devices(const Napi::CallbackInfo& info) {
   const auto devices = framelift::Devices();
   auto array = Napi::Array::New(info.Env(), devices.size());
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    array.Set(static_cast<std::uint32_t>(i), ToJs(info.Env(), devices[i]));
-  }
+  for (std::uint32_t i = 0; i < devices.size(); ++i) array.Set(i, ToJs(info.Env(), devices[i]));
   return array;
 }
 

@@ -28,7 +28,8 @@ Napi::Value Probe(const Napi::CallbackInfo& info) {
     return result;
   };
   if (info[0].IsString()) {
-    return Task::Start(info.Env(), options, [path = PathArgument(info[0], "source"), with_cancel](Task& task) {
+    const std::string path = PathArgument(info[0], "source");
+    return Task::Start(info.Env(), options, [path, with_cancel](Task& task) {
       return ReturnProbe(ProbeFile(path, with_cancel(task)));
     });
   }

@@ -29,7 +29,7 @@ Napi::Value ToJs(Napi::Env env, const std::string& text) { return Napi::String::
 template <typename T>
 Napi::Array ToJsArray(Napi::Env env, const std::vector<T>& values) {
   auto array = Napi::Array::New(env, values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) array.Set(static_cast<std::uint32_t>(i), ToJs(env, values[i]));
+  for (std::uint32_t i = 0; i < values.size(); ++i) array.Set(i, ToJs(env, values[i]));
   return array;
 }
 

@@ -52,7 +52,7 @@ export async function createMedia(options: MediaOptions = {}): Promise<Media> {
   });
   const sandbox = await chooseSandbox(options);
   if (sandbox.kind === 'bubblewrap') logger.info({ sandbox }, 'media children run in bubblewrap');
-  else logger.warn({ sandbox }, 'media children run WITHOUT a sandbox: only a bare environment and limits confine them');
+  else logger.warn({ sandbox }, 'media children run WITHOUT a sandbox: an empty environment and limits are all');
   return new ChildMedia(options, sandbox);
 }
 

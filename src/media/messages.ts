@@ -61,7 +61,12 @@ export const deviceList: z.ZodType<DeviceInfo[]> = z
   .max(100);
 
 export const fromChild = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('read'), id: count.max(0xffffffff), offset: count, length: count.min(1).max(maxReadBytes) }),
+  z.object({
+    type: z.literal('read'),
+    id: count.max(0xffffffff),
+    offset: count,
+    length: count.min(1).max(maxReadBytes),
+  }),
   z.object({
     type: z.literal('progress'),
     progress: z.object({

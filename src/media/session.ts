@@ -11,7 +11,15 @@ import { type ChildFailure, crashed, failureFromChild, misbehaved, outOfMemory, 
 import { watchMemory } from './memory.ts';
 import { fromChild } from './messages.ts';
 import type { Progress } from './types.ts';
-import { type Frame, FrameReader, type ToChild, channelFd, encodeBytes, encodeMessage, maxMessageBytes } from './wire.ts';
+import {
+  type Frame,
+  FrameReader,
+  type ToChild,
+  channelFd,
+  encodeBytes,
+  encodeMessage,
+  maxMessageBytes,
+} from './wire.ts';
 
 export interface ChildCall<T> {
   plan: ChildPlan;
@@ -99,6 +107,7 @@ class Session<T> {
   #watch(): void {
     const { plan, signal } = this.#call;
     const { timeoutMs, memoryBytes } = plan.limits;
+    const streams = this.#child.stdio;
     this.#after(timeoutMs, () => this.#end(timedOut(timeoutMs)));
     if (this.#child.pid !== undefined) {
       const exceeded = (bytes: number) => this.#end(outOfMemory(bytes, memoryBytes));
@@ -110,7 +119,9 @@ class Session<T> {
     this.#child.once('exit', () => {
       this.#exited = true;
       // Whoever still holds the other ends of the pipes is no child of ours any more.
-      this.#after(graceMs, () => this.#child.stdio.forEach((stream) => stream?.destroy()));
+      this.#after(graceMs, () => {
+        for (const stream of streams) stream?.destroy();
+      });
     });
   }
 

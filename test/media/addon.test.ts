@@ -1,9 +1,10 @@
 /** The addon itself, loaded into the test's own process: arguments, results, errors, cancellation, leaks. */
+import { spawn } from 'node:child_process';
 import { existsSync, openSync, readSync, fstatSync, closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it, vi } from 'vitest';
 import type { ByteSource, EnhanceOptions, EnhanceResult, ProbeResult } from '../../native/index.d.ts';
-import { loadAddon } from '../../src/media/addon.ts';
+import { addonFile, loadAddon, projectRoot } from '../../src/media/addon.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { temporaryFolder } from './folder.ts';
 
@@ -52,14 +53,14 @@ describe('wrong arguments', () => {
     ['probe', () => addon.probe('a', { limits: { maxDurationS: Number.NaN } }), 'limits.maxDurationS but received NaN'],
     ['enhance', () => addon.enhance(1 as never, 'b', at4k as never), 'a path for inputPath but received 1'],
     ['enhance', () => addon.enhance('a', null as never, at4k as never), 'a path for outputPath but received null'],
-    ['enhance', () => addon.enhance('a', 'b', undefined as never), "'4k' or 'source' for target but received undefined"],
+    ['enhance', () => addon.enhance('a', 'b', undefined as never), "'source' for target but received undefined"],
     ['enhance', () => addon.enhance('a', 'b', { target: '8k' as never }), "for target but received '8k'"],
-    ['enhance', () => addon.enhance('a', 'b', { target: '4k', denoise: 2 }), 'a number in 0…1 for denoise but received 2'],
-    ['enhance', () => addon.enhance('a', 'b', { target: '4k', sharpen: 'on' as never }), "for sharpen but received 'on'"],
-    ['enhance', () => addon.enhance('a', 'b', { target: '4k', threads: 1.5 }), 'in 0…1024 for threads but received 1.5'],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', denoise: 2 }), 'in 0…1 for denoise but received 2'],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', sharpen: 'on' as never }), "sharpen but received 'on'"],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', threads: 1.5 }), 'for threads but received 1.5'],
     ['enhance', () => addon.enhance('a', 'b', { target: '4k', model: '' }), "for model but received ''"],
-    ['enhance', () => addon.enhance('a', 'b', { target: '4k', encoder: { crf: 60 } }), 'in 0…51 for encoder.crf but received 60'],
-    ['enhance', () => addon.enhance('a', 'b', { target: '4k', onProgress: [] as never }), 'a function for onProgress but received an array'],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', encoder: { crf: 60 } }), 'in 0…51 for encoder.crf'],
+    ['enhance', () => addon.enhance('a', 'b', { target: '4k', onProgress: [] as never }), 'received an array'],
     [
       'enhance',
       () => addon.enhance('a', 'b', { target: '4k', segment: { startS: 2, endS: 1 } }),
@@ -129,7 +130,7 @@ describe('probe', () => {
   ])('rejects with `io` when read %s', async (_, read, cause) => {
     const error = await rejection(addon.probe({ size: 1000, read } as unknown as ByteSource));
     expect(error).toMatchObject({ code: 'io' });
-    expect((error?.cause as Error).message).toMatch(cause);
+    expect((error as { cause: Error }).cause.message).toMatch(cause);
   });
 
   it('stops waiting for a read when it is aborted', async () => {
@@ -202,14 +203,36 @@ describe('enhance', () => {
 describe('the listener on a signal', () => {
   it('is removed when the promise settles', async () => {
     const signal = new AbortController().signal;
-    const listeners = { added: 0, removed: 0 };
-    const add = signal.addEventListener.bind(signal);
-    const remove = signal.removeEventListener.bind(signal);
-    signal.addEventListener = ((...args: Parameters<typeof add>) => (listeners.added++, add(...args))) as never;
-    signal.removeEventListener = ((...args: Parameters<typeof remove>) => (listeners.removed++, remove(...args))) as never;
+    const add = vi.spyOn(signal, 'addEventListener');
+    const remove = vi.spyOn(signal, 'removeEventListener');
     await addon.probe(clip, { signal });
     await rejection(addon.probe('/nowhere.mp4', { signal }));
-    expect(listeners).toEqual({ added: 2, removed: 2 });
+    expect(add).toHaveBeenCalledTimes(2);
+    expect(remove.mock.calls.map(([type, listener]) => [type, listener])).toEqual(
+      add.mock.calls.map(([type, listener]) => [type, listener]),
+    );
+  });
+});
+
+describe('the end of the environment in mid-call', () => {
+  const busy = `
+    const addon = require(${JSON.stringify(projectRoot + addonFile)});
+    addon.enhance(${JSON.stringify(clip)}, ${JSON.stringify(`${output}.ended`)}, { target: '4k', onProgress() {} });
+    addon.probe({ size: 1000, read: () => new Promise(() => {}) });
+  `;
+
+  it.each([
+    ['process.exit', `${busy} setTimeout(() => process.exit(7), 300);`],
+    [
+      'a worker that is terminated',
+      `const { Worker } = require('node:worker_threads');
+       const worker = new Worker(${JSON.stringify(busy)}, { eval: true });
+       setTimeout(() => worker.terminate().then(() => process.exit(7)), 300);`,
+    ],
+  ])('waits for the engine to stop and ends in order: %s', async (_, program) => {
+    const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore', timeout: 20_000 });
+    const ended = await new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+    expect(ended).toEqual({ code: 7, signal: null });
   });
 });
 
