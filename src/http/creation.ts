@@ -129,7 +129,8 @@ async function measureInTime(
   try {
     return await Promise.race([measure(videoUrl.href, AbortSignal.any([signal, deadline])), overdue]);
   } catch (cause) {
-    throw measurementError(cause, deadline.aborted);
+    // A caller that went away gets no answer; what aborted the measurement is then no failure to log.
+    throw measurementError(cause, deadline.aborted || signal.aborted);
   }
 }
 

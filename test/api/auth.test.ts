@@ -98,3 +98,24 @@ describe.each(secured)('$method $path', ({ method, path }) => {
     }
   });
 });
+
+describe('look-ups of one key', () => {
+  it('are shared while they are under way, and asked again afterwards', async () => {
+    const api = makeApi();
+    const burst = await Promise.all(Array.from({ length: 20 }, () => api.request('/v1/account')));
+    expect(burst.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(api.store.lookUps).toBeLessThan(20);
+    const before = api.store.lookUps;
+    api.store.keysByHash.clear();
+    expect((await api.request('/v1/account')).status).toBe(401);
+    expect(api.store.lookUps).toBe(before + 1);
+  });
+
+  it('that fail are not kept', async () => {
+    const api = makeApi();
+    api.store.failure = new Error('down');
+    expect((await api.request('/v1/account')).status).toBe(500);
+    api.store.failure = undefined;
+    expect((await api.request('/v1/account')).status).toBe(200);
+  });
+});

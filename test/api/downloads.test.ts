@@ -24,6 +24,9 @@ describe('GET /v1/downloads/{key}', () => {
     expect(response.headers.get('Content-Length')).toBe('1000');
     expect(response.headers.get('Content-Disposition')).toBe('attachment; filename="film.mp4"');
     expect(response.headers.get('Accept-Ranges')).toBe('bytes');
+    expect(response.headers.get('Cross-Origin-Resource-Policy')).toBe('cross-origin');
+    expect(response.headers.get('Cache-Control')).toBe('private, no-transform');
+    expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true);
   });
 

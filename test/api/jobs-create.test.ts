@@ -337,6 +337,26 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     expect(aborted).toBe(true);
   });
 
+  it('stops measuring, and logs no failure, when the caller goes away', async () => {
+    const caller = new AbortController();
+    let reason: unknown;
+    const api = makeApi({
+      measure: (_url, signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason;
+            reject(signal.reason);
+          });
+          setTimeout(() => caller.abort(new Error('gone')), 5);
+        }),
+    });
+    const headers = { Authorization: `Bearer ${api.keys.live}`, 'Content-Type': 'application/json' };
+    await api.app.request('/v1/jobs', { method: 'POST', headers, body: JSON.stringify(input), signal: caller.signal });
+    expect(reason).toMatchObject({ message: 'gone' });
+    expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(api.store.jobsById.size).toBe(0);
+  });
+
   it('402 without enough credits', async () => {
     const api = makeApi({ account: { credits: 125 } });
     const response = await api.request('/v1/jobs', { method: 'POST', json: input });

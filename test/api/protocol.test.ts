@@ -43,7 +43,7 @@ describe.each(paths)('%s', (path) => {
     const response = await makeApi().request(address(path), { key: null });
     expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(response.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
-    expect(response.headers.get('X-Request-Id')).toMatch(/^req_[0-9a-z]{26}$/);
+    expect(response.headers.get('X-Request-Id')).toMatch(/^req_[0-9a-z]+$/);
   });
 });
 

@@ -34,15 +34,34 @@ function assertApproved({ lane, account }: Principal): void {
 }
 
 /**
+ * Requests of one key that come while its look-up is under way share it: polling clients would otherwise ask the
+ * database the same thing many times at once. Nothing is kept once the answer is there, so that a revoked key is
+ * refused at once.
+ */
+function sharedLookUps(keys: KeyStore): (hash: Buffer) => Promise<Principal | null> {
+  const underWay = new Map<string, Promise<Principal | null>>();
+  return (hash) => {
+    const id = hash.toString('base64');
+    let lookUp = underWay.get(id);
+    if (lookUp === undefined) {
+      lookUp = keys.authenticate(hash).finally(() => underWay.delete(id));
+      underWay.set(id, lookUp);
+    }
+    return lookUp;
+  };
+}
+
+/**
  * Bearer authentication. A key whose form or checksum is wrong is refused without a look-up. Throws FrameliftError
  * `missing_api_key`, `invalid_api_key` or `account_pending_approval`.
  */
 export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
+  const lookUp = sharedLookUps(keys);
   return createMiddleware<AppEnv>(async (c, next) => {
     const key = bearerKey(c.req.header('Authorization'));
     const parsed = parseApiKey(key);
     if (parsed === null) throw invalid();
-    const principal = await keys.authenticate(hashApiKey(key, keyPepper));
+    const principal = await lookUp(hashApiKey(key, keyPepper));
     if (principal === null || principal.lane !== parsed.lane) throw invalid();
     c.set('principal', principal);
     assertApproved(principal);

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import { createMiddleware } from 'hono/factory';
-import { newId } from '../../domain/ids.ts';
 import type { AppEnv } from '../env.ts';
 
 export interface RequestIdOptions {
@@ -10,13 +10,18 @@ export interface RequestIdOptions {
 
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** Not one of the service's sortable identifiers: this one is made for every request and has to be cheap. */
+function newRequestId(): string {
+  return `req_${randomUUID().replaceAll('-', '')}`;
+}
+
 /** Takes the caller's request id when it is harmless in a log line, else makes one; answers with it. */
-export function requestId({ header = 'X-Request-Id', generate = () => newId('req') }: RequestIdOptions = {}) {
+export function requestId({ header = 'X-Request-Id', generate = newRequestId }: RequestIdOptions = {}) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const given = c.req.header(header);
     const id = given !== undefined && acceptable.test(given) ? given : generate();
     c.set('requestId', id);
+    c.header(header, id);
     await next();
-    c.res.headers.set(header, id);
   });
 }

@@ -14,11 +14,14 @@ const defaults: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-/** Sets each header that the response does not set itself. */
+/**
+ * Sets the headers before the handler runs: it may replace one, and the response is made once. A handler must answer
+ * through the context (`c.json`, `c.body`), not with a Response of its own.
+ */
 export function secureHeaders({ headers = defaults }: SecureHeadersOptions = {}) {
   const entries = Object.entries(headers);
   return createMiddleware(async (c, next) => {
+    for (const [name, value] of entries) c.header(name, value);
     await next();
-    for (const [name, value] of entries) if (!c.res.headers.has(name)) c.res.headers.set(name, value);
   });
 }

@@ -46,7 +46,7 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
   const etag = `"${createHash('sha256').update(`${key}\n${found.size}`).digest('hex').slice(0, 32)}"`;
   const range = rangeOf(c, etag, found.size);
   const length = range === 'whole' ? found.size : range.end - range.start + 1;
-  const headers = new Headers({
+  const headers: Record<string, string> = {
     'Content-Type': contentType,
     'Content-Length': String(length),
     'Content-Disposition': contentDisposition(fileName),
@@ -55,14 +55,14 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
     'Cache-Control': 'private, no-transform',
     // A signed link may be played by any page that has it.
     'Cross-Origin-Resource-Policy': 'cross-origin',
-  });
-  if (range !== 'whole') headers.set('Content-Range', `bytes ${range.start}-${range.end}/${found.size}`);
+    ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${found.size}` }),
+  };
   const status = range === 'whole' ? 200 : 206;
   // Hono answers HEAD through this handler and drops the body: a file opened for it would stay open.
-  if (c.req.method === 'HEAD') return new Response(null, { status, headers });
+  if (c.req.method === 'HEAD') return c.body(null, status, headers);
   const body = await storage.open(key, range === 'whole' ? undefined : range);
   if (body === null) throw notFound();
-  return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
+  return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, status, headers);
 }
 
 /** The range to send; If-Range with another validator asks for the whole file. */
