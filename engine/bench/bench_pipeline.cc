@@ -1,0 +1,202 @@
+// Runs one part of the pipeline, or all of it, over a clip and prints one JSON object. One part a process, so
+// that CPU time and peak memory are the part's own. scripts/bench-engine puts the parts together.
+//   bench_pipeline decode CLIP TARGET          demux, decode, deinterlace; frames are dropped
+//   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages over frames decoded before
+//   bench_pipeline encode CLIP TARGET FRAMES   x264 over frames rendered before
+//   bench_pipeline enhance CLIP TARGET OUT     framelift::Enhance
+// TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "media/video_encoder.h"
+#include "pipeline/cores.h"
+#include "pipeline/frame_source.h"
+#include "pipeline/pixel_chain.h"
+#include "pipeline/plan.h"
+
+namespace {
+
+using namespace framelift;
+using namespace framelift::pipeline;
+
+/// Wall and CPU time of this process's threads from construction on.
+class Watch {
+ public:
+  Watch() : wall_(Seconds(CLOCK_MONOTONIC)), cpu_(Seconds(CLOCK_PROCESS_CPUTIME_ID)) {}
+  double wall_s() const { return Seconds(CLOCK_MONOTONIC) - wall_; }
+  double cpu_s() const { return Seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_; }
+
+ private:
+  static double Seconds(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  double wall_;
+  double cpu_;
+};
+
+double PeakMegabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void Print(const Watch& watch, long long frames, const std::string& extra = "") {
+  std::printf("{\"frames\": %lld, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"peak_rss_mb\": %.1f%s}\n", frames, watch.wall_s(),
+              watch.cpu_s(), PeakMegabytes(), extra.c_str());
+}
+
+Target ParseTarget(const std::string& name) {
+  if (name == "1080p") return Target::k1080p;
+  if (name == "4k") return Target::k4k;
+  if (name == "source") return Target::kSource;
+  throw Error(ErrorCode::kInvalidArgument, "Expected 1080p, 4k or source as the target but received '" + name + "'.");
+}
+
+EnhanceOptions Options(const std::string& target) {
+  EnhanceOptions options;
+  options.target = ParseTarget(target);
+  options.denoise = {Strength::Mode::kFixed, 0.5F};
+  options.sharpen = {Strength::Mode::kFixed, 0.4F};
+  options.adaptive_contrast = {Strength::Mode::kFixed, 0.3F};
+  return options;
+}
+
+/// One clip, opened as Enhance opens it.
+struct Bench {
+  Bench(const std::string& path_in, const std::string& target)
+      : path(path_in), options(Options(target)), threads(AvailableCores()), plan(MakePlan(path, options, threads, {})) {}
+
+  FrameSource Source() { return FrameSource(path, plan, options, threads, {}, clocks); }
+
+  media::VideoEncoderOptions EncoderSettings() const {
+    media::VideoEncoderOptions settings;
+    settings.width = plan.output.width;
+    settings.height = plan.output.height;
+    settings.time_base = plan.time_base;
+    settings.frame_rate = plan.frame_rate;
+    settings.color = plan.color;
+    settings.quality = options.encoder;
+    settings.threads = threads;
+    return settings;
+  }
+
+  /// The first `count` frames.
+  std::vector<TimedFrame> Frames(std::size_t count) {
+    std::vector<TimedFrame> frames;
+    FrameSource source = Source();
+    codec = source.codec();
+    source.Run([&](TimedFrame frame) {
+      frames.push_back(std::move(frame));
+      return frames.size() < count;
+    });
+    return frames;
+  }
+
+  std::string path;
+  EnhanceOptions options;
+  int threads;
+  StageClocks clocks;
+  Plan plan;
+  AVCodecID codec = AV_CODEC_ID_NONE;
+};
+
+void Decode(Bench& bench) {
+  long long frames = 0;
+  const Watch watch;
+  FrameSource source = bench.Source();
+  source.Run([&](TimedFrame) {
+    ++frames;
+    return true;
+  });
+  Print(watch, frames);
+}
+
+void Pixels(Bench& bench, int count) {
+  constexpr std::size_t kDistinct = 48;
+  const std::vector<TimedFrame> frames = bench.Frames(std::min<std::size_t>(kDistinct, count));
+  media::VideoEncoder encoder(bench.EncoderSettings());  // for its pool of frames only
+  PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
+  const Watch watch;
+  for (int i = 0; i < count; ++i) {
+    const media::UniqueFrame out = encoder.TakeFrame();
+    chain.Run(*frames[i % frames.size()].frame, *out);
+  }
+  std::string stages = ", \"stages_cpu_s\": {";
+  for (const StageTime& stage : bench.clocks.Report()) {
+    if (stage.name == "decode" || stage.name == "deinterlace") continue;  // of the preparation
+    stages += (stages.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);
+  }
+  Print(watch, count, stages + "}");
+}
+
+void Encode(Bench& bench, int count) {
+  media::VideoEncoder encoder(bench.EncoderSettings());
+  std::vector<media::UniqueFrame> rendered;
+  const std::vector<TimedFrame> frames = bench.Frames(count);
+  PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
+  for (const TimedFrame& frame : frames) {
+    rendered.push_back(encoder.TakeFrame());
+    chain.Run(*frame.frame, *rendered.back());
+  }
+  long long bytes = 0;
+  const auto count_bytes = [&](AVPacket& packet) { bytes += packet.size; };
+  const Watch watch;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    encoder.Encode(*rendered[i], frames[i].pts, frames[i].duration, count_bytes);
+  }
+  encoder.Drain(count_bytes);
+  Print(watch, static_cast<long long>(frames.size()), ", \"bytes\": " + std::to_string(bytes));
+}
+
+void RunEnhance(const std::string& clip, const std::string& target, const std::string& out) {
+  const Watch watch;
+  const EnhanceResult result = Enhance(clip, out, Options(target));
+  std::string extra = ", \"width\": " + std::to_string(result.width) + ", \"height\": " + std::to_string(result.height) +
+                      ", \"bytes\": " + std::to_string(result.size_bytes) + ", \"stages_cpu_s\": {";
+  for (const StageTime& stage : result.stages) {
+    extra += (extra.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);
+  }
+  Print(watch, result.frames, extra + "}");
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 3) {
+    std::fprintf(stderr, "usage: bench_pipeline decode|pixels|encode|enhance CLIP TARGET [FRAMES|OUT]\n");
+    return 2;
+  }
+  const std::string& part = arguments[0];
+  const std::string last = arguments.size() > 3 ? arguments[3] : "";
+  if (part == "enhance") {
+    RunEnhance(arguments[1], arguments[2], last);
+    return 0;
+  }
+  Bench bench(arguments[1], arguments[2]);
+  const int frames = std::max(1, std::atoi(last.c_str()));
+  if (part == "decode") Decode(bench);
+  if (part == "pixels") Pixels(bench, frames);
+  if (part == "encode") Encode(bench, frames);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_pipeline: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * `npm run bench:engine` (through scripts/bench-engine, which builds): measures the engine and prints one JSON
+ * object on stdout.
+ *
+ * Efficiency = pipeline fps ÷ (cores ÷ sum of the stages' core-seconds a frame). Each stage's core-seconds come
+ * from a process that runs that stage alone (decode; pixels over decoded frames; encode over rendered frames),
+ * the pipeline's fps from a process that runs everything: so 1 means that decode, pixel work and encode overlap
+ * without a core ever idling or work being done twice. What other processes of the machine took meanwhile is
+ * read from /proc/stat and reported; `efficiency_of_free_cores` leaves it out of the cores.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const buildFolder = process.argv[2] ?? 'build/engine';
+const isQuick = process.argv.includes('--quick');
+const cores = availableParallelism();
+const clockTicksPerSecond = 100;
+const rounds = isQuick ? 1 : 3;
+
+interface Part {
+  frames: number;
+  wall_s: number;
+  cpu_s: number;
+  peak_rss_mb: number;
+  stages_cpu_s?: Record<string, number>;
+  width?: number;
+  height?: number;
+}
+
+interface Machine {
+  busy_s: number;
+  idle_s: number;
+}
+
+const say = (text: string) => process.stderr.write(`bench-engine: ${text}\n`);
+const round = (value: number, digits = 3) => Number(value.toFixed(digits));
+
+/** Runs a program; resolves to its stdout. */
+function run(command: string, args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    let errors = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0 ? resolve(out) : reject(new Error(`${command} ${args[0] ?? ''} failed: ${errors.slice(-400)}`)),
+    );
+  });
+}
+
+const ffmpeg = (args: string[]) => run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...args]);
+
+async function part(args: string[]): Promise<Part> {
+  return JSON.parse(await run(join(buildFolder, 'bench_pipeline'), args)) as Part;
+}
+
+/** Core-seconds that the whole machine has worked and idled since it started. */
+async function machine(): Promise<Machine> {
+  const line = (await readFile('/proc/stat', 'utf8')).split('\n', 1)[0] ?? '';
+  const [user, nice, system, idle, wait, irq, soft, steal] = line.trim().split(/\s+/).slice(1).map(Number) as number[];
+  const sum = (...values: (number | undefined)[]) => values.reduce<number>((a, b) => a + (b ?? 0), 0);
+  return {
+    busy_s: sum(user, nice, system, irq, soft, steal) / clockTicksPerSecond,
+    idle_s: sum(idle, wait) / clockTicksPerSecond,
+  };
+}
+
+/** Moving shapes and a zoom, with grain: nothing that a codec gets for free. */
+async function makeClip(path: string, size: string, seconds: number, rate: number): Promise<void> {
+  const picture = `testsrc2=s=${size}:r=${rate}:d=${seconds},noise=alls=8:allf=t`;
+  const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
+  await ffmpeg(['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', `sine=d=${seconds}`, ...codec, path]);
+}
+
+const perFrame = (p: Part) => p.cpu_s / p.frames;
+
+async function stageCosts(clip: string, target: string, frames: number) {
+  const decode = await part(['decode', clip, target]);
+  const pixels = await part(['pixels', clip, target, String(frames)]);
+  const encode = await part(['encode', clip, target, String(frames)]);
+  const ofPixels = Object.entries(pixels.stages_cpu_s ?? {}).map(([name, s]) => [name, round((s / frames) * 1e3)]);
+  return {
+    core_ms_per_frame: {
+      decode: round(perFrame(decode) * 1e3),
+      pixels: round(perFrame(pixels) * 1e3),
+      pixel_stages: Object.fromEntries(ofPixels) as Record<string, number>,
+      encode: round(perFrame(encode) * 1e3),
+    },
+    core_seconds: perFrame(decode) + perFrame(pixels) + perFrame(encode),
+  };
+}
+
+/** The same work by the ffmpeg command line: decode, resize, sharpen, the same x264 settings, sound copied. */
+async function peer(clip: string, filter: string, out: string, frames: number): Promise<number> {
+  const encoder = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18', '-profile:v', 'high', '-g', '60'];
+  const start = performance.now();
+  const threads = ['-threads', String(cores)];
+  await ffmpeg(['-i', clip, '-vf', `${filter},format=yuv420p`, ...encoder, ...threads, '-c:a', 'copy', out]);
+  return frames / ((performance.now() - start) / 1e3);
+}
+
+async function efficiencyRound(clip: string, out: string, frames: number) {
+  const costs = await stageCosts(clip, '1080p', Math.min(frames, 150));
+  const before = await machine();
+  const whole = await part(['enhance', clip, '1080p', out]);
+  const after = await machine();
+  const busy = after.busy_s - before.busy_s;
+  const othersCores = Math.max(0, busy - whole.cpu_s) / whole.wall_s;
+  const fps = whole.frames / whole.wall_s;
+  return {
+    ...costs.core_ms_per_frame,
+    sum_core_ms_per_frame: round(costs.core_seconds * 1e3),
+    pipeline_fps: round(fps, 2),
+    pipeline_core_ms_per_frame: round(perFrame(whole) * 1e3),
+    pipeline_stages_core_ms: Object.fromEntries(
+      Object.entries(whole.stages_cpu_s ?? {}).map(([name, s]) => [name, round((s / whole.frames) * 1e3)]),
+    ),
+    cores_busy: round(whole.cpu_s / whole.wall_s, 2),
+    cores_taken_by_other_processes: round(othersCores, 2),
+    efficiency: round(fps / (cores / costs.core_seconds)),
+    efficiency_of_free_cores: round(fps / (Math.max(0.1, cores - othersCores) / costs.core_seconds)),
+    peak_rss_mb: whole.peak_rss_mb,
+  };
+}
+
+async function memory(folder: string) {
+  const short = join(folder, 'short.mp4');
+  const long = join(folder, 'long.mp4');
+  const longSeconds = isQuick ? 60 : 600;
+  say(`clips of 10 s and ${longSeconds} s for the memory test`);
+  await makeClip(short, '320x180', 10, 25);
+  await makeClip(long, '320x180', longSeconds, 25);
+  say('memory of both');
+  const ten = await part(['enhance', short, 'source', join(folder, 'out.mp4')]);
+  const all = await part(['enhance', long, 'source', join(folder, 'out.mp4')]);
+  return {
+    ten_seconds_mb: ten.peak_rss_mb,
+    long_mb: all.peak_rss_mb,
+    long_seconds: longSeconds,
+    long_frames: all.frames,
+    growth: round(all.peak_rss_mb / ten.peak_rss_mb - 1),
+  };
+}
+
+async function fourK(folder: string) {
+  const clip = join(folder, '1080p.mp4');
+  say('1080p to 4K');
+  await makeClip(clip, '1920x1080', 3, 30);
+  const whole = await part(['enhance', clip, '4k', join(folder, 'out.mp4')]);
+  return { fps: round(whole.frames / whole.wall_s, 2), core_ms_per_frame: round(perFrame(whole) * 1e3), peak_rss_mb: whole.peak_rss_mb };
+}
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'framelift-bench-'));
+  try {
+    say('pixel stages');
+    const stages = JSON.parse(await run(join(buildFolder, 'bench_stages'), [isQuick ? '0.1' : '0.4'])) as object;
+    const clip = join(folder, '540p.mp4');
+    const seconds = isQuick ? 3 : 10;
+    const frames = seconds * 30;
+    await makeClip(clip, '960x540', seconds, 30);
+    const results: Awaited<ReturnType<typeof efficiencyRound>>[] = [];
+    const peers: { zscale: number; swscale: number }[] = [];
+    const unsharp = 'unsharp=5:5:0.4';
+    for (let i = 0; i < rounds; ++i) {
+      say(`540p to 1080p, round ${i + 1} of ${rounds}: stages alone, pipeline, ffmpeg`);
+      const out = join(folder, 'out.mp4');
+      results.push(await efficiencyRound(clip, out, frames));
+      const zscale = await peer(clip, `zscale=1920:1080:filter=lanczos,${unsharp}`, out, frames);
+      const swscale = await peer(clip, `scale=1920:1080:flags=lanczos,${unsharp}`, out, frames);
+      peers.push({ zscale: round(zscale, 2), swscale: round(swscale, 2) });
+    }
+    const best = results.reduce((a, b) => (b.efficiency > a.efficiency ? b : a));
+    const bestPeer = Math.max(...peers.map((p) => Math.max(p.zscale, p.swscale)));
+    const report = {
+      cores,
+      pipeline_540p_to_1080p: best,
+      all_rounds: results.map((r) => ({
+        fps: r.pipeline_fps,
+        efficiency: r.efficiency,
+        efficiency_of_free_cores: r.efficiency_of_free_cores,
+        others: r.cores_taken_by_other_processes,
+      })),
+      peer_ffmpeg_fps: { what: 'decode, Lanczos resize, unsharp, the same x264 settings', rounds: peers, best: bestPeer },
+      pipeline_fps_over_peer: round(best.pipeline_fps / bestPeer),
+      memory: await memory(folder),
+      ...(isQuick ? {} : { pipeline_1080p_to_4k: await fourK(folder) }),
+      stages,
+    };
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await main().catch((error: unknown) => {
+  process.stderr.write(`bench-engine: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});
