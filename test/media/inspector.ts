@@ -3,7 +3,7 @@
  * the media child's place; it speaks just enough of src/media/wire.ts.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { Socket, connect } from 'node:net';
 
 export interface Attempts {
@@ -23,6 +23,8 @@ export interface Findings {
   connect: string;
   spawn: string;
   processes: number;
+  /** by name: net, pid, … as /proc tells them */
+  namespaces: Record<string, string>;
   status: Record<string, string>;
   limits: string;
   pid: number;
@@ -60,6 +62,11 @@ function status(): Record<string, string> {
   );
 }
 
+function namespaces(): Record<string, string> {
+  const names = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'];
+  return Object.fromEntries(names.map((name) => [name, readlinkSync(`/proc/self/ns/${name}`)]));
+}
+
 async function report(attempts: Attempts): Promise<Findings> {
   const spawned = spawnSync(process.execPath, ['--version']);
   return {
@@ -69,6 +76,7 @@ async function report(attempts: Attempts): Promise<Findings> {
     connect: await connection(attempts.port),
     spawn: (spawned.error as NodeJS.ErrnoException | undefined)?.code ?? 'done',
     processes: readdirSync('/proc').filter((name) => /^\d+$/.test(name)).length,
+    namespaces: namespaces(),
     status: status(),
     limits: readFileSync('/proc/self/limits', 'utf8'),
     pid: process.pid,

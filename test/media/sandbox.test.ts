@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -129,6 +129,14 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
       '/out/made': 'done',
       ...Object.fromEntries(readOnly.map((path) => [path, 'EROFS'])),
     });
+  });
+
+  it('is in namespaces of its own, that of the network among them', async () => {
+    const { namespaces } = await inspect('bubblewrap', {});
+    for (const [name, own] of Object.entries(namespaces)) {
+      expect(own, name).toMatch(/^\w+:\[\d+\]$/);
+      expect(own, name).not.toBe(readlinkSync(`/proc/self/ns/${name}`));
+    }
   });
 
   it('has no network', async () => {
