@@ -64,7 +64,10 @@ void Demuxer::Open() {
   context_.reset(context);
   if (result >= 0) return;
   io_.RethrowPending();
-  if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
+  // libav's answer to one stream too many as well as to a header that asks for absurd amounts of memory.
+  if (result == AVERROR(ENOMEM)) {
+    throw Error(ErrorCode::kLimitExceeded, "The file holds more streams or larger tables than this service takes.");
+  }
   if (result == AVERROR(EINVAL)) ThrowUnreadable("The file is in a format that is not supported as a video.");
   ThrowUnreadable("The file is not a video that can be read, or it is cut off.");
 }

@@ -19,9 +19,8 @@ bool IsFormat(const Demuxer& demuxer, const char* name) {
 }
 
 std::int64_t NominalInterval(const AVStream& stream) {
-  AVRational rate = stream.avg_frame_rate;
-  if (rate.num <= 0 || rate.den <= 0) rate = stream.r_frame_rate;
-  if (rate.num <= 0 || rate.den <= 0) rate = {25, 1};
+  AVRational rate = AverageFrameRate(stream);
+  if (rate.num == 0) rate = {25, 1};
   return std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(rate), stream.time_base));
 }
 
@@ -59,6 +58,40 @@ Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   const double measured_s = tail.empty() ? 0 : tail.end_s() - start.first_s();
   if (measured_s < start.duration_s()) return {declared_s, false};
   return {measured_s, false};
+}
+
+std::uint32_t BigEndian(const std::uint8_t* bytes, int count) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < count; ++i) value = value << 8 | bytes[i];
+  return value;
+}
+
+/// FLV declares only the longest stream's duration and has no index, but every tag is followed by its size:
+/// from the file's end back to the last tag of video. Nothing when the end is not as it should be.
+Duration FlashDuration(Demuxer& demuxer, const SpanMeter& start, ByteSource& source) {
+  constexpr std::int64_t kTailBytes = 1 << 20;
+  constexpr int kTagHeader = 11;
+  constexpr int kVideoTag = 9;
+  const std::int64_t from = std::max<std::int64_t>(0, source.size() - kTailBytes);
+  std::vector<std::uint8_t> tail(static_cast<std::size_t>(source.size() - from));
+  std::size_t filled = 0;
+  while (filled < tail.size()) {
+    const std::size_t count = source.Read(from + static_cast<std::int64_t>(filled), &tail[filled], tail.size() - filled);
+    if (count == 0) return {};
+    filled += count;
+  }
+  for (std::size_t end = tail.size(); end >= 4 + kTagHeader;) {
+    const std::size_t size = BigEndian(&tail[end - 4], 4);
+    if (size < kTagHeader || size + 4 > end) return {};
+    const std::uint8_t* tag = &tail[end - 4 - size];
+    if (BigEndian(tag + 1, 3) + kTagHeader != size) return {};
+    const std::uint32_t time_ms = BigEndian(tag + 4, 3) | std::uint32_t{tag[7]} << 24;
+    const double interval_s = static_cast<double>(NominalInterval(*demuxer.video())) * av_q2d(demuxer.video()->time_base);
+    // A video tag of 5 bytes only marks the end of the sequence.
+    if ((tag[0] & 0x1F) == kVideoTag && size > kTagHeader + 5) return {time_ms / 1000.0 - start.first_s() + interval_s, false};
+    end -= 4 + size;
+  }
+  return {};
 }
 
 std::uint64_t LittleEndian(const std::uint8_t* bytes, int count) {
@@ -119,6 +152,14 @@ std::int64_t DeclaredEnd(const Demuxer& demuxer, ByteSource& source) {
 
 }  // namespace
 
+AVRational AverageFrameRate(const AVStream& stream) {
+  constexpr double kFastest = 480;  // more is a time base taken for a rate
+  for (const AVRational rate : {stream.avg_frame_rate, stream.r_frame_rate}) {
+    if (rate.num > 0 && rate.den > 0 && av_q2d(rate) <= kFastest) return rate;
+  }
+  return {0, 1};
+}
+
 SpanMeter::SpanMeter(const AVStream& stream) : time_base_(stream.time_base), interval_(NominalInterval(stream)) {}
 
 void SpanMeter::Add(const AVPacket& packet) {
@@ -140,7 +181,15 @@ void SpanMeter::Add(const AVPacket& packet) {
   ++packets_;
 }
 
-double SpanMeter::first_s() const { return static_cast<double>(first_) * av_q2d(time_base_); }
+void SpanMeter::SetFirstFrame(std::int64_t timestamp) { first_frame_ = timestamp; }
+
+double SpanMeter::first_packet_s() const { return static_cast<double>(first_) * av_q2d(time_base_); }
+
+double SpanMeter::first_s() const {
+  if (first_frame_ == AV_NOPTS_VALUE || first_frame_ <= first_ || first_frame_ >= end_) return first_packet_s();
+  return static_cast<double>(first_frame_) * av_q2d(time_base_);
+}
+
 double SpanMeter::end_s() const { return static_cast<double>(end_) * av_q2d(time_base_); }
 
 Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start) {
@@ -153,16 +202,22 @@ Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start) {
   return {start.duration_s(), true};
 }
 
-Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start) {
+Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source) {
   const AVFormatContext& context = *demuxer.context();
   const AVStream& video = *demuxer.video();
   const bool is_guess = context.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE;
+  // They declare one duration for all streams and can be sought in.
+  const bool is_indexed = IsFormat(demuxer, "matroska") || IsFormat(demuxer, "asf");
   if (IsFormat(demuxer, "mov") && video.nb_frames == 0) return FragmentedDuration(demuxer, start);
-  if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !IsFormat(demuxer, "matroska")) {
-    return {static_cast<double>(video.duration) * av_q2d(video.time_base), false};
+  if (!is_guess && video.duration != AV_NOPTS_VALUE && video.duration > 0 && !is_indexed) {
+    const double seconds = static_cast<double>(video.duration) * av_q2d(video.time_base);
+    return {std::max(seconds - start.undecodable_lead_s(), start.duration_s()), false};
   }
   const bool has_duration = !is_guess && context.duration != AV_NOPTS_VALUE && context.duration > 0;
-  if (has_duration && IsFormat(demuxer, "matroska")) return TailDuration(demuxer, start);
+  if (IsFormat(demuxer, "flv")) {
+    if (const Duration tail = FlashDuration(demuxer, start, source); tail.seconds >= start.duration_s()) return tail;
+  }
+  if (has_duration && is_indexed) return TailDuration(demuxer, start);
   if (has_duration) return {static_cast<double>(context.duration) / AV_TIME_BASE, false};
   return WalkedDuration(demuxer, start);
 }

@@ -7,6 +7,9 @@
 
 namespace framelift::media {
 
+/// Average frame rate that the container tells; 0/1 when it tells none or an absurd one (over 480).
+AVRational AverageFrameRate(const AVStream& stream);
+
 /// Collects the span of presentation time that the packets of a video stream cover, from the start of the
 /// first displayed frame to the end of the last one. A clock that jumps back by more than a second (a joined
 /// transport stream) is closed up, as TimestampMender does for frames.
@@ -15,15 +18,23 @@ class SpanMeter {
   explicit SpanMeter(const AVStream& stream);
 
   void Add(const AVPacket& packet);
+  /// The first frame that could be decoded: packets before it (a recording that begins between two key frames)
+  /// are not part of what is displayed. AV_NOPTS_VALUE is ignored.
+  void SetFirstFrame(std::int64_t timestamp);
   bool empty() const { return packets_ == 0; }
   std::int64_t packets() const { return packets_; }
   double first_s() const;
   double end_s() const;
   double duration_s() const { return empty() ? 0 : end_s() - first_s(); }
+  /// Time between the first packet and the first frame.
+  double undecodable_lead_s() const { return first_s() - first_packet_s(); }
 
  private:
+  double first_packet_s() const;
+
   AVRational time_base_;
   std::int64_t interval_;
+  std::int64_t first_frame_ = AV_NOPTS_VALUE;
   std::int64_t packets_ = 0;
   std::int64_t offset_ = 0;
   std::int64_t last_decode_ = AV_NOPTS_VALUE;
@@ -40,7 +51,7 @@ struct Duration {
 /// Duration of the video as the container tells it, reading little: declared per stream, or from the packets
 /// at the file's end, or from the index of fragments. When nothing is declared every packet is read.
 /// `start` has seen the packets from the file's beginning up to where the demuxer stands.
-Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start);
+Duration DeclaredDuration(Demuxer& demuxer, SpanMeter& start, ByteSource& source);
 
 /// Reads every packet that is left.
 Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start);

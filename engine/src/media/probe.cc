@@ -19,9 +19,7 @@ namespace {
 constexpr int kPacketsToFirstFrame = 600;
 
 Rational FrameRate(const AVStream& stream) {
-  AVRational rate = stream.avg_frame_rate;
-  if (rate.num <= 0 || rate.den <= 0) rate = stream.r_frame_rate;
-  if (rate.num <= 0 || rate.den <= 0) return {0, 1};
+  const AVRational rate = AverageFrameRate(stream);
   return {rate.num, rate.den};
 }
 
@@ -56,6 +54,7 @@ UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanM
   if (!first) decoder.Decode(nullptr, keep_first);
   if (!first) throw Error(ErrorCode::kUnreadableVideo, "No frame of the video can be decoded.");
   CheckPixelLimit(first->width, first->height, limits);
+  meter.SetFirstFrame(first->best_effort_timestamp);
   return first;
 }
 
@@ -91,9 +90,12 @@ ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   ProbeResult result = media::DescribeSource(demuxer, *first);
   const media::Duration duration =
-      options.walk_packets ? WalkedDuration(demuxer, meter) : DeclaredDuration(demuxer, meter);
+      options.walk_packets ? WalkedDuration(demuxer, meter) : DeclaredDuration(demuxer, meter, source);
   result.duration_s = duration.seconds;
   result.duration_is_exact = duration.is_exact;
+  if (result.frame_rate.num == 0 && duration.is_exact && duration.seconds > 0) {
+    result.frame_rate = {static_cast<std::int64_t>(std::lround(meter.packets() / duration.seconds * 1000)), 1000};
+  }
   if (!(result.duration_s > 0) || !std::isfinite(result.duration_s)) {
     throw Error(ErrorCode::kUnreadableVideo, "The video's duration cannot be measured.");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -172,7 +173,8 @@ class EnhanceRun {
     return settings;
   }
 
-  /// Sound and picture keep their distance: time 0 of the output is where the earlier of them begins.
+  /// Sound and picture keep their distance: time 0 of the output is where the earlier of them begins. Sound
+  /// before the source's own time 0 is a decoder's run-in that is not heard; the muxer's edit list hides it.
   void OpenAudio() {
     constexpr double kBelievableLead_s = 60;
     const AVRational video_base = source_->video_time_base();
@@ -184,9 +186,10 @@ class EnhanceRun {
       if (!track) continue;
       if (stream->start_time != AV_NOPTS_VALUE &&
           av_compare_ts(stream->start_time, stream->time_base, origin.time, origin.time_base) < 0) {
+        const std::int64_t start = video_start >= 0 ? std::max<std::int64_t>(0, stream->start_time) : stream->start_time;
         const double lead_s = static_cast<double>(video_start) * av_q2d(video_base) -
-                              static_cast<double>(stream->start_time) * av_q2d(stream->time_base);
-        if (lead_s < kBelievableLead_s) origin = {stream->start_time, stream->time_base};
+                              static_cast<double>(start) * av_q2d(stream->time_base);
+        if (lead_s < kBelievableLead_s) origin = {start, stream->time_base};
       }
       audio_[stream->index] = std::move(track);
     }
@@ -289,6 +292,10 @@ class EnhanceRun {
     if (!options_.segment) {
       result.source.duration_s = source_->decoded_end_s();
       result.source.duration_is_exact = true;
+    }
+    if (result.source.frame_rate.num == 0 && end_pts_ > first_pts_) {
+      const double seconds = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
+      result.source.frame_rate = {std::llround(static_cast<double>(frames_) / seconds * 1000), 1000};
     }
     result.width = plan_.output.width;
     result.height = plan_.output.height;

@@ -1,6 +1,7 @@
 #include "pipeline/frame_source.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "media/av_error.h"
@@ -49,7 +50,9 @@ std::optional<TimedFrame> FrameTimer::Next(media::UniqueFrame frame, std::int64_
 }
 
 std::optional<TimedFrame> FrameTimer::Last() {
-  if (held_) held_->duration = own_duration_ > 0 ? own_duration_ : interval_;
+  // Half an interval is the duration of one field, which is what a field-coded stream tells.
+  const bool is_field = std::abs(2 * own_duration_ - interval_) <= 1;
+  if (held_) held_->duration = own_duration_ > 0 && !is_field ? own_duration_ : interval_;
   return std::exchange(held_, std::nullopt);
 }
 

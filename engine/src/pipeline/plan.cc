@@ -89,8 +89,7 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
 }
 
 AVRational UsableRate(const Rational& rate) {
-  constexpr std::int64_t kFastest = 480;
-  if (rate.num <= 0 || rate.den <= 0 || rate.num > kFastest * rate.den) return {25, 1};
+  if (rate.num <= 0 || rate.den <= 0) return {25, 1};
   AVRational usable = {25, 1};
   av_reduce(&usable.num, &usable.den, rate.num, rate.den, 1'000'000);
   return usable;
@@ -119,7 +118,9 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
   const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
-  const float contrast = 0.3F * std::clamp((0.6F - traits.luma_spread) / 0.4F, 0.0F, 1.0F);
+  const float flatness = std::clamp((0.5F - traits.luma_spread) / 0.25F, 0.0F, 1.0F);
+  const float content = std::clamp((traits.luma_spread - 0.05F) / 0.2F, 0.0F, 1.0F);
+  const float contrast = 0.2F * std::min(flatness, content);
   return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
           Resolve(options.adaptive_contrast, contrast), 0.0F};
 }
@@ -133,7 +134,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   Plan plan;
   plan.source = media::DescribeSource(demuxer, *first);
-  plan.source.duration_s = media::DeclaredDuration(demuxer, meter).seconds;
+  plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
   plan.orientation = media::FindOrientation(*demuxer.video(), *first);
   plan.output = FitTarget({plan.source.width, plan.source.height}, options.target);
   plan.time_base = media::OutputTimeBase(demuxer.video()->time_base);

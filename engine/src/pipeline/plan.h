@@ -42,7 +42,8 @@ struct Plan {
 ///   by 0.1 a code to at most 0.6.
 /// - sharpen: 0 without enlargement; 0.25 for ×2 and more, in proportion between; halved on a source noisy
 ///   enough to be denoised, since what is left of the noise would be sharpened too.
-/// - adaptive contrast: 0 for a picture that uses 60 % of the legal luma range or more, rising to 0.3 at 20 %.
+/// - adaptive contrast: 0 for a picture that uses half of the legal luma range or more, rising to 0.2 at a
+///   quarter; below that it falls to 0 again at 5 %, since a blank or a title has nothing to bring out.
 /// - face restoration: 0 until there is a network for it.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
 

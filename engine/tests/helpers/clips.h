@@ -1,0 +1,64 @@
+// Test clips made by the ffmpeg command line, and ffmpeg/ffprobe as witnesses of what the engine wrote.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "framelift/enhance.h"
+
+namespace framelift::testing {
+
+/// A temporary folder that is removed with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Runs a shell command and answers its standard output; throws with its standard error when it fails.
+std::string RunCommand(const std::string& command);
+
+/// ffmpeg -v error -y ARGUMENTS
+void Ffmpeg(const std::string& arguments);
+
+/// Writes a display matrix into an MP4 or MOV file.
+void SetRotation(const std::string& file, int degrees);
+
+/// Video test pattern and tone as ffmpeg inputs.
+std::string VideoInput(const std::string& size, double seconds, const std::string& rate = "25");
+std::string ToneInput(double seconds);
+
+/// Presentation times of the decoded video frames, in seconds.
+std::vector<double> FrameTimes(const std::string& file);
+
+/// Entries of `ffprobe -show_entries stream=…` of the first stream of a type ("v", "a"), by name.
+std::map<std::string, std::string> StreamFacts(const std::string& file, const std::string& type);
+int CountPackets(const std::string& file, const std::string& stream);
+/// MD5 of the compressed packets of a stream.
+std::string PacketHash(const std::string& file, const std::string& stream);
+
+/// One frame as RGB (3 bytes a pixel), decoded by ffmpeg with the file's own colour tags.
+std::vector<std::uint8_t> DecodeRgb(const std::string& file, double at_s = 0);
+
+/// All luma samples of all frames.
+std::vector<std::uint8_t> DecodeLuma(const std::string& file);
+
+/// Peak signal-to-noise ratio of two equally long sample rows.
+double Psnr(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b);
+
+/// Options for tests: no enhancement, the source's size, the fastest preset.
+EnhanceOptions PlainOptions();
+
+bool FileExists(const std::string& path);
+
+}  // namespace framelift::testing

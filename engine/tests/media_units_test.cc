@@ -1,0 +1,134 @@
+// Small parts of the media room: timestamps, geometry, pixel formats, error names.
+#include <gtest/gtest.h>
+
+#include "framelift/error.h"
+#include "media/frame_import.h"
+#include "media/geometry.h"
+#include "media/source_policy.h"
+#include "media/timestamps.h"
+
+namespace framelift::media {
+namespace {
+
+TEST(OutputTimeBase, KeepsEveryTimestampOfTheSource) {
+  for (const AVRational source : {AVRational{1, 25}, {1, 1000}, {1, 15360}, {1, 90'000}, {1001, 30'000}, {1, 600}}) {
+    const AVRational out = OutputTimeBase(source);
+    EXPECT_EQ(out.num, 1);
+    EXPECT_GE(out.den, 10'000);
+    EXPECT_EQ(out.den % source.den, 0) << source.num << "/" << source.den;
+  }
+  EXPECT_EQ(OutputTimeBase({1, 10'000'000}).den, 1'000'000);
+  EXPECT_EQ(OutputTimeBase({0, 0}).den, 90'000);
+}
+
+TEST(TimestampMender, PassesGoodTimestamps) {
+  TimestampMender mender({1, 1000}, {1, 1000}, {25, 1});
+  for (const std::int64_t time : {0, 40, 80, 700, 740}) EXPECT_EQ(mender.Mend(time), time);
+}
+
+TEST(TimestampMender, FillsMissingOnes) {
+  TimestampMender mender({1, 1000}, {1, 10'000}, {25, 1});
+  EXPECT_EQ(mender.Mend(AV_NOPTS_VALUE), 0);
+  EXPECT_EQ(mender.Mend(AV_NOPTS_VALUE), 400);
+  EXPECT_EQ(mender.Mend(80), 800);
+}
+
+TEST(TimestampMender, NeverStandsStillOrGoesBack) {
+  TimestampMender mender({1, 1000}, {1, 1000}, {25, 1});
+  EXPECT_EQ(mender.Mend(100), 100);
+  EXPECT_EQ(mender.Mend(100), 101);
+  EXPECT_EQ(mender.Mend(90), 102);
+  EXPECT_EQ(mender.Mend(140), 140);
+}
+
+TEST(TimestampMender, ClosesUpARestartedClock) {
+  TimestampMender mender({1, 1000}, {1, 1000}, {25, 1});
+  EXPECT_EQ(mender.Mend(10'000), 10'000);
+  EXPECT_EQ(mender.Mend(0), 10'040);
+  EXPECT_EQ(mender.Mend(40), 10'080);
+}
+
+struct MatrixCase {
+  const char* name;
+  std::int32_t a, b, c, d;
+  Orientation expected;
+  int degrees;
+};
+
+TEST(Orientation, FollowsTheDisplayMatrix) {
+  constexpr std::int32_t k1 = 65536;
+  const MatrixCase cases[] = {
+      {"identity", k1, 0, 0, k1, {false, false, false}, 0},
+      {"90 clockwise", 0, k1, -k1, 0, {true, true, false}, 90},
+      {"180", -k1, 0, 0, -k1, {false, true, true}, 180},
+      {"270 clockwise", 0, -k1, k1, 0, {true, false, true}, 270},
+      {"mirrored", -k1, 0, 0, k1, {false, true, false}, 0},
+      {"upside down mirror", k1, 0, 0, -k1, {false, false, true}, 0},
+      {"slightly off", 65000, 800, -800, 65000, {false, false, false}, 0},
+  };
+  for (const MatrixCase& c : cases) {
+    const std::int32_t matrix[9] = {c.a, c.b, 0, c.c, c.d, 0, 0, 0, 1 << 30};
+    EXPECT_EQ(OrientationFromMatrix(matrix), c.expected) << c.name;
+    EXPECT_EQ(OrientationFromMatrix(matrix).clockwise_degrees(), c.degrees) << c.name;
+  }
+}
+
+TEST(DisplayedSize, SquaresPixelsThenTurns) {
+  const Size anamorphic = DisplayedSize(720, 480, {8, 9}, {});
+  EXPECT_EQ(anamorphic.width, 640);
+  EXPECT_EQ(anamorphic.height, 480);
+  const Size portrait = DisplayedSize(1280, 720, {1, 1}, {true, true, false});
+  EXPECT_EQ(portrait.width, 720);
+  EXPECT_EQ(portrait.height, 1280);
+  EXPECT_EQ(DisplayedSize(1, 1, {1, 8}, {}).width, 1);
+}
+
+TEST(NativeLayout, KnowsPlanarAndSemiPlanarFormats) {
+  const auto nv21 = NativeLayout(AV_PIX_FMT_NV21);
+  ASSERT_TRUE(nv21);
+  EXPECT_TRUE(nv21->semi_planar);
+  EXPECT_TRUE(nv21->swap_chroma);
+  const auto p010 = NativeLayout(AV_PIX_FMT_P010LE);
+  ASSERT_TRUE(p010);
+  EXPECT_TRUE(p010->left_aligned);
+  EXPECT_EQ(p010->bits, 10);
+  const auto deep = NativeLayout(AV_PIX_FMT_YUV422P10LE);
+  ASSERT_TRUE(deep);
+  EXPECT_EQ(deep->bits, 10);
+  EXPECT_EQ(deep->subsampling, (pixel::Subsampling{1, 0}));
+  const auto gray = NativeLayout(AV_PIX_FMT_GRAY8);
+  ASSERT_TRUE(gray);
+  EXPECT_TRUE(gray->gray);
+}
+
+TEST(NativeLayout, LeavesTheRestToTheScaler) {
+  for (const AVPixelFormat format : {AV_PIX_FMT_RGB24, AV_PIX_FMT_PAL8, AV_PIX_FMT_YUYV422, AV_PIX_FMT_GBRP,
+                                     AV_PIX_FMT_YUV420P10BE, AV_PIX_FMT_MONOBLACK, AV_PIX_FMT_CUDA,
+                                     AV_PIX_FMT_YUV411P, AV_PIX_FMT_NONE}) {
+    EXPECT_FALSE(NativeLayout(format)) << format;
+  }
+}
+
+TEST(SourcePolicy, KnowsCommonCodecsAndRefusesRareOnes) {
+  for (const AVCodecID id : {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1,
+                             AV_CODEC_ID_MPEG4, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_PRORES, AV_CODEC_ID_AAC,
+                             AV_CODEC_ID_OPUS, AV_CODEC_ID_MP3, AV_CODEC_ID_VORBIS}) {
+    EXPECT_NE(FindAllowedDecoder(id), nullptr) << avcodec_get_name(id);
+  }
+  for (const AVCodecID id : {AV_CODEC_ID_MAGICYUV, AV_CODEC_ID_HAP, AV_CODEC_ID_DIRAC, AV_CODEC_ID_ANSI}) {
+    EXPECT_EQ(FindAllowedDecoder(id), nullptr) << avcodec_get_name(id);
+  }
+}
+
+TEST(ErrorCodeName, IsWhatTheAddonPromises) {
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kInvalidArgument), "invalid_argument");
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kUnreadableVideo), "unreadable_video");
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kLimitExceeded), "limit_exceeded");
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kIo), "io");
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kCancelled), "cancelled");
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kUnavailable), "unavailable");
+  EXPECT_STREQ(ErrorCodeName(ErrorCode::kInternal), "internal");
+}
+
+}  // namespace
+}  // namespace framelift::media

@@ -1,0 +1,355 @@
+// Enhance, end to end, with ffmpeg and ffprobe as witnesses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "helpers/clips.h"
+
+namespace framelift {
+namespace {
+
+using testing::CountPackets;
+using testing::DecodeRgb;
+using testing::Ffmpeg;
+using testing::FrameTimes;
+using testing::PacketHash;
+using testing::PlainOptions;
+using testing::StreamFacts;
+using testing::TemporaryFolder;
+using testing::ToneInput;
+using testing::VideoInput;
+
+/// Every frame of the source is in the output, at its own time from the first frame on.
+void ExpectSameTimes(const std::string& source, const std::string& output) {
+  const std::vector<double> before = FrameTimes(source);
+  const std::vector<double> after = FrameTimes(output);
+  ASSERT_GT(before.size(), 0U);
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_NEAR(after[i] - after[0], before[i] - before[0], 0.0011) << "frame " << i;
+  }
+}
+
+struct ClipCase {
+  const char* file;
+  const char* inputs;  ///< null: 320x180, 25 fps, 1.6 s, and a tone
+  const char* encode;
+  const char* audio;   ///< codec of the output's sound; "" for none
+  bool is_copied;      ///< the sound's packets are the source's
+};
+
+const ClipCase kClips[] = {
+    {"h264-aac.mp4", nullptr, "-c:v libx264 -pix_fmt yuv420p -c:a aac", "aac", true},
+    {"bframes.mkv", nullptr, "-c:v libx264 -bf 8 -b_strategy 0 -pix_fmt yuv420p -c:a aac", "aac", true},
+    {"vp9-opus.webm", nullptr, "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p -c:a libopus", "opus",
+     true},
+    {"vp8-vorbis.webm", nullptr, "-c:v libvpx -deadline realtime -pix_fmt yuv420p -c:a libvorbis", "aac", false},
+    {"mpeg4-mp3.avi", nullptr, "-c:v mpeg4 -c:a libmp3lame", "mp3", true},
+    {"mpeg4-bframes-pcm.avi", nullptr, "-c:v mpeg4 -bf 2 -c:a pcm_s16le", "aac", false},
+    {"hevc-ac3.mkv", nullptr, "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p -c:a ac3",
+     "ac3", true},
+    {"hevc10-flac.mkv", nullptr,
+     "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p10le -c:a flac", "flac", true},
+    {"alac.mov", nullptr, "-c:v libx264 -pix_fmt yuv420p -c:a alac", "alac", true},
+    {"offset.ts", nullptr, "-c:v libx264 -pix_fmt yuv420p -c:a aac -output_ts_offset 50", "aac", true},
+    {"mpeg2.mpg", nullptr, "-c:v mpeg2video -c:a mp2", "aac", false},
+    {"silent.mp4", nullptr, "-c:v libx264 -pix_fmt yuv420p -an", "", false},
+    {"yuv444.mp4", nullptr, "-c:v libx264 -pix_fmt yuv444p -an", "", false},
+    {"yuv422p10.mov", nullptr, "-c:v prores_ks -pix_fmt yuv422p10le -an", "", false},
+    {"rgb.mkv", nullptr, "-c:v ffv1 -pix_fmt gbrp -an", "", false},
+    {"gray.mkv", nullptr, "-c:v ffv1 -pix_fmt gray -an", "", false},
+    {"mjpeg.avi", nullptr, "-c:v mjpeg -pix_fmt yuvj422p -an", "", false},
+    {"fragmented.mp4", nullptr, "-c:v libx264 -pix_fmt yuv420p -g 10 -c:a aac -movflags frag_keyframe+empty_moov",
+     "aac", true},
+    {"odd.mkv", "-f lavfi -i testsrc2=size=161x121:rate=30:duration=1", "-c:v libx264 -pix_fmt yuv444p", "", false},
+    {"odd420.webm", "-f lavfi -i testsrc2=size=161x121:rate=30:duration=1",
+     "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p", "", false},
+    {"tiny.mp4", "-f lavfi -i testsrc2=size=16x16:rate=10:duration=1", "-c:v libx264 -pix_fmt yuv420p", "", false},
+    {"one-frame.mp4", "-f lavfi -i testsrc2=size=64x64:rate=10:duration=0.1", "-c:v libx264 -pix_fmt yuv420p", "",
+     false},
+    {"ntsc.mp4", "-f lavfi -i testsrc2=size=320x180:rate=30000/1001:duration=1.5", "-c:v libx264 -pix_fmt yuv420p", "",
+     false},
+    {"vfr.mp4", "-f lavfi -i testsrc2=size=320x180:rate=50:duration=3",
+     "-vf select='lt(mod(n\\,17)\\,3)+gt(n\\,100)*not(mod(n\\,5))' -vsync vfr -c:v libx264 -pix_fmt yuv420p", "", false},
+    {"vfr.mkv", "-f lavfi -i testsrc2=size=320x180:rate=50:duration=3",
+     "-vf select='not(mod(n\\,7))+not(mod(n\\,11))' -vsync vfr -c:v libx264 -pix_fmt yuv420p", "", false},
+    {"raw.h264", "-f lavfi -i testsrc2=size=320x180:rate=25:duration=1", "-c:v libx264 -bf 0 -pix_fmt yuv420p", "",
+     false},
+    {"animation.gif", "-f lavfi -i testsrc2=size=100x80:rate=10:duration=1", "", "", false},
+};
+
+class EnhanceClips : public ::testing::TestWithParam<ClipCase> {
+ protected:
+  TemporaryFolder folder_;
+};
+
+TEST_P(EnhanceClips, KeepsFramesTimesAndSound) {
+  const ClipCase& c = GetParam();
+  const std::string source = folder_.File(c.file);
+  const std::string output = folder_.File("out.mp4");
+  const std::string inputs = c.inputs == nullptr ? VideoInput("320x180", 1.6) + " " + ToneInput(1.6) : c.inputs;
+  Ffmpeg(inputs + " " + c.encode + " '" + source + "'");
+  const EnhanceResult result = Enhance(source, output, PlainOptions());
+
+  const auto video = StreamFacts(output, "v");
+  EXPECT_EQ(video.at("codec_name"), "h264");
+  EXPECT_EQ(video.at("profile").substr(0, 4) == "High" || video.at("profile") == "Constrained Baseline" ||
+                video.at("profile") == "Main",
+            true);
+  EXPECT_EQ(video.at("pix_fmt"), "yuv420p");
+  EXPECT_EQ(video.at("color_space"), "bt709");
+  EXPECT_EQ(video.at("color_range"), "tv");
+  EXPECT_EQ(std::atoi(video.at("width").c_str()), result.width);
+  EXPECT_EQ(std::atoi(video.at("height").c_str()), result.height);
+  EXPECT_EQ(std::atoi(video.at("nb_frames").c_str()), result.frames);
+  EXPECT_NEAR(std::stod(video.at("duration")), result.duration_s, 0.001);
+  EXPECT_NEAR(result.duration_s, result.source.duration_s, 1e-6);
+  EXPECT_EQ(result.undecodable_frames, 0);
+  EXPECT_EQ(static_cast<std::uintmax_t>(result.size_bytes), std::filesystem::file_size(output));
+  if (std::string(c.file) != "raw.h264") {
+    ExpectSameTimes(source, output);  // ffprobe itself has no times for a raw stream
+  } else {
+    EXPECT_EQ(result.frames, 25);
+  }
+  if (std::string(c.audio).empty()) {
+    EXPECT_TRUE(StreamFacts(output, "a").empty());
+    return;
+  }
+  const auto audio = StreamFacts(output, "a");
+  ASSERT_FALSE(audio.empty());
+  EXPECT_EQ(audio.at("codec_name"), c.audio);
+  EXPECT_NEAR(std::stod(audio.at("duration")), 1.6, 0.07);
+  if (c.is_copied) EXPECT_EQ(CountPackets(output, "a:0"), CountPackets(source, "a:0"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Containers, EnhanceClips, ::testing::ValuesIn(kClips), [](const auto& info) {
+  std::string name = info.param.file;
+  for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  return name;
+});
+
+class EnhanceTest : public ::testing::Test {
+ protected:
+  std::string Clip(const std::string& name, const std::string& arguments) {
+    Ffmpeg(arguments + " '" + folder_.File(name) + "'");
+    return folder_.File(name);
+  }
+  TemporaryFolder folder_;
+  std::string output_ = folder_.File("out.mp4");
+};
+
+TEST_F(EnhanceTest, CopiedSoundIsTheSameBytes) {
+  const std::string source =
+      Clip("two.mp4", VideoInput("320x180", 1) + " " + ToneInput(1) + " -f lavfi -i sine=frequency=880:duration=1 " +
+                          "-map 0 -map 1 -map 2 -c:v libx264 -pix_fmt yuv420p -c:a:0 aac -c:a:1 ac3 "
+                          "-metadata:s:a:1 language=fra");
+  Enhance(source, output_, PlainOptions());
+  EXPECT_EQ(PacketHash(output_, "a:0"), PacketHash(source, "a:0"));
+  EXPECT_EQ(PacketHash(output_, "a:1"), PacketHash(source, "a:1"));
+}
+
+TEST_F(EnhanceTest, PutsTheIndexInFront) {
+  const std::string source = Clip("clip.mp4", VideoInput("320x180", 1) + " -c:v libx264 -pix_fmt yuv420p");
+  Enhance(source, output_, PlainOptions());
+  std::ifstream file(output_, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto index = bytes.find("moov");
+  ASSERT_NE(index, std::string::npos);
+  EXPECT_LT(index, bytes.find("mdat"));
+  EXPECT_NE(bytes.find("colrnclx"), std::string::npos);
+}
+
+TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
+  for (const std::string rate : {"25", "2"}) {
+    const std::string source =
+        Clip("clip.mkv", VideoInput("64x64", 7, rate) + " -c:v libx264 -g 1000 -pix_fmt yuv420p");
+    Enhance(source, output_, PlainOptions());
+    const std::string keys = testing::RunCommand(
+        "ffprobe -v error -select_streams v -skip_frame nokey -show_entries frame=pts_time -of csv=p=0 " + output_);
+    std::istringstream lines(keys);
+    double last = 0;
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      EXPECT_LE(std::stod(line) - last, 2.001) << rate;
+      last = std::stod(line);
+    }
+    EXPECT_GE(count, 4);
+  }
+}
+
+TEST_F(EnhanceTest, KeepsTheDistanceOfSoundAndPicture) {
+  const std::string late_video =
+      Clip("late.mkv", "-itsoffset 0.5 " + VideoInput("320x180", 1) + " " + ToneInput(2) +
+                           " -map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -c:a ac3");
+  Enhance(late_video, output_, PlainOptions());
+  EXPECT_NEAR(std::stod(StreamFacts(output_, "v").at("start_time")) - std::stod(StreamFacts(output_, "a").at("start_time")),
+              std::stod(StreamFacts(late_video, "v").at("start_time")) -
+                  std::stod(StreamFacts(late_video, "a").at("start_time")),
+              0.002);
+  const std::string late_sound =
+      Clip("sound.ts", VideoInput("320x180", 2) + " -itsoffset 0.7 " + ToneInput(1) +
+                           " -map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -c:a mp2");
+  Enhance(late_sound, output_, PlainOptions());
+  EXPECT_NEAR(std::stod(StreamFacts(output_, "a").at("start_time")) - std::stod(StreamFacts(output_, "v").at("start_time")),
+              std::stod(StreamFacts(late_sound, "a").at("start_time")) -
+                  std::stod(StreamFacts(late_sound, "v").at("start_time")),
+              0.025);  // AAC's own run-in
+}
+
+TEST_F(EnhanceTest, FinishesWhenTheSoundBreaks) {
+  // A second sound track whose packets are noise: the decoder fails on most of them.
+  const std::string good = Clip("good.mkv", VideoInput("320x180", 2) + " " + ToneInput(2) +
+                                                " -c:v libx264 -pix_fmt yuv420p -c:a libvorbis");
+  const std::string broken = Clip("broken.mkv", "-i " + good + " -map 0 -c copy -bsf:a noise=amount=20");
+  const EnhanceResult result = Enhance(broken, output_, PlainOptions());
+  EXPECT_EQ(result.frames, 50);
+}
+
+TEST_F(EnhanceTest, EnlargesToTheTarget) {
+  const std::string source = Clip("clip.mp4", VideoInput("480x270", 0.4) + " -c:v libx264 -pix_fmt yuv420p");
+  EnhanceOptions options;
+  options.encoder.preset = "ultrafast";
+  const EnhanceResult result = Enhance(source, output_, options);
+  EXPECT_EQ(result.width, 1920);
+  EXPECT_EQ(result.height, 1080);
+  EXPECT_GT(result.applied.sharpen, 0);
+  EXPECT_EQ(result.applied.model, "none");
+  EXPECT_EQ(result.device, "cpu");
+  EXPECT_EQ(StreamFacts(output_, "v").at("width"), "1920");
+}
+
+// ---- turning -------------------------------------------------------------------------------------------
+
+TEST_F(EnhanceTest, TurnsPixelsAsPlayersDo) {
+  for (const std::string format : {"yuv420p", "yuv422p", "yuv444p"}) {
+    for (const int degrees : {90, 180, 270}) {
+      const std::string source =
+          Clip("turned.mov", VideoInput("320x180", 0.4) + " -c:v libx264 -crf 5 -pix_fmt " + format);
+      testing::SetRotation(source, degrees);
+      EnhanceOptions options = PlainOptions();
+      options.encoder.crf = 5;
+      Enhance(source, output_, options);
+      const auto before = DecodeRgb(source);  // ffmpeg turns by the display matrix
+      const auto after = DecodeRgb(output_);
+      ASSERT_EQ(before.size(), after.size());
+      EXPECT_GT(testing::Psnr(before, after), 30) << format << " " << degrees;
+      EXPECT_EQ(StreamFacts(output_, "v").count("rotation"), 0U);
+    }
+  }
+}
+
+TEST_F(EnhanceTest, SquaresPixels) {
+  const std::string source = Clip("wide.mp4", VideoInput("320x180", 0.4) + " -vf setsar=2/1 -c:v libx264 -pix_fmt yuv420p");
+  const EnhanceResult result = Enhance(source, output_, PlainOptions());
+  EXPECT_EQ(result.width, 640);
+  EXPECT_EQ(result.height, 180);
+  EXPECT_EQ(StreamFacts(output_, "v").at("sample_aspect_ratio"), "1:1");
+}
+
+// ---- colour --------------------------------------------------------------------------------------------
+
+struct ColorCase {
+  const char* name;
+  const char* arguments;
+};
+
+const ColorCase kColors[] = {
+    {"bt709", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv420p -colorspace bt709 -color_range tv -c:v libx264"},
+    {"bt601", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p -colorspace smpte170m -color_range tv -c:v libx264"},
+    {"bt601 untagged", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p -c:v libx264"},
+    {"bt601 full", "-vf scale=out_color_matrix=bt601:out_range=pc,format=yuvj420p -colorspace bt470bg -color_range pc -c:v libx264"},
+    {"bt709 full 444", "-vf scale=out_color_matrix=bt709:out_range=pc,format=yuvj444p -colorspace bt709 -color_range pc -c:v libx264"},
+    {"bt709 422 10 bit", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv422p10le -colorspace bt709 -color_range tv -c:v libx264"},
+    {"bt2020 10 bit", "-vf scale=out_color_matrix=bt2020:out_range=tv,format=yuv420p10le -colorspace bt2020nc -color_range tv -c:v libx264"},
+    {"rgb", "-c:v ffv1 -pix_fmt gbrp"},
+    {"rgb packed", "-c:v qtrle -pix_fmt rgb24"},
+};
+
+TEST_F(EnhanceTest, KeepsColours) {
+  for (const ColorCase& c : kColors) {
+    const std::string source =
+        Clip("bars.mov", "-f lavfi -i smptebars=size=448x240:rate=5:duration=0.6,format=gbrp " + std::string(c.arguments) + " -crf 1");
+    EnhanceOptions options = PlainOptions();
+    options.encoder.crf = 4;
+    options.encoder.preset = "medium";
+    Enhance(source, output_, options);
+    const auto before = DecodeRgb(source);
+    const auto after = DecodeRgb(output_);
+    ASSERT_EQ(before.size(), after.size());
+    ASSERT_EQ(before.size(), 448U * 240U * 3U);
+    for (int bar = 0; bar < 7; ++bar) {
+      const std::size_t at = (80 * 448 + 32 + bar * 64) * 3;
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        EXPECT_NEAR(before[at + channel], after[at + channel], 2) << c.name << ", bar " << bar << ", channel " << channel;
+      }
+    }
+    EXPECT_EQ(StreamFacts(output_, "v").at("color_space"), "bt709") << c.name;
+  }
+}
+
+TEST_F(EnhanceTest, KeepsColoursWithAutomaticStrengthsOnACleanSource) {
+  const std::string source = Clip("clean.mp4", VideoInput("448x240", 0.6) +
+                                                   " -vf scale=out_color_matrix=bt709 -colorspace bt709 -pix_fmt yuv420p -c:v libx264 -crf 8");
+  EnhanceOptions options;
+  options.target = Target::kSource;
+  options.encoder.crf = 8;
+  const EnhanceResult result = Enhance(source, output_, options);
+  EXPECT_EQ(result.applied.denoise, 0);
+  EXPECT_EQ(result.applied.sharpen, 0);
+  EXPECT_EQ(result.applied.adaptive_contrast, 0);
+  EXPECT_GT(testing::Psnr(testing::DecodeLuma(source), testing::DecodeLuma(output_)), 38);
+}
+
+TEST_F(EnhanceTest, CarriesPrimariesAndTransfer) {
+  const std::string source =
+      Clip("tagged.mp4", VideoInput("320x180", 0.4) +
+                             " -c:v libx264 -pix_fmt yuv420p -colorspace smpte170m -color_primaries smpte170m -color_trc smpte170m");
+  Enhance(source, output_, PlainOptions());
+  const auto facts = StreamFacts(output_, "v");
+  EXPECT_EQ(facts.at("color_space"), "bt709");
+  EXPECT_EQ(facts.at("color_primaries"), "smpte170m");
+  EXPECT_EQ(facts.at("color_transfer"), "smpte170m");
+  EXPECT_EQ(facts.at("chroma_location"), "left");
+}
+
+TEST_F(EnhanceTest, TagsHighDynamicRangeHonestly) {
+  const std::string source = Clip(
+      "hdr.mkv", VideoInput("320x180", 0.4) +
+                     " -c:v libx265 -preset ultrafast -pix_fmt yuv420p10le "
+                     "-x265-params log-level=none:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc");
+  Enhance(source, output_, PlainOptions());
+  const auto facts = StreamFacts(output_, "v");
+  EXPECT_EQ(facts.at("color_space"), "bt2020nc");
+  EXPECT_EQ(facts.at("color_primaries"), "bt2020");
+  EXPECT_EQ(facts.at("color_transfer"), "smpte2084");
+}
+
+TEST_F(EnhanceTest, Deinterlaces) {
+  // A moving pattern at 50 fps woven into 25 interlaced frames: combed lines differ from their neighbours.
+  const std::string source =
+      Clip("woven.mpg", "-f lavfi -i testsrc2=size=352x288:rate=50:duration=1 -vf tinterlace=interleave_top,fieldorder=tff "
+                        "-c:v mpeg2video -flags +ildct+ilme -q:v 2");
+  EnhanceOptions options = PlainOptions();
+  options.encoder.crf = 5;
+  const EnhanceResult result = Enhance(source, output_, options);
+  EXPECT_EQ(result.frames, 25);
+  ExpectSameTimes(source, output_);
+  const auto combing = [](const std::vector<std::uint8_t>& luma) {
+    double sum = 0;
+    for (std::size_t i = 352; i + 352 < luma.size(); ++i) {
+      sum += std::max(0, std::abs(2 * luma[i] - luma[i - 352] - luma[i + 352]) - 2 * std::abs(luma[i - 352] - luma[i + 352]));
+    }
+    return sum;
+  };
+  EXPECT_LT(combing(testing::DecodeLuma(output_)), 0.6 * combing(testing::DecodeLuma(source)));
+  const auto decode = std::find_if(result.stages.begin(), result.stages.end(), [](const auto& s) { return s.name == "deinterlace"; });
+  EXPECT_NE(decode, result.stages.end());
+}
+
+}  // namespace
+}  // namespace framelift

@@ -1,0 +1,244 @@
+// Refusals, cancellation, damage, and segments.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "helpers/clips.h"
+
+namespace framelift {
+namespace {
+
+using testing::Ffmpeg;
+using testing::FileExists;
+using testing::FrameTimes;
+using testing::PlainOptions;
+using testing::TemporaryFolder;
+using testing::ToneInput;
+using testing::VideoInput;
+
+class FaultTest : public ::testing::Test {
+ protected:
+  std::string Clip(const std::string& name, const std::string& arguments) {
+    Ffmpeg(arguments + " '" + folder_.File(name) + "'");
+    return folder_.File(name);
+  }
+  void ExpectError(const std::string& source, const EnhanceOptions& options, ErrorCode code,
+                   const EnhanceCallbacks& callbacks = {}) {
+    try {
+      Enhance(source, output_, options, callbacks);
+      ADD_FAILURE() << source << " was enhanced";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << source << ": " << error.what();
+      EXPECT_EQ(std::string(error.what()).find(folder_.File("")), std::string::npos);
+    }
+    EXPECT_FALSE(FileExists(output_)) << "the output must be removed";
+  }
+  TemporaryFolder folder_;
+  std::string output_ = folder_.File("out.mp4");
+};
+
+TEST_F(FaultTest, RefusesBadOptionsAndSources) {
+  const std::string good = Clip("good.mp4", VideoInput("320x180", 1) + " -c:v libx264 -pix_fmt yuv420p");
+  EnhanceOptions options = PlainOptions();
+  options.encoder.preset = "warp";
+  ExpectError(good, options, ErrorCode::kInvalidArgument);
+  options = PlainOptions();
+  options.encoder.crf = 60;
+  ExpectError(good, options, ErrorCode::kInvalidArgument);
+  options = PlainOptions();
+  options.model = "dream";
+  ExpectError(good, options, ErrorCode::kInvalidArgument);
+  options = PlainOptions();
+  options.device = "cuda:0";
+  ExpectError(good, options, ErrorCode::kUnavailable);
+  options = PlainOptions();
+  options.limits.max_duration_s = 0.5;
+  ExpectError(good, options, ErrorCode::kLimitExceeded);
+  options = PlainOptions();
+  options.limits.max_pixels = 1000;
+  ExpectError(good, options, ErrorCode::kLimitExceeded);
+  options = PlainOptions();
+  options.segment = Segment{5, 6, 4};
+  ExpectError(good, options, ErrorCode::kInvalidArgument);
+  ExpectError(folder_.File("nothing.mp4"), PlainOptions(), ErrorCode::kIo);
+  std::ofstream(folder_.File("text.mp4")) << "no video\n";
+  ExpectError(folder_.File("text.mp4"), PlainOptions(), ErrorCode::kUnreadableVideo);
+  EXPECT_THROW(Enhance(good, folder_.File("no/such/folder.mp4"), PlainOptions()), Error);
+  EXPECT_THROW(Enhance(good, good, PlainOptions()), Error);
+  EXPECT_TRUE(FileExists(good));
+}
+
+TEST_F(FaultTest, IsCancelledAtOnceAtAnyTime) {
+  const std::string source = Clip("long.mp4", VideoInput("640x360", 20) + " " + ToneInput(20) +
+                                                  " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac");
+  EnhanceOptions options = PlainOptions();
+  options.target = Target::k1080p;
+  for (const int after_ms : {0, 30, 150, 700, 1500}) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto deadline = start + std::chrono::milliseconds(after_ms);
+    std::chrono::steady_clock::time_point asked;
+    EnhanceCallbacks callbacks;
+    callbacks.is_cancelled = [&] {
+      const auto now = std::chrono::steady_clock::now();
+      if (now < deadline) return false;
+      if (asked == std::chrono::steady_clock::time_point{}) asked = now;
+      return true;
+    };
+    ExpectError(source, options, ErrorCode::kCancelled, callbacks);
+    const std::chrono::duration<double> late = std::chrono::steady_clock::now() - asked;
+    EXPECT_LT(late.count(), 0.5) << "cancelled after " << after_ms << " ms";  // 0.1 on an idle machine
+  }
+}
+
+TEST_F(FaultTest, TellsItsProgress) {
+  const std::string source = Clip("clip.mp4", VideoInput("640x360", 6) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+  EnhanceOptions options = PlainOptions();
+  options.target = Target::k1080p;
+  std::vector<Progress> told;
+  std::vector<std::chrono::steady_clock::time_point> times;
+  EnhanceCallbacks callbacks;
+  callbacks.on_progress = [&](const Progress& progress) {
+    told.push_back(progress);
+    times.push_back(std::chrono::steady_clock::now());
+  };
+  const EnhanceResult result = Enhance(source, output_, options, callbacks);
+  ASSERT_GE(told.size(), 3U);
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    EXPECT_GE(told[i].fraction, told[i - 1].fraction);
+    EXPECT_GE(told[i].frames_done, told[i - 1].frames_done);
+    if (i + 1 < told.size()) EXPECT_GT(times[i] - times[i - 1], std::chrono::milliseconds(90));
+  }
+  EXPECT_EQ(told.back().fraction, 1);
+  EXPECT_EQ(told.back().frames_done, result.frames);
+  EXPECT_GT(told[told.size() / 2].fraction, 0);
+}
+
+TEST_F(FaultTest, PassesOnWhatACallbackThrows) {
+  const std::string source = Clip("clip.mp4", VideoInput("320x180", 4) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+  EnhanceCallbacks callbacks;
+  callbacks.on_progress = [](const Progress&) { throw Error(ErrorCode::kInternal, "Callback failed."); };
+  ExpectError(source, PlainOptions(), ErrorCode::kInternal, callbacks);
+}
+
+/// Overwrites a share of the bytes between two thirds with noise.
+void Damage(const std::string& file, int bytes_between_hits, double from, double to) {
+  std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+  const auto size = static_cast<double>(std::filesystem::file_size(file));
+  std::mt19937 random(7);
+  for (double at = from * size; at < to * size; at += bytes_between_hits) {
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(static_cast<char>(random()));
+  }
+}
+
+TEST_F(FaultTest, SurvivesDamageOrRefusesIt) {
+  for (const char* name : {"damaged.mp4", "damaged.mkv", "damaged.ts", "damaged.avi"}) {
+    const std::string codec = std::string(name) == "damaged.avi" ? "mpeg4" : "libx264 -pix_fmt yuv420p";
+    for (const int distance : {20'000, 300, 20}) {
+      const std::string source =
+          Clip(name, VideoInput("320x180", 3) + " " + ToneInput(3) + " -c:a mp2 -movflags +faststart -c:v " + codec);
+      Damage(source, distance, 0.3, 0.95);
+      try {
+        const EnhanceResult result = Enhance(source, output_, PlainOptions());
+        EXPECT_GT(result.frames, 0);
+        EXPECT_TRUE(FileExists(output_));
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kUnreadableVideo) << error.what();
+        EXPECT_FALSE(FileExists(output_));
+      }
+      std::filesystem::remove(output_);
+    }
+  }
+}
+
+TEST_F(FaultTest, AcceptsAPictureThatChangesSizeButNotShape) {
+  const std::string small = Clip("a.ts", VideoInput("320x180", 1) + " -c:v libx264 -pix_fmt yuv420p");
+  const std::string large = Clip("b.ts", VideoInput("640x360", 1) + " -c:v libx264 -pix_fmt yuv420p -output_ts_offset 1");
+  const std::string square = Clip("c.ts", VideoInput("240x240", 1) + " -c:v libx264 -pix_fmt yuv420p -output_ts_offset 1");
+  testing::RunCommand("cat " + small + " " + large + " > " + folder_.File("same.ts"));
+  testing::RunCommand("cat " + small + " " + square + " > " + folder_.File("other.ts"));
+  const EnhanceResult result = Enhance(folder_.File("same.ts"), output_, PlainOptions());
+  EXPECT_EQ(result.frames, 50);
+  EXPECT_EQ(result.width, 320);
+  std::filesystem::remove(output_);
+  ExpectError(folder_.File("other.ts"), PlainOptions(), ErrorCode::kUnreadableVideo);
+}
+
+TEST_F(FaultTest, RunsSeveralAtOnce) {
+  const std::string source = Clip("clip.mp4", VideoInput("320x180", 1) + " -c:v libx264 -pix_fmt yuv420p");
+  std::vector<std::thread> threads;
+  std::atomic<int> done = 0;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      if (Enhance(source, folder_.File("out" + std::to_string(i) + ".mp4"), PlainOptions()).frames == 25) ++done;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(done, 3);
+}
+
+// ---- segments ------------------------------------------------------------------------------------------
+
+struct SegmentCase {
+  const char* file;
+  const char* encode;
+};
+
+class SegmentClips : public FaultTest, public ::testing::WithParamInterface<SegmentCase> {};
+
+TEST_P(SegmentClips, JoinToTheWhole) {
+  const std::string source = Clip(GetParam().file, VideoInput("320x180", 6) + " " + ToneInput(6) + " " + GetParam().encode);
+  EnhanceOptions options = PlainOptions();
+  options.adaptive_contrast = {Strength::Mode::kFixed, 0.5F};
+  options.encoder.preset = "veryfast";
+  const EnhanceResult whole = Enhance(source, output_, options);
+  std::ofstream list(folder_.File("list.txt"));
+  const double cuts[] = {0, 1.9, 3.3333, 100};
+  std::int64_t frames = 0;
+  double duration = 0;
+  for (int i = 0; i < 3; ++i) {
+    options.segment = Segment{cuts[i], cuts[i + 1], 16};
+    const std::string part = folder_.File("part" + std::to_string(i) + ".mp4");
+    const EnhanceResult result = Enhance(source, part, options);
+    EXPECT_TRUE(testing::StreamFacts(part, "a").empty()) << "segments have no sound";
+    EXPECT_NEAR(FrameTimes(part).front(), 0, 0.0011);
+    frames += result.frames;
+    duration += result.duration_s;
+    list << "file '" << part << "'\n";
+  }
+  list.close();
+  EXPECT_EQ(frames, whole.frames);
+  EXPECT_NEAR(duration, whole.duration_s, 1e-4);
+  const std::string joined = Clip("joined.mp4", "-f concat -safe 0 -i " + folder_.File("list.txt") + " -c copy");
+  const auto expected = FrameTimes(output_);
+  const auto times = FrameTimes(joined);
+  ASSERT_EQ(times.size(), expected.size());
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(times[i] - times[0], expected[i] - expected[0], 0.0015) << i;
+  EXPECT_GT(testing::Psnr(testing::DecodeLuma(joined), testing::DecodeLuma(output_)), 42);
+}
+
+const SegmentCase kSegments[] = {
+    {"h264.mp4", "-c:v libx264 -g 40 -pix_fmt yuv420p -c:a aac"},
+    {"opengop.mkv", "-c:v libx264 -g 30 -bf 3 -x264-params open-gop=1 -pix_fmt yuv420p -c:a aac"},
+    {"vfr.mkv", "-vf select='not(mod(n\\,3))+not(mod(n\\,7))' -vsync vfr -c:v libx264 -g 20 -pix_fmt yuv420p -an"},
+    {"offset.ts", "-c:v libx264 -g 25 -pix_fmt yuv420p -c:a mp2 -output_ts_offset 30"},
+    {"vp9.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 50 -pix_fmt yuv420p -c:a libopus"},
+    {"mpeg4.avi", "-c:v mpeg4 -g 50 -c:a libmp3lame"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Containers, SegmentClips, ::testing::ValuesIn(kSegments), [](const auto& info) {
+  std::string name = info.param.file;
+  for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace framelift

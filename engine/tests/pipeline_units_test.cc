@@ -1,0 +1,208 @@
+// Small parts of the pipeline room: sizes, strengths, queue, progress, statistics.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "framelift/device.h"
+#include "framelift/error.h"
+#include "pipeline/bounded_queue.h"
+#include "pipeline/orient.h"
+#include "pipeline/picture_stats.h"
+#include "pipeline/plan.h"
+#include "pipeline/progress_meter.h"
+
+namespace framelift::pipeline {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct FitCase {
+  Size source;
+  Target target;
+  Size expected;
+};
+
+TEST(FitTarget, FitsTheBoxAndKeepsTheShape) {
+  const FitCase cases[] = {
+      {{1280, 720}, Target::k1080p, {1920, 1080}},  {{720, 1280}, Target::k1080p, {1080, 1920}},
+      {{640, 480}, Target::k1080p, {1440, 1080}},   {{1280, 544}, Target::k1080p, {1920, 816}},
+      {{3840, 2160}, Target::k1080p, {1920, 1080}}, {{960, 540}, Target::k4k, {3840, 2160}},
+      {{1080, 1080}, Target::k1080p, {1080, 1080}}, {{161, 121}, Target::kSource, {162, 122}},
+      {{1, 1}, Target::kSource, {2, 2}},            {{8192, 2}, Target::k1080p, {1920, 2}},
+      {{1920, 1080}, Target::kSource, {1920, 1080}}};
+  for (const FitCase& c : cases) {
+    const Size out = FitTarget(c.source, c.target);
+    EXPECT_EQ(out.width, c.expected.width) << c.source.width << "x" << c.source.height;
+    EXPECT_EQ(out.height, c.expected.height) << c.source.width << "x" << c.source.height;
+  }
+}
+
+TEST(FitTarget, IsAlwaysEvenAndInsideTheBox) {
+  for (int width = 1; width < 5000; width += 37) {
+    for (int height = 1; height < 5000; height += 41) {
+      for (const Target target : {Target::k1080p, Target::k4k}) {
+        const Size out = FitTarget({width, height}, target);
+        const int longer = target == Target::k4k ? 3840 : 1920;
+        const int shorter = target == Target::k4k ? 2160 : 1080;
+        EXPECT_TRUE(out.width % 2 == 0 && out.height % 2 == 0 && out.width >= 2 && out.height >= 2);
+        EXPECT_LE(std::max(out.width, out.height), longer);
+        EXPECT_LE(std::min(out.width, out.height), shorter);
+        EXPECT_EQ(height > width, out.height > out.width || (height > width && out.height == out.width));
+      }
+    }
+  }
+}
+
+TEST(ChooseStrengths, LeavesACleanSourceAlone) {
+  const Strengths s = ChooseStrengths({}, {0.5F, 0.9F}, 1.0);
+  EXPECT_EQ(s.denoise, 0);
+  EXPECT_EQ(s.sharpen, 0);
+  EXPECT_EQ(s.adaptive_contrast, 0);
+  EXPECT_EQ(s.face_restoration, 0);
+}
+
+TEST(ChooseStrengths, FollowsNoiseScaleAndSpread) {
+  EXPECT_GT(ChooseStrengths({}, {6, 0.9F}, 1).denoise, 0.3F);
+  EXPECT_LE(ChooseStrengths({}, {60, 0.9F}, 1).denoise, 0.6F);
+  EXPECT_GT(ChooseStrengths({}, {0, 0.9F}, 2).sharpen, 0.1F);
+  EXPECT_LT(ChooseStrengths({}, {6, 0.9F}, 2).sharpen, ChooseStrengths({}, {0, 0.9F}, 2).sharpen);
+  EXPECT_GT(ChooseStrengths({}, {0, 0.3F}, 1).adaptive_contrast, 0.05F);
+  EXPECT_EQ(ChooseStrengths({}, {0, 0.0F}, 1).adaptive_contrast, 0);
+}
+
+TEST(ChooseStrengths, TakesFixedAndOffAsTheyAre) {
+  EnhanceOptions options;
+  options.denoise = {Strength::Mode::kFixed, 0.7F};
+  options.sharpen = {Strength::Mode::kOff, 0.7F};
+  const Strengths s = ChooseStrengths(options, {60, 0.1F}, 3);
+  EXPECT_FLOAT_EQ(s.denoise, 0.7F);
+  EXPECT_EQ(s.sharpen, 0);
+}
+
+TEST(CheckOptions, RefusesWhatIsOutOfRange) {
+  const auto code = [](const EnhanceOptions& options) {
+    try {
+      CheckOptions(options);
+    } catch (const Error& error) {
+      return std::string(ErrorCodeName(error.code()));
+    }
+    return std::string("none");
+  };
+  EnhanceOptions good;
+  good.model = "none";
+  good.device = "cpu";
+  EXPECT_EQ(code(good), "none");
+  EnhanceOptions options;
+  options.denoise = {Strength::Mode::kFixed, 1.5F};
+  EXPECT_EQ(code(options), "invalid_argument");
+  options = {};
+  options.model = "dream";
+  EXPECT_EQ(code(options), "invalid_argument");
+  options = {};
+  options.device = "cuda:0";
+  EXPECT_EQ(code(options), "unavailable");
+  options.device = "toaster";
+  EXPECT_EQ(code(options), "invalid_argument");
+  options = {};
+  options.segment = Segment{2, 1, 0};
+  EXPECT_EQ(code(options), "invalid_argument");
+  options.segment = Segment{0, 1, -1};
+  EXPECT_EQ(code(options), "invalid_argument");
+  options = {};
+  options.threads = -1;
+  EXPECT_EQ(code(options), "invalid_argument");
+}
+
+TEST(BoundedQueue, KeepsOrderAndBound) {
+  BoundedQueue<int> queue(2);
+  std::stop_source stop;
+  std::thread producer([&] {
+    for (int i = 0; i < 1000; ++i) queue.Push(i, stop.get_token());
+    queue.Close();
+  });
+  int expected = 0;
+  while (const auto item = queue.Pop(stop.get_token())) EXPECT_EQ(*item, expected++);
+  EXPECT_EQ(expected, 1000);
+  producer.join();
+}
+
+TEST(BoundedQueue, WakesWaitersWhenStopped) {
+  BoundedQueue<int> empty(1);
+  BoundedQueue<int> full(1);
+  std::stop_source stop;
+  full.Push(1, stop.get_token());
+  std::thread reader([&] { EXPECT_FALSE(empty.Pop(stop.get_token())); });
+  std::thread writer([&] { EXPECT_FALSE(full.Push(2, stop.get_token())); });
+  std::this_thread::sleep_for(20ms);
+  const auto start = std::chrono::steady_clock::now();
+  stop.request_stop();
+  reader.join();
+  writer.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 100ms);
+}
+
+TEST(ProgressMeter, RisesAndEstimates) {
+  const auto start = ProgressMeter::Clock::now();
+  ProgressMeter meter(10, start);
+  const Progress first = meter.Update(0, 0, start);
+  EXPECT_EQ(first.fraction, 0);
+  EXPECT_LT(first.eta_s, 0);
+  const Progress later = meter.Update(50, 2, start + 2s);
+  EXPECT_NEAR(later.fraction, 0.2, 1e-9);
+  EXPECT_NEAR(later.frames_per_second, 25, 0.1);
+  EXPECT_NEAR(later.eta_s, 8, 0.1);
+  EXPECT_NEAR(meter.Update(51, 1, start + 3s).fraction, 0.2, 1e-9) << "must not fall";
+  EXPECT_LT(meter.Update(300, 12, start + 4s).fraction, 1);
+}
+
+TEST(Orient, MovesEverySampleToItsPlace) {
+  pixel::ThreadPool pool(2);
+  pixel::Image in(5, 3, {0, 0}, {});
+  for (int p = 0; p < 3; ++p) {
+    for (int y = 0; y < 3; ++y) {
+      for (int x = 0; x < 5; ++x) in.plane(p).Row(y)[x] = static_cast<std::uint16_t>(100 * p + 10 * y + x);
+    }
+  }
+  for (const media::Orientation o : {media::Orientation{true, true, false}, {true, false, true}, {true, true, true},
+                                     {false, true, true}, {false, true, false}, {false, false, true}}) {
+    pixel::Image out(o.transpose ? 3 : 5, o.transpose ? 5 : 3, {0, 0}, {});
+    Orient(in, out, o, pool);
+    for (int y = 0; y < out.height(); ++y) {
+      for (int x = 0; x < out.width(); ++x) {
+        int u = o.flip_x ? out.width() - 1 - x : x;
+        int v = o.flip_y ? out.height() - 1 - y : y;
+        if (o.transpose) std::swap(u, v);
+        EXPECT_EQ(out.plane(1).Row(y)[x], 100 + 10 * v + u);
+      }
+    }
+  }
+}
+
+TEST(PictureStats, TellSpreadAndSceneCuts) {
+  pixel::Image flat(64, 64, {1, 1}, {});
+  pixel::Image ramp(64, 64, {1, 1}, {});
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      flat.plane(0).Row(y)[x] = 30 << 8;
+      ramp.plane(0).Row(y)[x] = static_cast<std::uint16_t>((16 + x * 219 / 63) << 8);
+    }
+  }
+  EXPECT_LT(LumaSpread(MeasureLuma(flat), pixel::Range::kLimited), 0.05F);
+  EXPECT_GT(LumaSpread(MeasureLuma(ramp), pixel::Range::kLimited), 0.9F);
+  EXPECT_TRUE(IsSceneCut(MeasureLuma(flat), MeasureLuma(ramp)));
+  EXPECT_FALSE(IsSceneCut(MeasureLuma(ramp), MeasureLuma(ramp)));
+}
+
+TEST(Devices, TellTheProcessorFirst) {
+  const auto devices = Devices();
+  ASSERT_FALSE(devices.empty());
+  EXPECT_EQ(devices[0].id, "cpu");
+  EXPECT_TRUE(devices[0].usable) << devices[0].reason;
+  EXPECT_EQ(devices[0].encoder, "libx264");
+  EXPECT_GE(devices[0].threads, 1);
+  EXPECT_FALSE(devices[0].simd.empty());
+  EXPECT_NE(EngineVersion().find("libavcodec"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace framelift::pipeline
