@@ -11,7 +11,11 @@ const root = import.meta.dirname;
 const banner = '// Generated from openapi.yaml by `npm run generate`; do not edit.';
 
 /** Patterns of the generated files, relative to the root; everything else is written by hand. */
-export const generatedPatterns = ['src/contract/*.gen.ts', 'src/sdk/*.gen.ts', 'src/sdk/{client,core}/**/*.ts'] as const;
+export const generatedPatterns = [
+  'src/contract/*.gen.ts',
+  'src/sdk/*.gen.ts',
+  'src/sdk/{client,core}/**/*.ts',
+] as const;
 
 /** One configuration per folder; `base` is the root to write under (the repository, or a temporary folder). */
 function generatorConfigs(base: string): UserConfig[] {

@@ -9,9 +9,7 @@ const root = join(import.meta.dirname, '..');
 
 /** Generated files below `base`, relative to it, sorted. */
 function generatedFiles(base: string): string[] {
-  return generatedPatterns
-    .flatMap((pattern) => globSync(pattern, { cwd: base }))
-    .sort();
+  return generatedPatterns.flatMap((pattern) => globSync(pattern, { cwd: base })).sort();
 }
 
 /**
@@ -53,7 +51,8 @@ async function main(): Promise<number> {
     relaxRuntime(fresh);
     const changed = differences(fresh);
     if (check) {
-      for (const path of changed) console.error(`${path} differs from what openapi.yaml generates; run npm run generate`);
+      for (const path of changed)
+        console.error(`${path} differs from what openapi.yaml generates; run npm run generate`);
       if (changed.length === 0) console.log(`${generatedFiles(fresh).length} generated files are up to date`);
       return changed.length === 0 ? 0 : 1;
     }

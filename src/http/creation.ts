@@ -46,9 +46,7 @@ export async function createJob(
   const videoUrl = parseUrl(body.video_url, '/video_url');
   const webhookUrl = body.webhook_url === undefined ? null : parseUrl(body.webhook_url, '/webhook_url');
   const measured =
-    principal.lane === 'test'
-      ? measureInSandbox(body, videoUrl)
-      : await measureLive(deps, body, { videoUrl, signal });
+    principal.lane === 'test' ? measureInSandbox(body, videoUrl) : await measureLive(deps, body, { videoUrl, signal });
   return store.jobs.create({
     ...requested(principal, body),
     videoUrl: videoUrl.href,

@@ -92,7 +92,9 @@ function translate(error: unknown): FrameliftError {
       retryAfterS: 2,
     });
   }
-  return new FrameliftError('internal_error', 'The service failed to answer; the failure was logged.', { cause: error });
+  return new FrameliftError('internal_error', 'The service failed to answer; the failure was logged.', {
+    cause: error,
+  });
 }
 
 export function statusOf(code: RequestErrorCode): ContentfulStatusCode {

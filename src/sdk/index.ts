@@ -86,8 +86,7 @@ export function createFramelift({ baseUrl, apiKey, fetch }: FrameliftOptions): F
     ...(fetch === undefined ? {} : { fetch: (request: RequestInfo | URL) => fetch(request as Request) }),
   });
   const common = ({ signal }: CallOptions = {}) => ({ client, ...(signal === undefined ? {} : { signal }) });
-  const get = (id: string, options?: CallOptions) =>
-    unwrap(operations.getJob({ ...common(options), path: { id } }));
+  const get = (id: string, options?: CallOptions) => unwrap(operations.getJob({ ...common(options), path: { id } }));
   return {
     jobs: {
       create: (body, options = {}) => {

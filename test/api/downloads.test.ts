@@ -6,7 +6,11 @@ import { errorOf, finished, fakeJob, linkSecret, makeApi, publicUrl } from '../h
 const content = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 const key = 'outputs/ab/job_x.mp4';
 
-function link({ expires = Math.floor(Date.now() / 1000) + 60, fileName = 'film.mp4', contentType = 'video/mp4' } = {}): string {
+function link({
+  expires = Math.floor(Date.now() / 1000) + 60,
+  fileName = 'film.mp4',
+  contentType = 'video/mp4',
+} = {}): string {
   return makeLink(publicUrl, linkSecret, { key, expires, fileName, contentType }).slice(publicUrl.length);
 }
 
@@ -35,7 +39,9 @@ describe('GET /v1/downloads/{key}', () => {
     const job = fakeJob({ accountId: made.account.id, ...finished() });
     made.store.jobsById.set(job.id, job);
     made.objects.set(`outputs/${job.id}.mp4`, content);
-    const { download_url } = (await (await made.request(`/v1/jobs/${job.id}/result`)).json()) as { download_url: string };
+    const { download_url } = (await (await made.request(`/v1/jobs/${job.id}/result`)).json()) as {
+      download_url: string;
+    };
     const response = await made.request(download_url.slice(publicUrl.length), { key: null });
     expect(response.status).toBe(200);
     expect(response.headers.get('Content-Disposition')).toContain(`${job.id}-1080p.mp4`);
@@ -86,8 +92,15 @@ describe('GET /v1/downloads/{key}', () => {
   it('honours If-Range', async () => {
     const made = api();
     const etag = (await made.request(link(), { key: null })).headers.get('ETag')!;
-    for (const [condition, status] of [[etag, 206], ['"other"', 200], [new Date().toUTCString(), 200]] as const) {
-      const response = await made.request(link(), { key: null, headers: { Range: 'bytes=1-2', 'If-Range': condition } });
+    for (const [condition, status] of [
+      [etag, 206],
+      ['"other"', 200],
+      [new Date().toUTCString(), 200],
+    ] as const) {
+      const response = await made.request(link(), {
+        key: null,
+        headers: { Range: 'bytes=1-2', 'If-Range': condition },
+      });
       expect(response.status).toBe(status);
     }
   });
@@ -151,7 +164,14 @@ describe('GET /v1/downloads/{key}', () => {
 describe('parseRange', () => {
   it('never leaves the file', () => {
     for (const size of [0, 1, 2, 1000]) {
-      for (const header of ['bytes=0-0', 'bytes=1-', 'bytes=-1', 'bytes=-0', 'bytes=0-99999999999999999999', 'bytes=7-8']) {
+      for (const header of [
+        'bytes=0-0',
+        'bytes=1-',
+        'bytes=-1',
+        'bytes=-0',
+        'bytes=0-99999999999999999999',
+        'bytes=7-8',
+      ]) {
         const range = parseRange(header, size);
         if (typeof range === 'string') continue;
         expect(range.start).toBeGreaterThanOrEqual(0);

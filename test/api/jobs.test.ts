@@ -44,20 +44,36 @@ describe('GET /v1/jobs/{id}', () => {
 
   it('says nothing of the addresses that the customer gave', async () => {
     const api = makeApi();
-    const job = addJob(api, { videoUrl: 'https://canary.example.com/a.mp4', webhookUrl: 'https://canary.example.com/b' });
+    const job = addJob(api, {
+      videoUrl: 'https://canary.example.com/a.mp4',
+      webhookUrl: 'https://canary.example.com/b',
+    });
     expect(await (await api.request(`/v1/jobs/${job.id}`)).text()).not.toContain('canary');
   });
 });
 
 describe('404 job_not_found, the same for every job that is not the caller’s', () => {
-  for (const [method, suffix] of [['GET', ''], ['GET', '/result'], ['DELETE', '']] as const) {
+  for (const [method, suffix] of [
+    ['GET', ''],
+    ['GET', '/result'],
+    ['DELETE', ''],
+  ] as const) {
     it(`${method} /v1/jobs/{id}${suffix}`, async () => {
       const api = makeApi();
       const stranger = fakeAccount();
       api.store.addKey('live', 'standard', stranger);
       const foreign = addJob(api, { ...finished(), accountId: stranger.id });
       const otherLane = addJob(api, { ...finished(), lane: 'test' });
-      const ids = [foreign.id, otherLane.id, newId('job'), 'job_1', 'nonsense', '%00', 'job_%2e%2e', `${newId('job')}x`];
+      const ids = [
+        foreign.id,
+        otherLane.id,
+        newId('job'),
+        'job_1',
+        'nonsense',
+        '%00',
+        'job_%2e%2e',
+        `${newId('job')}x`,
+      ];
       const bodies = new Set<string>();
       for (const id of ids) {
         const response = await api.request(`/v1/jobs/${id}${suffix}`, { method });
@@ -177,8 +193,17 @@ describe('DELETE /v1/jobs/{id}', () => {
     const job = addJob(api, { creditsCharged: 126 });
     const response = await api.request(`/v1/jobs/${job.id}`, { method: 'DELETE' });
     expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ id: job.id, deleted: true, refunded_credits: 126, certificate: null });
-    for (const [method, suffix] of [['GET', ''], ['GET', '/result'], ['DELETE', '']] as const) {
+    expect(await response.json()).toMatchObject({
+      id: job.id,
+      deleted: true,
+      refunded_credits: 126,
+      certificate: null,
+    });
+    for (const [method, suffix] of [
+      ['GET', ''],
+      ['GET', '/result'],
+      ['DELETE', ''],
+    ] as const) {
       expect((await api.request(`/v1/jobs/${job.id}${suffix}`, { method })).status).toBe(404);
     }
   });

@@ -12,7 +12,9 @@ const documented = (path: string) =>
 describe.each(paths)('%s', (path) => {
   it('405 with Allow for every other method', async () => {
     const api = makeApi();
-    const methods = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'QUERY'].filter((method) => !documented(path).includes(method));
+    const methods = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'QUERY'].filter(
+      (method) => !documented(path).includes(method),
+    );
     for (const method of methods) {
       const response = await api.request(address(path), { method });
       expect(response.status, method).toBe(405);
@@ -26,7 +28,10 @@ describe.each(paths)('%s', (path) => {
   it('OPTIONS names exactly the documented methods beside HEAD and OPTIONS', async () => {
     const response = await makeApi().request(address(path), { method: 'OPTIONS', key: null });
     expect(response.status).toBe(204);
-    const allowed = response.headers.get('Allow')!.split(', ').filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
+    const allowed = response.headers
+      .get('Allow')!
+      .split(', ')
+      .filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
     expect(allowed.sort()).toEqual(documented(path).sort());
   });
 
@@ -50,7 +55,17 @@ describe.each(paths)('%s', (path) => {
 describe('everything else', () => {
   it('404 not_found', async () => {
     const api = makeApi();
-    for (const path of ['/', '/v1', '/v1/', '/v2/jobs', '/v1/jobs/', '/v1/jobs/a/b/c', '/v1/account/x', '/v1/downloads/', '/%zz']) {
+    for (const path of [
+      '/',
+      '/v1',
+      '/v1/',
+      '/v2/jobs',
+      '/v1/jobs/',
+      '/v1/jobs/a/b/c',
+      '/v1/account/x',
+      '/v1/downloads/',
+      '/%zz',
+    ]) {
       const response = await api.request(path);
       expect(response.status, path).toBe(404);
       expect(await errorOf(response)).toMatchObject({ code: 'not_found', type: 'not_found_error' });
@@ -107,7 +122,10 @@ describe('what the log says', () => {
     const id = newId('job');
     await api.request(`/v1/jobs/${id}`);
     await api.request('/v1/downloads/outputs/a.mp4?expires=1&name=a&signature=canary');
-    await api.request('/v1/jobs', { method: 'POST', json: { video_url: 'https://canary.example.com/x', resolution: '1080p' } });
+    await api.request('/v1/jobs', {
+      method: 'POST',
+      json: { video_url: 'https://canary.example.com/x', resolution: '1080p' },
+    });
     const text = JSON.stringify(api.logged);
     for (const secret of [api.keys.live, 'canary', id]) expect(text).not.toContain(secret);
     expect(api.logged.map(({ facts }) => Reflect.get(facts, 'route'))).toEqual([

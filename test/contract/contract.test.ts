@@ -22,7 +22,12 @@ describe('generated code', () => {
   });
 
   it('carries a banner', () => {
-    for (const path of ['src/contract/routes.gen.ts', 'src/contract/zod.gen.ts', 'src/sdk/sdk.gen.ts', 'src/sdk/client/client.gen.ts']) {
+    for (const path of [
+      'src/contract/routes.gen.ts',
+      'src/contract/zod.gen.ts',
+      'src/sdk/sdk.gen.ts',
+      'src/sdk/client/client.gen.ts',
+    ]) {
       expect(readFileSync(join(root, path), 'utf8')).toMatch(/^\/\/ Generated from openapi\.yaml/);
     }
     expect(readFileSync(join(root, 'src/contract/routes.gen.ts'), 'utf8')).not.toContain('@ts-nocheck');
@@ -49,7 +54,8 @@ describe('every operation', () => {
     for (const status of statuses.filter((code) => Number(code) >= 400)) {
       const response = operation['responses']![status]!;
       const reference = plain(response['$ref']);
-      const resolved = typeof reference === 'string' ? document['components']!['responses']![reference.split('/').at(-1)!]! : response;
+      const resolved =
+        typeof reference === 'string' ? document['components']!['responses']![reference.split('/').at(-1)!]! : response;
       expect(String(resolved['description']), status).toMatch(/Codes?: `/);
     }
   });
@@ -60,7 +66,9 @@ describe('the document and the code name the same things', () => {
     const detail = schemas['ErrorDetail']!['properties']!;
     expect(plain(detail['code']!['enum'])).toEqual(expect.arrayContaining([...requestErrorCodes]));
     expect(plain(detail['code']!['enum'])).toHaveLength(requestErrorCodes.length);
-    expect(plain(schemas['JobError']!['properties']!['code']!['enum'])).toEqual(expect.arrayContaining([...jobErrorCodes]));
+    expect(plain(schemas['JobError']!['properties']!['code']!['enum'])).toEqual(
+      expect.arrayContaining([...jobErrorCodes]),
+    );
   });
 
   it('examples that fit their schemas', () => {
@@ -72,7 +80,10 @@ describe('the document and the code name the same things', () => {
       if (media['schema'] !== undefined && media['examples'] !== undefined) {
         for (const example of Object.values(media['examples'])) {
           const reference = plain(example['$ref']);
-          const value = typeof reference === 'string' ? document['components']!['examples']![reference.split('/').at(-1)!]! : example;
+          const value =
+            typeof reference === 'string'
+              ? document['components']!['examples']![reference.split('/').at(-1)!]!
+              : example;
           const result = validatorOf(media['schema']).safeParse(plain(value['value']));
           expect(result.success ? '' : z.prettifyError(result.error)).toBe('');
           examples += 1;
@@ -95,7 +106,10 @@ describe('what generators usually drop', () => {
       if (plain(schema['additionalProperties']) !== false) continue;
       const generated = Reflect.get(zod, `z${name}`) as z.ZodType;
       const issues = generated.safeParse({ 'no such field': 1 }).error?.issues ?? [];
-      expect(issues.map(({ code }) => code), name).toContain('unrecognized_keys');
+      expect(
+        issues.map(({ code }) => code),
+        name,
+      ).toContain('unrecognized_keys');
     }
   });
 
@@ -119,7 +133,12 @@ describe('what generators usually drop', () => {
 
   it('numbers, booleans and arrays are read out of query strings, and nothing else', () => {
     const schema = coercedQuery(
-      z.object({ n: z.number().optional(), b: z.boolean().optional(), a: z.array(z.string()).optional(), s: z.string().optional() }),
+      z.object({
+        n: z.number().optional(),
+        b: z.boolean().optional(),
+        a: z.array(z.string()).optional(),
+        s: z.string().optional(),
+      }),
       { n: 'number', b: 'boolean', a: 'array' },
     );
     const accepted = [
@@ -132,7 +151,19 @@ describe('what generators usually drop', () => {
       [{ s: '5' }, { s: '5' }],
     ] as const;
     for (const [query, value] of accepted) expect(schema.parse(query)).toEqual(value);
-    const refused = [{ n: '' }, { n: ' 5' }, { n: '5 ' }, { n: '0x5' }, { n: '1e3' }, { n: '05' }, { n: 'NaN' }, { b: '1' }, { b: 'TRUE' }, { s: ['a', 'b'] }, { other: '1' }];
+    const refused = [
+      { n: '' },
+      { n: ' 5' },
+      { n: '5 ' },
+      { n: '0x5' },
+      { n: '1e3' },
+      { n: '05' },
+      { n: 'NaN' },
+      { b: '1' },
+      { b: 'TRUE' },
+      { s: ['a', 'b'] },
+      { other: '1' },
+    ];
     for (const query of refused) expect(schema.safeParse(query).success, JSON.stringify(query)).toBe(false);
   });
 });

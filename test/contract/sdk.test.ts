@@ -52,16 +52,27 @@ describe('the client', () => {
 
   it('throws the refusal with its code, status, field and request id', async () => {
     const { framelift } = client();
-    const refused = await framelift.jobs.create({ ...input, resolution: '8k' as never }).catch((error: unknown) => error);
+    const refused = await framelift.jobs
+      .create({ ...input, resolution: '8k' as never })
+      .catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(FrameliftApiError);
-    expect(refused).toMatchObject({ status: 400, code: 'invalid_request', type: 'validation_error', param: '/resolution' });
+    expect(refused).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      type: 'validation_error',
+      param: '/resolution',
+    });
     expect((refused as FrameliftApiError).requestId).toMatch(/^req_/);
   });
 
   it('throws something of its own for an answer that is not the service’s, and for none', async () => {
     const make = (fetch: () => Promise<Response>) => createFramelift({ baseUrl: publicUrl, apiKey: 'x', fetch });
     const proxy = make(async () => new Response('<html>', { status: 502, headers: { 'Content-Type': 'text/html' } }));
-    await expect(proxy.account.get()).rejects.toMatchObject({ name: 'FrameliftApiError', status: 502, code: 'unknown' });
+    await expect(proxy.account.get()).rejects.toMatchObject({
+      name: 'FrameliftApiError',
+      status: 502,
+      code: 'unknown',
+    });
     const down = make(() => Promise.reject(new TypeError('fetch failed')));
     await expect(down.account.get()).rejects.toBeInstanceOf(FrameliftConnectionError);
   });

@@ -50,7 +50,11 @@ function closed(node: unknown): unknown {
   const copy: Json = {};
   for (const [key, value] of Object.entries(node)) {
     copy[key] =
-      key === '$ref' ? String(value).replace('#/components/schemas/', '#/$defs/') : key === 'examples' ? [] : closed(value);
+      key === '$ref'
+        ? String(value).replace('#/components/schemas/', '#/$defs/')
+        : key === 'examples'
+          ? []
+          : closed(value);
   }
   if (copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined) {
     copy['additionalProperties'] = false;
@@ -72,7 +76,10 @@ export function validatorOf(schema: Node): z.ZodType {
 
 function operationOf(method: string, path: string): { template: string; operation: Node | undefined } | undefined {
   for (const [template, item] of Object.entries(document['paths']!)) {
-    const pattern = template.replace('/{key}', '/.+').replace(/\{[^}]+\}/g, '[^/]+').replaceAll('.json', '\\.json');
+    const pattern = template
+      .replace('/{key}', '/.+')
+      .replace(/\{[^}]+\}/g, '[^/]+')
+      .replaceAll('.json', '\\.json');
     if (new RegExp(`^${pattern}$`).test(path)) {
       return { template, operation: item[method === 'head' ? 'get' : method] };
     }

@@ -55,7 +55,12 @@ export class FakeStore implements HttpStore {
   addKey(lane: Lane, tier: Tier, account: Account): string {
     this.accountsById.set(account.id, account);
     const { key } = generateApiKey(lane);
-    this.keysByHash.set(hashApiKey(key, pepper).toString('hex'), { id: newId('key'), accountId: account.id, lane, tier });
+    this.keysByHash.set(hashApiKey(key, pepper).toString('hex'), {
+      id: newId('key'),
+      accountId: account.id,
+      lane,
+      tier,
+    });
     return key;
   }
 
@@ -102,7 +107,10 @@ export class FakeStore implements HttpStore {
     if (replay !== null) return { job: replay, replayed: true };
     const owner = this.accountsById.get(account.id)!;
     if (owner.credits < input.credits) {
-      throw new FrameliftError('insufficient_credits', `The job costs ${input.credits} and there are ${owner.credits}.`);
+      throw new FrameliftError(
+        'insufficient_credits',
+        `The job costs ${input.credits} and there are ${owner.credits}.`,
+      );
     }
     owner.credits -= input.credits;
     const job = fakeJob({ ...input, accountId: account.id, creditsCharged: input.credits });
@@ -262,7 +270,10 @@ export function makeApi({ measure, options, account: overrides }: ApiOptions = {
     ...(options === undefined ? {} : { options }),
   });
 
-  async function request(path: string, { method = 'GET', key = keys.live, headers = {}, json, body }: RequestOptions = {}) {
+  async function request(
+    path: string,
+    { method = 'GET', key = keys.live, headers = {}, json, body }: RequestOptions = {},
+  ) {
     const all = new Headers(headers);
     if (key !== null && !all.has('Authorization')) all.set('Authorization', `Bearer ${key}`);
     if (json !== undefined && !all.has('Content-Type')) all.set('Content-Type', 'application/json');

@@ -23,7 +23,11 @@ export function carryDroppedKeywords(node: unknown): unknown {
 }
 
 /** What `carryDroppedKeywords` kept of one schema of the intermediate model. */
-export function keptKeywords(schema: object): { maxProperties?: number; minProperties?: number; uniqueItems?: boolean } {
+export function keptKeywords(schema: object): {
+  maxProperties?: number;
+  minProperties?: number;
+  uniqueItems?: boolean;
+} {
   const kept: { maxProperties?: number; minProperties?: number; uniqueItems?: boolean } = {};
   const max: unknown = Reflect.get(schema, 'x-keep-max-properties');
   const min: unknown = Reflect.get(schema, 'x-keep-min-properties');

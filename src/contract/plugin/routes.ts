@@ -11,7 +11,12 @@ type Expression = ReturnType<typeof $.object>;
 
 const jsonType = /^application\/(?:[a-z.-]+\+)?json\b/i;
 /** How a query parameter's text becomes a value; everything else stays text. */
-const coerced: Readonly<Record<string, string>> = { integer: 'number', number: 'number', boolean: 'boolean', array: 'array' };
+const coerced: Readonly<Record<string, string>> = {
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  array: 'array',
+};
 
 function external(plugin: Instance, name: string, module: string) {
   return plugin.symbol(name, { external: module });
@@ -60,8 +65,13 @@ function requestExpression(plugin: Instance, operation: IR.OperationObject): Exp
   if (operation.body !== undefined && body !== undefined) {
     // An optional body would skip validation where the content type is absent, so the document must require it.
     if (operation.body.required !== true) throw new Error(`${operation.id}: requestBody must have required: true`);
-    request.prop('body', $.object().pretty().prop('content', content(operation.body.mediaType, $(body)))
-      .prop('required', $.literal(true)));
+    request.prop(
+      'body',
+      $.object()
+        .pretty()
+        .prop('content', content(operation.body.mediaType, $(body)))
+        .prop('required', $.literal(true)),
+    );
   }
   return request.isEmpty ? undefined : request;
 }
@@ -70,13 +80,28 @@ function content(mediaType: string, schema: Parameters<Expression['prop']>[1]) {
   return $.object().prop(mediaType, $.object().prop('schema', schema));
 }
 
-function responseExpression(plugin: Instance, operation: IR.OperationObject, status: string, response: IR.ResponseObject) {
-  const node = $.object().pretty().prop('description', $.literal(`${operation.id} ${status}`));
+function responseExpression(
+  plugin: Instance,
+  operation: IR.OperationObject,
+  status: string,
+  response: IR.ResponseObject,
+) {
+  const node = $.object()
+    .pretty()
+    .prop('description', $.literal(`${operation.id} ${status}`));
   const { mediaType, schema } = response;
   // Without a content entry the handler's result would not be checked at all.
   if (mediaType === undefined) throw new Error(`${operation.id} ${status}: a response needs content with a schema`);
   if (!jsonType.test(mediaType)) {
-    return node.prop('content', content(mediaType, $(external(plugin, 'z', 'zod')).attr('unknown').call()));
+    return node.prop(
+      'content',
+      content(
+        mediaType,
+        $(external(plugin, 'z', 'zod'))
+          .attr('unknown')
+          .call(),
+      ),
+    );
   }
   if (schema.$ref === undefined) throw new Error(`${operation.id} ${status}: move the schema to components/schemas`);
   const symbol = plugin.referenceSymbol({

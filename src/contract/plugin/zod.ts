@@ -13,12 +13,15 @@ type ArrayContext = Parameters<NonNullable<Resolvers['array']>>[0];
 function objectResolver(ctx: ObjectContext) {
   const { $, schema, symbols } = ctx;
   const { maxProperties, minProperties } = keptKeywords(schema);
-  const strict = schema.additionalProperties !== undefined && schema.additionalProperties !== false
-    ? schema.additionalProperties.type === 'never'
-    : schema.additionalProperties === false;
+  const strict =
+    schema.additionalProperties !== undefined && schema.additionalProperties !== false
+      ? schema.additionalProperties.type === 'never'
+      : schema.additionalProperties === false;
   let chain = strict ? $(symbols.z).attr('strictObject').call(ctx.nodes.shape(ctx)) : baseObject(ctx);
-  if (maxProperties !== undefined) chain = count(ctx, chain, '<=', maxProperties, `at most ${maxProperties} properties`);
-  if (minProperties !== undefined) chain = count(ctx, chain, '>=', minProperties, `at least ${minProperties} properties`);
+  if (maxProperties !== undefined)
+    chain = count(ctx, chain, '<=', maxProperties, `at most ${maxProperties} properties`);
+  if (minProperties !== undefined)
+    chain = count(ctx, chain, '>=', minProperties, `at least ${minProperties} properties`);
   return chain;
 }
 

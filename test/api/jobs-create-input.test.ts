@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { parseStrictJson } from '../../src/http/strict-json.ts';
+import { errorOf, makeApi } from '../helpers/http.ts';
+
+const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
+
+describe('POST /v1/jobs 400 names the field', () => {
+  const cases: { name: string; json: unknown; param?: string; code?: string }[] = [
+    { name: 'video_url missing', json: { resolution: '1080p' }, param: '/video_url' },
+    { name: 'video_url no string', json: { ...input, video_url: 7 }, param: '/video_url' },
+    { name: 'resolution missing', json: { video_url: input.video_url }, param: '/resolution' },
+    { name: 'resolution unsupported', json: { ...input, resolution: '720p' }, param: '/resolution' },
+    { name: 'unknown field', json: { ...input, colour: 1 }, param: '/colour' },
+    { name: 'unknown field with a slash', json: { ...input, 'a/b~c': 1 }, param: '/a~1b~0c' },
+    { name: 'unknown nested field', json: { ...input, enhancements: { glow: 1 } }, param: '/enhancements/glow' },
+    { name: 'duration 0', json: { ...input, duration_seconds: 0 }, param: '/duration_seconds' },
+    { name: 'duration fractional', json: { ...input, duration_seconds: 1.5 }, param: '/duration_seconds' },
+    { name: 'duration text', json: { ...input, duration_seconds: '10' }, param: '/duration_seconds' },
+    {
+      name: 'duration announced too long',
+      json: { ...input, duration_seconds: 601 },
+      param: '/duration_seconds',
+      code: 'video_too_long',
+    },
+    { name: 'secure text', json: { ...input, secure: 'yes' }, param: '/secure' },
+    { name: 'strength over 1', json: { ...input, enhancements: { sharpen: 1.1 } }, param: '/enhancements/sharpen' },
+    { name: 'strength unknown', json: { ...input, enhancements: { sharpen: 'max' } }, param: '/enhancements/sharpen' },
+    { name: 'model unknown', json: { ...input, model: 'no-such' }, param: '/model' },
+    { name: 'metadata no text', json: { ...input, metadata: { a: 1 } }, param: '/metadata/a' },
+    { name: 'metadata bad name', json: { ...input, metadata: { 'a b': '1' } }, param: '/metadata/a b' },
+    {
+      name: 'metadata too many',
+      json: { ...input, metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v'])) },
+      param: '/metadata',
+    },
+    { name: 'an array', json: [], code: 'invalid_request' },
+    { name: 'null', json: null, code: 'invalid_request' },
+    ...[
+      'file:///etc/passwd',
+      'ftp://example.com/a.mp4',
+      'javascript:alert(1)',
+      'https://user:secret@example.com/a.mp4',
+      'http://[::1]/a.mp4',
+      'http://2130706433/',
+      'http://0x7f.1/',
+      'http://127.1/',
+      'http://example.com:0/',
+      'http://example.com:65536/',
+      'http://exa mple.com/',
+      'https://',
+      'example.com/a.mp4',
+      '',
+      `https://example.com/${'a'.repeat(2048)}`,
+    ].map((video_url) => ({
+      name: `address ${video_url.slice(0, 40)}`,
+      json: { ...input, video_url },
+      param: '/video_url',
+      code: 'url_not_allowed',
+    })),
+    {
+      name: 'webhook address',
+      json: { ...input, webhook_url: 'gopher://x' },
+      param: '/webhook_url',
+      code: 'url_not_allowed',
+    },
+  ];
+  for (const { name, json, param, code = 'invalid_request' } of cases) {
+    it(name, async () => {
+      const api = makeApi();
+      const response = await api.request('/v1/jobs', { method: 'POST', json });
+      expect(response.status).toBe(400);
+      const error = await errorOf(response);
+      expect(error).toMatchObject({ code, type: 'validation_error' });
+      expect(error.param).toBe(param);
+      expect(error.message).toMatch(/\.$/);
+      expect(api.measured).toEqual([]);
+      expect(api.store.jobsById.size).toBe(0);
+    });
+  }
+});
+
+describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
+  const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  const bodies: [string, string | Uint8Array][] = [
+    ['cut', '{"video_url": "https://a.example.com/x.mp4"'],
+    ['NaN', '{"video_url": NaN}'],
+    ['equal names', '{"resolution":"1080p","resolution":"4k","video_url":"https://a.example.com/x.mp4"}'],
+    ['equal names, one escaped', '{"resolution":"1080p","resolutio\\u006e":"4k"}'],
+    ['deep', deep],
+    ['deep inside a field', `{"metadata":${deep}}`],
+    ['U+0000', '{"video_url":"https://a.example.com/x.mp4","resolution":"1080p","metadata":{"a":"\\u0000"}}'],
+    ['a lone surrogate', '{"video_url":"https://a.example.com/x.mp4","resolution":"1080p","metadata":{"a":"\\ud800"}}'],
+    ['__proto__', '{"video_url":"https://a.example.com/x.mp4","resolution":"1080p","metadata":{"__proto__":"x"}}'],
+    ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+    ['a byte order mark', '\ufeff{}'],
+  ];
+  for (const [name, body] of bodies) {
+    it(name, async () => {
+      const api = makeApi();
+      const response = await api.request('/v1/jobs', {
+        method: 'POST',
+        body,
+        headers: { 'Content-Type': 'application/json' },
+      });
+      expect(response.status).toBe(400);
+      expect(await errorOf(response)).toMatchObject({ code: 'invalid_json', type: 'validation_error' });
+    });
+  }
+
+  it('no body at all', async () => {
+    const api = makeApi();
+    for (const headers of [{}, { 'Content-Type': 'application/json' }]) {
+      const response = await api.request('/v1/jobs', { method: 'POST', headers });
+      expect(response.status).toBe(400);
+      expect((await errorOf(response)).code).toBe('invalid_request');
+    }
+  });
+
+  it('takes equal names in different objects, and numbers out of range only where they are refused', () => {
+    expect(parseStrictJson('{"a":{"x":1},"b":{"x":1},"c":["x","x",{"x":1}]}')).toBeTruthy();
+    expect(() => parseStrictJson('[{"x":1,"y":[1,{"z":"\\"}"}],"x":2}]')).toThrow(/twice/);
+  });
+
+  it('413 for more than 64 KB, declared or chunked', async () => {
+    const api = makeApi();
+    const body = JSON.stringify({ ...input, metadata: { a: 'x'.repeat(70_000) } });
+    const declared = await api.request('/v1/jobs', {
+      method: 'POST',
+      body,
+      headers: { 'Content-Type': 'application/json' },
+    });
+    let pulled = 0;
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled += 1;
+        if (pulled > 1000) controller.close();
+        else controller.enqueue(new Uint8Array(4096).fill(0x20));
+      },
+    });
+    const chunked = await api.request('/v1/jobs', {
+      method: 'POST',
+      body: stream,
+      headers: { 'Content-Type': 'application/json' },
+    });
+    for (const response of [declared, chunked]) {
+      expect(response.status).toBe(413);
+      expect(await errorOf(response)).toMatchObject({ code: 'payload_too_large', type: 'validation_error' });
+    }
+    expect(pulled).toBeLessThan(30);
+  });
+
+  it('415 for anything that is not JSON in UTF-8', async () => {
+    const api = makeApi();
+    const types = [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=latin1',
+      'application/vnd.x+json',
+    ];
+    for (const type of types) {
+      const response = await api.request('/v1/jobs', {
+        method: 'POST',
+        body: JSON.stringify(input),
+        headers: { 'Content-Type': type },
+      });
+      expect(response.status, type).toBe(415);
+      expect(await errorOf(response)).toMatchObject({ code: 'unsupported_media_type', type: 'validation_error' });
+    }
+    for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
+      const response = await api.request('/v1/jobs', {
+        method: 'POST',
+        body: JSON.stringify(input),
+        headers: { 'Content-Type': type },
+      });
+      expect(response.status, type).toBe(201);
+    }
+  });
+});
