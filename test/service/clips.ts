@@ -10,6 +10,8 @@ export interface Variant {
   audio: boolean;
   /** whether the sound is copied rather than encoded again */
   audioCopied?: boolean;
+  /** frames a second, where the container stores no timestamps that ffprobe could tell */
+  constantRate?: number;
   make(path: string): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export const variants: Variant[] = [
   {
     file: 'mpeg4-mp3.avi',
     ...landscape,
+    constantRate: 25,
     audio: true,
     audioCopied: true,
     make: (path) => makeClip(path, { args: ['-c:v', 'mpeg4', '-q:v', '4', '-bf', '2'], audio: ['-c:a', 'libmp3lame'] }),
