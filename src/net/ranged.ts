@@ -107,7 +107,7 @@ export class RangedVideo implements RemoteVideo {
     const state = { at: start };
     for (let tries = 1; state.at <= end; tries += 1) {
       const before = state.at;
-      let failure: unknown;
+      let failure: NetFailure | undefined;
       try {
         await this.#fetchPart(out, start, end, state, signal);
       } catch (error) {

@@ -4,7 +4,7 @@ import { FrameliftError } from '../domain/errors.ts';
 import { NetFailure } from './failure.ts';
 import type { Timeouts } from './timeouts.ts';
 
-export function isRetryable(error: unknown): boolean {
+export function isRetryable(error: unknown): error is NetFailure {
   return error instanceof NetFailure && error.retryable;
 }
 

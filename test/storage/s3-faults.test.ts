@@ -139,8 +139,8 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     }
   }, 120_000);
 
-  it('knows its multipart object again when the last answer is lost, and stores it once', async () => {
-    proxy.fail({ operations: ['CompleteMultipartUpload'], fault: 'lose the answer', times: 1 });
+  it.each([1, always])('knows its multipart object when the last answer is lost, %d times', async (times) => {
+    proxy.fail({ operations: ['CompleteMultipartUpload'], fault: 'lose the answer', times });
     const stored = await put(storage, large);
     expect(await versions()).toEqual([stored.version]);
     await expectStored(large);
