@@ -34,8 +34,6 @@ export interface WorkerDeps {
   sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
   /** tasks of other rooms (webhooks …), run beside the light ones */
   extraTasks?: TaskList;
-  /** called when the queue's runner dies by itself; the process should end then */
-  onFatal?: (error: unknown) => void;
   tuning?: Partial<Tuning>;
 }
 
@@ -74,7 +72,7 @@ export const defaultTuning: Tuning = {
 };
 
 /** One running worker process. */
-export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'onFatal'> {
+export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks'> {
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;

@@ -32,7 +32,10 @@ export function accountQueries(db: Db) {
     /** A new account is pending and has no live credits. */
     create({ name, plan = 'standard' }: CreateAccount): Promise<Account> {
       return transact(db, async (tx) => {
-        const [row] = await tx.insert(accounts).values({ id: newId('acct'), name, plan }).returning();
+        const [row] = await tx
+          .insert(accounts)
+          .values({ id: newId('acct'), name, plan })
+          .returning();
         await appendEvent(tx, { accountId: row!.id, kind: 'account.created' });
         return row!;
       });

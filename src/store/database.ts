@@ -16,7 +16,14 @@ export interface Connection {
 
 /** `max` is the largest number of connections (default 10). */
 export function connect({ url, max = 10 }: { url: string; max?: number }): Connection {
-  const sql = postgres(url, { max, onnotice: () => {}, connect_timeout: 10, connection: { application_name: 'framelift' } });
+  const sql = postgres(url, {
+    max,
+    onnotice: () => {},
+    connect_timeout: 10,
+    // seconds between tries to connect again; the driver's own grow to 20
+    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+    connection: { application_name: 'framelift' },
+  });
   return { db: drizzle(sql, { schema }), sql, close: () => sql.end({ timeout: 5 }) };
 }
 

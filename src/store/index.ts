@@ -44,7 +44,11 @@ export interface Store extends HttpStore {
 }
 
 export function createStore(options: StoreOptions): Store {
-  const { db, sql: client, close } = connect({
+  const {
+    db,
+    sql: client,
+    close,
+  } = connect({
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
   });

@@ -13,10 +13,7 @@ import { enqueueDestroy, enqueueStep, stepKey } from './queue.ts';
 import { type DeletedBy, idempotencyKeys, jobs } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 
-export function jobQueries(
-  db: Db,
-  client: postgres.Sql,
-): JobStore & { expireDue(limit: number): Promise<string[]> } {
+export function jobQueries(db: Db, client: postgres.Sql): JobStore & { expireDue(limit: number): Promise<string[]> } {
   return {
     findReplay: (accountId, lane, idempotency) => findReplay(db, accountId, lane, idempotency),
     create: (input) => createJob(db, input),
@@ -167,7 +164,11 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
  * lease until it notices, and the files wait for that. null when there is nothing to delete.
  */
 async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): Promise<DeletedJob | null> {
-  const [job] = await tx.select().from(jobs).where(and(which, isNull(jobs.deletedAt))).for('update');
+  const [job] = await tx
+    .select()
+    .from(jobs)
+    .where(and(which, isNull(jobs.deletedAt)))
+    .for('update');
   if (!job) return null;
   const refundedCredits = refundOnDelete(job);
   const [deleted] = await tx

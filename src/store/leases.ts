@@ -271,7 +271,10 @@ async function sweepExpired(db: Db, maxCrashes: number, options: LeaseOptions): 
       const [row] = await tx.select().from(jobs).where(which).for('update', { skipLocked: true });
       if (!row) return null;
       const crashes = row.crashes + 1;
-      await tx.update(jobs).set({ crashes, ...noLease }).where(eq(jobs.id, id));
+      await tx
+        .update(jobs)
+        .set({ crashes, ...noLease })
+        .where(eq(jobs.id, id));
       if (crashes < maxCrashes) {
         await enqueueStep(tx, row);
         return 'requeued';
@@ -303,7 +306,11 @@ async function requeueOrphans(db: Db): Promise<string[]> {
   const queued: string[] = [];
   for (const { id } of candidates) {
     await transact(db, async (tx) => {
-      const [row] = await tx.select().from(jobs).where(and(eq(jobs.id, id), orphan)).for('update', { skipLocked: true });
+      const [row] = await tx
+        .select()
+        .from(jobs)
+        .where(and(eq(jobs.id, id), orphan))
+        .for('update', { skipLocked: true });
       if (!row) return;
       await enqueueStep(tx, row);
       queued.push(id);

@@ -41,7 +41,9 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
  * gone, since migrations are append-only.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const migrations = await readMigrations(options.directory ?? fileURLToPath(new URL('../../migrations', import.meta.url)));
+  const migrations = await readMigrations(
+    options.directory ?? fileURLToPath(new URL('../../migrations', import.meta.url)),
+  );
   const sql = postgres(options.url, { max: 1, onnotice: () => {} });
   try {
     await sql`SELECT pg_advisory_lock(${lockId})`;

@@ -185,5 +185,4 @@ export type EventKind =
   | 'job.started'
   | 'job.completed'
   | 'job.failed'
-  | 'job.deleted'
-  | 'job.result_accessed';
+  | 'job.deleted';

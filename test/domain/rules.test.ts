@@ -10,7 +10,15 @@ const tiers: Tier[] = ['standard', 'secure'];
 const resolutions: Resolution[] = ['1080p', '4k'];
 
 describe('billed seconds', () => {
-  for (const [given, billed] of [[0, 1], [0.04, 1], [1, 1], [1.001, 2], [9.999, 10], [10, 10], [600, 600]] as const) {
+  for (const [given, billed] of [
+    [0, 1],
+    [0.04, 1],
+    [1, 1],
+    [1.001, 2],
+    [9.999, 10],
+    [10, 10],
+    [600, 600],
+  ] as const) {
     it(`${given} s are billed as ${billed}`, () => expect(billedSeconds(given)).toBe(billed));
   }
   for (const wrong of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -40,9 +48,13 @@ describe('prices', () => {
     for (const resolution of resolutions) {
       it(`${tier} ${resolution} costs ${table[tier][resolution]} dollars a minute`, () => {
         expect(priceTable(tier).perMinute[resolution]).toBe(table[tier][resolution]);
-        expect(priceInCredits({ durationSeconds: 60, resolution, tier })).toBe(Math.round(table[tier][resolution] * 100));
+        expect(priceInCredits({ durationSeconds: 60, resolution, tier })).toBe(
+          Math.round(table[tier][resolution] * 100),
+        );
         expect(priceTable(tier).perSecond[resolution] * 100).toBeCloseTo(
-          priceInCredits({ durationSeconds: 1, resolution, tier }), 9);
+          priceInCredits({ durationSeconds: 1, resolution, tier }),
+          9,
+        );
       });
     }
   }
@@ -55,8 +67,15 @@ describe('prices', () => {
 describe('refunds', () => {
   const base = { creditsCharged: 30, creditsRefunded: 0, durationSeconds: 10 };
   for (const [status, progress, refund] of [
-    ['queued', 0, 30], ['running', 0, 30], ['running', 0.01, 27], ['running', 0.5, 15], ['running', 0.51, 12],
-    ['running', 1, 0], ['running', 7, 0], ['done', 1, 0], ['error', 0.3, 0],
+    ['queued', 0, 30],
+    ['running', 0, 30],
+    ['running', 0.01, 27],
+    ['running', 0.5, 15],
+    ['running', 0.51, 12],
+    ['running', 1, 0],
+    ['running', 7, 0],
+    ['done', 1, 0],
+    ['error', 0.3, 0],
   ] as const) {
     it(`deleting a ${status} job at ${progress} gives ${refund} of 30 back`, () =>
       expect(refundOnDelete({ ...base, status, progress })).toBe(refund));
@@ -68,7 +87,13 @@ describe('refunds', () => {
           const creditsCharged = priceInCredits({ durationSeconds, resolution, tier });
           let last = Number.POSITIVE_INFINITY;
           for (let step = 0; step <= 50; step++) {
-            const query = { status: 'running', creditsCharged, creditsRefunded: 0, durationSeconds, progress: step / 50 } as const;
+            const query = {
+              status: 'running',
+              creditsCharged,
+              creditsRefunded: 0,
+              durationSeconds,
+              progress: step / 50,
+            } as const;
             const refund = refundOnDelete(query);
             expect(Number.isInteger(refund) && refund >= 0 && refund <= Math.min(creditsCharged, last)).toBe(true);
             last = refund;
@@ -105,7 +130,12 @@ describe('sandbox scenarios', () => {
       expect(sandboxScenario(`https://example.com/${scenario}.mp4/film.mov`)).toBeNull();
     });
   }
-  for (const plain of ['https://example.com/film.mp4', 'https://example.com/slow', 'https://example.com/', 'nonsense']) {
+  for (const plain of [
+    'https://example.com/film.mp4',
+    'https://example.com/slow',
+    'https://example.com/',
+    'nonsense',
+  ]) {
     it(`${plain} asks for nothing`, () => expect(sandboxScenario(plain)).toBeNull());
   }
 });

@@ -50,10 +50,9 @@ async function expectCleanEnd(job: JobRecord): Promise<void> {
   expect(await storedKeys()).toContain(await world.store.jobs.outputKey(job.id));
   const living = workers.filter((worker) => worker.child.exitCode === null && worker.child.signalCode === null).length;
   await eventually(async () => (await readdir(join(dataDir, 'scratch')).catch(() => [])).length <= living);
-  const rows = () => world.sql`SELECT * FROM graphile_worker._private_jobs`;
-  await eventually(async () => (await rows()).length === 0).catch(async (error) => {
-    console.log(await rows(), await world.sql`SELECT * FROM graphile_worker._private_tasks`, await world.sql`SELECT * FROM workers`);
-    throw error;
+  const rows = () => world.sql`SELECT * FROM graphile_worker._private_jobs WHERE payload ->> 'jobId' = ${job.id}`;
+  await eventually(async () => (await rows()).length === 0).catch(async (error: unknown) => {
+    throw new Error(`Left in the queue: ${JSON.stringify(await rows())}`, { cause: error });
   });
 }
 

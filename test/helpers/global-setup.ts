@@ -60,7 +60,12 @@ async function startEmbedded(): Promise<Cluster> {
   try {
     const first = await open();
     const sql = postgres(first.url, { max: 1, onnotice: () => {} });
-    for (const setting of ['fsync = off', 'synchronous_commit = off', 'full_page_writes = off', 'max_connections = 400']) {
+    for (const setting of [
+      'fsync = off',
+      'synchronous_commit = off',
+      'full_page_writes = off',
+      'max_connections = 400',
+    ]) {
       await sql.unsafe(`ALTER SYSTEM SET ${setting}`);
     }
     await sql.end({ timeout: 5 });

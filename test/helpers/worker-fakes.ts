@@ -15,15 +15,33 @@ import type { World } from './worker-world.ts';
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 export const probeResult: ProbeResult = {
-  container: 'mp4', videoCodec: 'h264', pixelFormat: 'yuv420p', codedWidth: 960, codedHeight: 540, width: 960,
-  height: 540, rotationDegrees: 0, frameRate: 25, durationS: 9.6, durationIsExact: true, sizeBytes: 11,
+  container: 'mp4',
+  videoCodec: 'h264',
+  pixelFormat: 'yuv420p',
+  codedWidth: 960,
+  codedHeight: 540,
+  width: 960,
+  height: 540,
+  rotationDegrees: 0,
+  frameRate: 25,
+  durationS: 9.6,
+  durationIsExact: true,
+  sizeBytes: 11,
   audio: [{ codec: 'aac', channels: 2, sampleRateHz: 48_000, language: '' }],
 };
 
 export const enhanceResult: EnhanceResult = {
-  source: probeResult, width: 1920, height: 1080, frames: 240, undecodableFrames: 0, durationS: 9.6, sizeBytes: 14,
-  device: 'cpu', applied: { denoise: 0.2, sharpen: 0.3, adaptiveContrast: 0.1, faceRestoration: 0, model: 'lanczos' },
-  wallSeconds: 1, stages: [],
+  source: probeResult,
+  width: 1920,
+  height: 1080,
+  frames: 240,
+  undecodableFrames: 0,
+  durationS: 9.6,
+  sizeBytes: 14,
+  device: 'cpu',
+  applied: { denoise: 0.2, sharpen: 0.3, adaptiveContrast: 0.1, faceRestoration: 0, model: 'lanczos' },
+  wallSeconds: 1,
+  stages: [],
 };
 
 /** Waits for ever, or until aborted. */
@@ -92,7 +110,11 @@ export class FakeStorage implements Storage {
     if (this.fault) throw this.fault;
   }
 
-  async putFile(key: string, path: string, options: { contentType: string; signal?: AbortSignal }): Promise<StoredObject> {
+  async putFile(
+    key: string,
+    path: string,
+    options: { contentType: string; signal?: AbortSignal },
+  ): Promise<StoredObject> {
     this.#check();
     const bytes = await readFile(path);
     await this.beforePut(key, options.signal);
@@ -168,8 +190,14 @@ export async function createWorkshop(world: World): Promise<Workshop> {
         ...parts,
         logger,
         config: {
-          dataDir, workerConcurrency: 2, threads: 1, device: 'cpu', encoder: { preset: 'veryfast', crf: 18 },
-          leaseSeconds: 2, sandboxDelayMs: 100, ...config,
+          dataDir,
+          workerConcurrency: 2,
+          threads: 1,
+          device: 'cpu',
+          encoder: { preset: 'veryfast', crf: 18 },
+          leaseSeconds: 2,
+          sandboxDelayMs: 100,
+          ...config,
         },
         async sandboxSample(resolution) {
           const path = join(dataDir, `sample-${resolution}.mp4`);
@@ -177,8 +205,12 @@ export async function createWorkshop(world: World): Promise<Workshop> {
           return path;
         },
         tuning: {
-          pollIntervalMs: 100, retryDelaysS: [0.05, 0.05, 0.05, 0.05], stopGraceMs: 3000,
-          maintenance: { oftenMs: 250, seldomMs: 500, rarelyMs: 60_000 }, destroyOverdueS: 1, ...tuning,
+          pollIntervalMs: 100,
+          retryDelaysS: [0.05, 0.05, 0.05, 0.05],
+          stopGraceMs: 3000,
+          maintenance: { oftenMs: 250, seldomMs: 500, rarelyMs: 60_000 },
+          destroyOverdueS: 1,
+          ...tuning,
         },
         ...deps,
       });

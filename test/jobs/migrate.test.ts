@@ -23,7 +23,8 @@ describe('migrations', () => {
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
     expect(applied.flat()[0]).toBe('0001_accounts.sql');
     const sql = postgres(database.url, { max: 1 });
-    const [row] = await sql`SELECT to_regprocedure('graphile_worker.force_unlock_workers(text[])') IS NOT NULL AS there`;
+    const [row] =
+      await sql`SELECT to_regprocedure('graphile_worker.force_unlock_workers(text[])') IS NOT NULL AS there`;
     expect(row).toEqual({ there: true });
     await sql.end();
   });

@@ -30,7 +30,11 @@ describe('accounts and keys', () => {
     const granted = await world.store.accounts.grant(account.id, 2, 'thanks');
     expect(granted?.credits).toBe(42);
     expect(await eventKinds(account.id)).toEqual([
-      'account.created', 'credits.granted', 'account.approved', 'credits.granted']);
+      'account.created',
+      'credits.granted',
+      'account.approved',
+      'credits.granted',
+    ]);
   });
 
   it('nothing can be granted to nobody, and nothing but whole credits', async () => {
@@ -83,7 +87,9 @@ describe('creation', () => {
     expect(await countJobs(account.id)).toBe(0);
     expect(await world.store.jobs.findReplay(account.id, 'live', idempotency('poor', 'b'))).toBeNull();
     await world.store.accounts.grant(account.id, 1);
-    expect((await world.store.jobs.create(jobInput(account, { idempotency: idempotency('poor', 'b') }))).replayed).toBe(false);
+    expect((await world.store.jobs.create(jobInput(account, { idempotency: idempotency('poor', 'b') }))).replayed).toBe(
+      false,
+    );
   });
 
   it('100 equal requests at once make one job and one charge', async () => {
@@ -98,7 +104,9 @@ describe('creation', () => {
 
   it('100 jobs at once with credits for 7 make 7', async () => {
     const account = await fundedAccount(world.store, 7 * 30 + 29);
-    const results = await Promise.allSettled(Array.from({ length: 100 }, () => world.store.jobs.create(jobInput(account))));
+    const results = await Promise.allSettled(
+      Array.from({ length: 100 }, () => world.store.jobs.create(jobInput(account))),
+    );
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused.map(({ reason }) => reason.code)).toEqual(Array(93).fill('insufficient_credits'));
     expect(await countJobs(account.id)).toBe(7);
@@ -110,8 +118,10 @@ describe('creation', () => {
     const one = jobInput(account, { idempotency: idempotency('body', 'a') });
     const two = jobInput(account, { idempotency: idempotency('body', 'b') });
     const results = await Promise.allSettled([world.store.jobs.create(one), world.store.jobs.create(two)]);
-    expect(results.map((result) => (result.status === 'rejected' ? result.reason.code : 'made')).sort())
-      .toEqual(['idempotency_key_reused', 'made']);
+    expect(results.map((result) => (result.status === 'rejected' ? result.reason.code : 'made')).sort()).toEqual([
+      'idempotency_key_reused',
+      'made',
+    ]);
     expect(await countJobs(account.id)).toBe(1);
   });
 
@@ -130,7 +140,9 @@ describe('creation', () => {
     const input = jobInput(account, { idempotency: idempotency('later') });
     const { job } = await world.store.jobs.create(input);
     await world.store.leases.claim(job.id, 'ingest', 'w', 20);
-    expect(await world.store.jobs.findReplay(account.id, 'live', input.idempotency!)).toMatchObject({ status: 'running' });
+    expect(await world.store.jobs.findReplay(account.id, 'live', input.idempotency!)).toMatchObject({
+      status: 'running',
+    });
     await world.store.jobs.delete(account.id, 'live', job.id);
     await expect(world.store.jobs.create(input)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     await world.sql`UPDATE idempotency_keys SET expires_at = now() WHERE job_id = ${job.id}`;
@@ -145,7 +157,9 @@ describe('reading', () => {
     const [mine, other] = [await fundedAccount(world.store, 30), await fundedAccount(world.store, 30)];
     const { job } = await world.store.jobs.create(jobInput(mine));
     for (const [account, lane, id] of [
-      [other.id, 'live', job.id], [mine.id, 'test', job.id], [mine.id, 'live', 'job_00000000000000000000000000'],
+      [other.id, 'live', job.id],
+      [mine.id, 'test', job.id],
+      [mine.id, 'live', 'job_00000000000000000000000000'],
     ] as const) {
       expect(await world.store.jobs.get(account, lane, id)).toBeNull();
       expect(await world.store.jobs.delete(account, lane, id)).toBeNull();
@@ -178,23 +192,37 @@ describe('deletion', () => {
   const output = { width: 2, height: 2, size_bytes: 5, sha256: 'c'.repeat(64) };
   const cases = [
     { name: 'queued', refund: 30, prepare: async () => {} },
-    { name: 'running', refund: 18, prepare: async (id: string) => {
-      const claim = await world.store.leases.claim(id, 'ingest', 'w', 20);
-      await world.store.leases.progress(claim!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
-    } },
-    { name: 'done', refund: 0, prepare: async (id: string) => {
-      const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
-      await world.store.leases.finish(fence, { stored: await objectOf(fence), output, applied: null });
-    } },
-    { name: 'error', refund: 0, prepare: async (id: string) => {
-      const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
-      await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
-    } },
+    {
+      name: 'running',
+      refund: 18,
+      prepare: async (id: string) => {
+        const claim = await world.store.leases.claim(id, 'ingest', 'w', 20);
+        await world.store.leases.progress(claim!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
+      },
+    },
+    {
+      name: 'done',
+      refund: 0,
+      prepare: async (id: string) => {
+        const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+        await world.store.leases.finish(fence, { stored: await objectOf(fence), output, applied: null });
+      },
+    },
+    {
+      name: 'error',
+      refund: 0,
+      prepare: async (id: string) => {
+        const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+        await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+      },
+    },
   ];
   for (const { name, refund, prepare } of cases) {
     it(`of a ${name} job gives ${refund} of 30 credits back and keeps no URL`, async () => {
       const account = await fundedAccount(world.store, 30);
-      const { job } = await world.store.jobs.create(jobInput(account, { webhookUrl: 'https://hooks.example.com/secret' }));
+      const { job } = await world.store.jobs.create(
+        jobInput(account, { webhookUrl: 'https://hooks.example.com/secret' }),
+      );
       await prepare(job.id);
       const before = (await world.store.accounts.get(account.id))!.credits;
       const deleted = await world.store.jobs.delete(account.id, 'live', job.id);
@@ -208,7 +236,10 @@ describe('deletion', () => {
       expect(JSON.stringify(row)).not.toContain('secret');
       expect(await queueRows(job.id)).toEqual([]);
       const events = await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 9 });
-      expect(events[0]).toMatchObject({ kind: 'job.deleted', data: { by: 'customer', status: name, refunded_credits: refund } });
+      expect(events[0]).toMatchObject({
+        kind: 'job.deleted',
+        data: { by: 'customer', status: name, refunded_credits: refund },
+      });
       expect(JSON.stringify(events)).not.toContain('secret');
     });
   }
@@ -217,7 +248,8 @@ describe('deletion', () => {
     const account = await fundedAccount(world.store, 30);
     const { job } = await world.store.jobs.create(jobInput(account));
     const results = await Promise.all(
-      Array.from({ length: 10 }, () => world.store.jobs.delete(account.id, 'live', job.id)));
+      Array.from({ length: 10 }, () => world.store.jobs.delete(account.id, 'live', job.id)),
+    );
     expect(results.filter(Boolean)).toHaveLength(1);
     expect((await world.store.accounts.get(account.id))?.credits).toBe(30);
   });
@@ -229,7 +261,8 @@ describe('deletion', () => {
       const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
       const stored = await objectOf(fence);
       const [finished, deleted] = await Promise.allSettled([
-        n % 2 ? world.store.leases.finish(fence, { stored, output, applied: null })
+        n % 2
+          ? world.store.leases.finish(fence, { stored, output, applied: null })
           : world.store.leases.fail(fence, { code: 'processing_failed', message: 'No.' }),
         world.store.jobs.delete(account.id, 'live', job.id),
       ]);
@@ -240,22 +273,34 @@ describe('deletion', () => {
 
   it('at the end of retention is the same without a call', async () => {
     const account = await fundedAccount(world.store, 60);
-    const [due, kept] = [await world.store.jobs.create(jobInput(account)), await world.store.jobs.create(jobInput(account))];
+    const [due, kept] = [
+      await world.store.jobs.create(jobInput(account)),
+      await world.store.jobs.create(jobInput(account)),
+    ];
     await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${due.job.id}`;
     expect(await world.store.jobs.expireDue(100)).toEqual([due.job.id]);
     expect(await world.store.jobs.get(account.id, 'live', due.job.id)).toBeNull();
     expect(await world.store.jobs.get(account.id, 'live', kept.job.id)).not.toBeNull();
     expect((await world.store.events.list({ accountId: account.id, limit: 1 }))[0]).toMatchObject({
-      kind: 'job.deleted', data: { by: 'retention' } });
+      kind: 'job.deleted',
+      data: { by: 'retention' },
+    });
   });
 });
 
 describe('what is written stays', () => {
   for (const statement of [
-    'UPDATE ledger_transfers SET credits = credits + 1', 'DELETE FROM ledger_transfers',
-    'UPDATE ledger_entries SET amount = 1', 'DELETE FROM ledger_entries', 'TRUNCATE ledger_entries',
-    "UPDATE job_events SET kind = 'x'", 'DELETE FROM job_events', 'TRUNCATE job_events CASCADE',
-    'DELETE FROM event_heads', 'UPDATE event_heads SET seq = seq + 2', 'DELETE FROM jobs',
+    'UPDATE ledger_transfers SET credits = credits + 1',
+    'DELETE FROM ledger_transfers',
+    'UPDATE ledger_entries SET amount = 1',
+    'DELETE FROM ledger_entries',
+    'TRUNCATE ledger_entries',
+    "UPDATE job_events SET kind = 'x'",
+    'DELETE FROM job_events',
+    'TRUNCATE job_events CASCADE',
+    'DELETE FROM event_heads',
+    'UPDATE event_heads SET seq = seq + 2',
+    'DELETE FROM jobs',
   ]) {
     it(`${statement} is refused`, async () => {
       await fundedAccount(world.store, 1);
@@ -265,7 +310,9 @@ describe('what is written stays', () => {
 
   it('a balance cannot fall below zero, a transfer cannot be one-sided', async () => {
     const account = await fundedAccount(world.store, 1);
-    await expect(world.sql`UPDATE accounts SET credits = -1 WHERE id = ${account.id}`).rejects.toMatchObject({ code: '23514' });
+    await expect(world.sql`UPDATE accounts SET credits = -1 WHERE id = ${account.id}`).rejects.toMatchObject({
+      code: '23514',
+    });
     await expect(
       world.sql`INSERT INTO ledger_transfers (kind, account_id, credits) VALUES ('grant', ${account.id}, 5)`,
     ).rejects.toMatchObject({ code: '23514' });
@@ -275,7 +322,9 @@ describe('what is written stays', () => {
     const account = await fundedAccount(world.store, 30);
     const { job } = await world.store.jobs.create(jobInput(account));
     const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
-    await expect(world.sql`UPDATE jobs SET status = 'queued' WHERE id = ${job.id}`).rejects.toMatchObject({ code: '23001' });
+    await expect(world.sql`UPDATE jobs SET status = 'queued' WHERE id = ${job.id}`).rejects.toMatchObject({
+      code: '23001',
+    });
     await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
     await expect(world.sql`UPDATE jobs SET attempt = 0 WHERE id = ${job.id}`).rejects.toMatchObject({ code: '23001' });
   });
@@ -284,7 +333,8 @@ describe('what is written stays', () => {
     const account = await fundedAccount(world.store, 30);
     await world.sql`UPDATE accounts SET credits = credits + 5 WHERE id = ${account.id}`;
     expect(await world.store.ledgerCheck()).toEqual([
-      { rule: 'a balance is the sum of its entries', subject: account.id, detail: '35 <> 30' }]);
+      { rule: 'a balance is the sum of its entries', subject: account.id, detail: '35 <> 30' },
+    ]);
     await world.sql`UPDATE accounts SET credits = credits - 5 WHERE id = ${account.id}`;
   });
 });

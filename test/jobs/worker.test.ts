@@ -25,13 +25,15 @@ afterEach(async () => {
 });
 
 const scratchFiles = () => readdir(join(shop.dataDir, 'scratch')).catch(() => []);
-const create = async (change: Partial<CreateJob> = {}) => (await world.store.jobs.create(jobInput(account, change))).job;
+const create = async (change: Partial<CreateJob> = {}) =>
+  (await world.store.jobs.create(jobInput(account, change))).job;
 const now = (job: JobRecord) => world.store.jobs.get(account.id, job.lane, job.id);
-const ended = (job: JobRecord, status: 'done' | 'error') =>
-  eventually(async () => (await now(job))?.status === status);
+const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status);
 const credits = async () => (await world.store.accounts.get(account.id))!.credits;
 const kinds = async (job: JobRecord) =>
-  (await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 50 })).map((event) => event.kind).reverse();
+  (await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 50 }))
+    .map((event) => event.kind)
+    .reverse();
 
 describe('a live job', () => {
   it('is fetched, measured, enhanced and stored', async () => {
@@ -42,12 +44,21 @@ describe('a live job', () => {
     const key = (await world.store.jobs.outputKey(job.id))!;
     expect(shop.storage.objects.get(key)?.toString()).toBe('enhanced 1080p');
     expect(done).toMatchObject({
-      progress: 1, etaSeconds: null, error: null, creditsRefunded: 0, source: jobInput(account).source,
+      progress: 1,
+      etaSeconds: null,
+      error: null,
+      creditsRefunded: 0,
+      source: jobInput(account).source,
       output: { width: 1920, height: 1080, size_bytes: 14 },
       applied: { denoise: 0.2, sharpen: 0.3, face_restoration: 0, adaptive_contrast: 0.1, model: 'lanczos' },
     });
     expect(shop.media.enhancements[0]?.options).toMatchObject({
-      target: '1080p', sharpen: 0.7, faceRestoration: 'off', denoise: 'auto', adaptiveContrast: 'auto' });
+      target: '1080p',
+      sharpen: 0.7,
+      faceRestoration: 'off',
+      denoise: 'auto',
+      adaptiveContrast: 'auto',
+    });
     expect(await kinds(job)).toEqual(['job.created', 'job.started', 'job.completed']);
     expect(await credits()).toBe(0);
     expect([...shop.storage.objects.keys()]).toHaveLength(2);
@@ -78,17 +89,38 @@ describe('a live job that cannot succeed ends in error and is refunded once', ()
   const refuse = (code: ErrorCode) => async (): Promise<never> => {
     throw new FrameliftError(code, `No: ${code}.`);
   };
+  const download = (code: ErrorCode) => () => {
+    shop.net.onDownload = refuse(code);
+  };
+  const probe = (durationS: number) => () => {
+    shop.media.onProbe = async () => ({ ...probeResult, durationS });
+  };
+  const enhancing = (onEnhance: Workshop['media']['onEnhance']) => () => {
+    shop.media.onEnhance = onEnhance;
+  };
+  const unreadable = () => {
+    shop.media.onProbe = refuse('unreadable_video');
+  };
+  const shorter = async () => ({ ...enhanceResult, durationS: 3 });
   const cases: { name: string; code: string; prepare(): void; downloads?: number }[] = [
-    { name: 'a source that is no video', code: 'unreadable_video', prepare: () => void (shop.media.onProbe = refuse('unreadable_video')) },
-    { name: 'a source that grew longer', code: 'source_changed', prepare: () => void (shop.media.onProbe = async () => ({ ...probeResult, durationS: 10.7 })) },
-    { name: 'a source that is too long now', code: 'video_too_long', prepare: () => void (shop.media.onProbe = async () => ({ ...probeResult, durationS: 601 })) },
-    { name: 'a source that is too large now', code: 'video_too_large', prepare: () => void (shop.net.onDownload = refuse('video_too_large')) },
-    { name: 'an address that became private', code: 'url_not_allowed', prepare: () => void (shop.net.onDownload = refuse('url_not_allowed')) },
-    { name: 'a source that is gone', code: 'video_unreachable', downloads: 3, prepare: () => void (shop.net.onDownload = refuse('video_unreachable')) },
-    { name: 'a child that crashes', code: 'processing_failed', prepare: () => void (shop.media.onEnhance = refuse('processing_failed')) },
-    { name: 'a child that takes too long', code: 'processing_timeout', prepare: () => void (shop.media.onEnhance = refuse('processing_timeout')) },
-    { name: 'a video that decodes to more than it says', code: 'source_changed', prepare: () => void (shop.media.onEnhance = refuse('video_too_long')) },
-    { name: 'a video that decodes to less than it says', code: 'source_changed', prepare: () => void (shop.media.onEnhance = async () => ({ ...enhanceResult, durationS: 3 })) },
+    { name: 'a source that is no video', code: 'unreadable_video', prepare: unreadable },
+    { name: 'a source that grew longer', code: 'source_changed', prepare: probe(10.7) },
+    { name: 'a source that is too long now', code: 'video_too_long', prepare: probe(601) },
+    { name: 'a source that is too large now', code: 'video_too_large', prepare: download('video_too_large') },
+    { name: 'an address that became private', code: 'url_not_allowed', prepare: download('url_not_allowed') },
+    { name: 'a source that is gone', code: 'video_unreachable', downloads: 3, prepare: download('video_unreachable') },
+    { name: 'a child that crashes', code: 'processing_failed', prepare: enhancing(refuse('processing_failed')) },
+    {
+      name: 'a child that takes too long',
+      code: 'processing_timeout',
+      prepare: enhancing(refuse('processing_timeout')),
+    },
+    {
+      name: 'a video that decodes to more than it says',
+      code: 'source_changed',
+      prepare: enhancing(refuse('video_too_long')),
+    },
+    { name: 'a video that decodes to less than it says', code: 'source_changed', prepare: enhancing(shorter) },
   ];
   for (const { name, code, prepare, downloads = 1 } of cases) {
     it(`${name}: ${code}`, async () => {
@@ -96,13 +128,18 @@ describe('a live job that cannot succeed ends in error and is refunded once', ()
       const job = await create();
       await shop.worker().start();
       await ended(job, 'error');
-      expect((await now(job))!).toMatchObject({ error: { code, message: expect.stringMatching(/\.$/) }, creditsRefunded: 30 });
+      expect((await now(job))!).toMatchObject({
+        error: { code, message: expect.stringMatching(/\.$/) },
+        creditsRefunded: 30,
+      });
       expect(await credits()).toBe(30);
       expect(shop.net.downloads).toBe(downloads);
       expect(await kinds(job)).toEqual(['job.created', 'job.started', 'job.failed']);
       await eventually(() => shop.storage.objects.size === 0);
-      await eventually(async () =>
-        (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 0);
+      await eventually(
+        async () =>
+          (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 0,
+      );
     });
   }
 });
@@ -118,8 +155,10 @@ describe('failures that may pass', () => {
     await ended(job, 'done');
     expect(await credits()).toBe(0);
     // What the failed tries had announced is destroyed; original and output are left.
-    await eventually(async () =>
-      (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 2);
+    await eventually(
+      async () =>
+        (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 2,
+    );
   });
 
   it('end the job with a refund when they do not pass', async () => {
@@ -153,9 +192,10 @@ describe('cancelling a running job', () => {
 
   it('stops the download too', async () => {
     let aborted = false;
-    shop.net.onDownload = (_url, signal) => hang(signal).finally(() => {
-      aborted = true;
-    });
+    shop.net.onDownload = (_url, signal) =>
+      hang(signal).finally(() => {
+        aborted = true;
+      });
     const job = await create();
     await shop.worker().start();
     await eventually(() => shop.net.downloads === 1);
@@ -180,13 +220,20 @@ describe('deleted objects', () => {
     await ended(job, 'done');
     shop.storage.fault = new Error('storage is down');
     await world.store.jobs.delete(account.id, 'live', job.id);
-    await eventually(async () =>
-      (await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE last_error LIKE '%not destroyed yet%'`).length === 1);
-    expect((await world.sql`SELECT state FROM objects WHERE job_id = ${job.id}`).map((row) => row['state'])).toEqual(['stored', 'stored']);
+    await eventually(
+      async () =>
+        (await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE last_error LIKE '%not destroyed yet%'`).length === 1,
+    );
+    expect((await world.sql`SELECT state FROM objects WHERE job_id = ${job.id}`).map((row) => row['state'])).toEqual([
+      'stored',
+      'stored',
+    ]);
     shop.storage.fault = undefined;
     await eventually(() => shop.storage.objects.size === 0);
-    await eventually(async () =>
-      (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0);
+    await eventually(
+      async () =>
+        (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0,
+    );
   });
 
   it('are destroyed even when the queue has lost or given up the task', async () => {
@@ -207,8 +254,10 @@ describe('deleted objects', () => {
     await ended(job, 'done');
     const key = (await world.store.jobs.outputKey(job.id))!;
     await world.store.jobs.delete(account.id, 'live', job.id);
-    await eventually(async () =>
-      (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0);
+    await eventually(
+      async () =>
+        (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND destroyed_at IS NULL`).length === 0,
+    );
     await first.stop();
     shop.storage.objects.set(key, Buffer.from('back from the dead'));
     shop.storage.objects.set('jobs/somebody/elses', Buffer.from('not ours'));
@@ -231,7 +280,10 @@ describe('retention', () => {
 });
 
 describe('a sandbox job', () => {
-  for (const [file, status] of [['film.mp4', 'done'], ['processing_failed.mp4', 'error']] as const) {
+  for (const [file, status] of [
+    ['film.mp4', 'done'],
+    ['processing_failed.mp4', 'error'],
+  ] as const) {
     it(`of ${file} ends ${status}, fetching nothing and costing nothing`, async () => {
       const job = await create({ lane: 'test', videoUrl: `https://example.com/${file}`, resolution: '4k' });
       await shop.worker().start();
@@ -240,9 +292,11 @@ describe('a sandbox job', () => {
       expect(shop.net.downloads).toBe(0);
       expect(shop.media.enhancements).toEqual([]);
       expect(await credits()).toBe(30);
-      expect(over).toMatchObject(status === 'done'
-        ? { output: { width: 3840, height: 2160, size_bytes: 8 }, error: null }
-        : { output: null, error: { code: 'processing_failed' } });
+      expect(over).toMatchObject(
+        status === 'done'
+          ? { output: { width: 3840, height: 2160, size_bytes: 8 }, error: null }
+          : { output: null, error: { code: 'processing_failed' } },
+      );
     });
   }
 
@@ -268,9 +322,12 @@ describe('webhook tasks', () => {
     const workshop = await createWorkshop(other);
     const delivered: unknown[] = [];
     const customer = await fundedAccount(other.store, 90);
-    const made = async (webhookUrl: string | null) => (await other.store.jobs.create(jobInput(customer, { webhookUrl }))).job;
+    const made = async (webhookUrl: string | null) =>
+      (await other.store.jobs.create(jobInput(customer, { webhookUrl }))).job;
     const [loud, silent] = [await made('https://hooks.example.com'), await made(null)];
-    await workshop.worker({ deps: { extraTasks: { webhook_deliver: async (payload: unknown) => void delivered.push(payload) } } }).start();
+    await workshop
+      .worker({ deps: { extraTasks: { webhook_deliver: async (payload: unknown) => void delivered.push(payload) } } })
+      .start();
     await eventually(async () => (await other.store.jobs.get(customer.id, 'live', silent.id))?.status === 'done');
     await eventually(() => delivered.length === 1);
     expect(delivered).toEqual([{ jobId: loud.id, event: 'job.completed' }]);

@@ -1,0 +1,107 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStore, type Store } from '../../src/store/index.ts';
+import { createWorkshop, enhanceResult, pause, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+/** A wire to the database that can be cut and mended. */
+class Wire {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #cut = false;
+
+  constructor(target: URL) {
+    this.#server = createServer((near) => {
+      if (this.#cut) {
+        near.destroy();
+        return;
+      }
+      const far = connect(Number(target.port), target.hostname);
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => {
+          other.destroy();
+          this.#sockets.delete(one);
+        });
+        one.pipe(other);
+      }
+    });
+  }
+
+  async listen(target: URL): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(target);
+    url.port = String((this.#server.address() as AddressInfo).port);
+    return url.href;
+  }
+
+  cut() {
+    this.#cut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend() {
+    this.#cut = false;
+  }
+
+  close() {
+    this.cut();
+    this.#server.close();
+  }
+}
+
+let world: World;
+let shop: Workshop;
+let wire: Wire;
+let store: Store;
+let url: string;
+beforeAll(async () => {
+  world = await createWorld();
+  shop = await createWorkshop(world);
+  wire = new Wire(new URL(world.url));
+  url = await wire.listen(new URL(world.url));
+  store = createStore({ url });
+});
+afterAll(async () => {
+  await shop.close();
+  await store.close();
+  wire.close();
+  await world.close();
+});
+
+describe('a database that is away for longer than the lease', () => {
+  it('stops the work, and the job is done once when it is back', async () => {
+    const account = await fundedAccount(world.store, 60);
+    const job = (await world.store.jobs.create(jobInput(account))).job;
+    let aborts = 0;
+    shop.media.onEnhance = async ({ signal }) => {
+      const slow = shop.media.enhancements.length === 1;
+      for (let n = 0; slow && n < 200; n++) {
+        if (signal?.aborted) {
+          aborts++;
+          throw signal.reason;
+        }
+        await pause(50);
+      }
+      return enhanceResult;
+    };
+    await shop.worker({ deps: { databaseUrl: url, store } }).start();
+    await eventually(() => shop.media.running === 1);
+    wire.cut();
+    expect(await store.ping()).toBe(false);
+    await eventually(() => aborts === 1);
+    expect(await world.store.jobs.get(account.id, 'live', job.id)).toMatchObject({ status: 'running' });
+    wire.mend();
+    const isDone = (id: string) => async () => (await world.store.jobs.get(account.id, 'live', id))?.status === 'done';
+    await eventually(isDone(job.id), 40_000);
+    expect(shop.media.enhancements).toHaveLength(2);
+    const second = (await world.store.jobs.create(jobInput(account))).job;
+    await eventually(isDone(second.id), 40_000);
+    expect(await world.store.ledgerCheck()).toEqual([]);
+    expect((await world.store.accounts.get(account.id))?.credits).toBe(0);
+  });
+});
