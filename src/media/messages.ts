@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { DeviceInfo, EnhanceResult, ProbeResult } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
-const name = z.string().max(200);
+/** Names and tags come out of files: cut to a length and freed of control characters rather than refused. */
+const name = z.string().transform((text) => text.replace(/\p{Cc}/gu, '').slice(0, 200));
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const side = z.number().int().min(0).max(1_000_000);
 const seconds = z.number().min(0).max(1e9);
@@ -69,11 +70,12 @@ export const fromChild = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('progress'),
+    // Advice to a waiting person: a value that makes no sense is replaced, work is not thrown away for it.
     progress: z.object({
-      fraction: z.number().min(0).max(1),
-      framesDone: count,
-      framesPerSecond: z.number().min(0).max(1e9),
-      etaS: z.number().min(-1e9).max(1e9),
+      fraction: z.number().catch(0).transform((value) => Math.min(1, Math.max(0, value))),
+      framesDone: count.catch(0),
+      framesPerSecond: z.number().min(0).catch(0),
+      etaS: z.number().catch(-1),
     }),
   }),
   z.object({ type: z.literal('result'), value: z.unknown() }),
