@@ -1,0 +1,83 @@
+/** What only a real connection shows: repeated headers, chunked bodies, methods that `Request` cannot make. */
+import { type AddressInfo, connect } from 'node:net';
+import { once } from 'node:events';
+import { serve } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeLink } from '../../src/storage/links.ts';
+import { linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
+
+const api = makeApi();
+let server: ReturnType<typeof serve>;
+let port = 0;
+
+beforeAll(async () => {
+  server = serve({ fetch: api.app.fetch, hostname: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+});
+
+afterAll(async () => {
+  server.close();
+  await once(server, 'close');
+});
+
+/** Sends the lines and the body as they are and returns everything that comes back until the server closes. */
+async function exchange(lines: string[], body = ''): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // A server that has refused a body may close while it is still being sent.
+  socket.on('error', () => {});
+  socket.write(`${[...lines, 'Host: framelift.test', 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString();
+}
+
+describe('over a socket', () => {
+  const authorization = `Authorization: Bearer ${api.keys.live}`;
+
+  it('one Authorization header is taken, two are refused', async () => {
+    expect(await exchange(['GET /v1/account HTTP/1.1', authorization])).toMatch(/^HTTP\/1\.1 200 /);
+    const twice = await exchange(['GET /v1/account HTTP/1.1', authorization, authorization]);
+    expect(twice).toMatch(/^HTTP\/1\.1 401 /);
+    expect(twice).toContain('invalid_api_key');
+  });
+
+  it('405 for TRACE, with Allow', async () => {
+    const response = await exchange(['TRACE /v1/account HTTP/1.1', authorization]);
+    expect(response).toMatch(/^HTTP\/1\.1 405 /);
+    expect(response).toMatch(/\r\nallow: GET, HEAD, OPTIONS\r\n/i);
+  });
+
+  it('413 for a chunked body that grows too large, without reading on', async () => {
+    const chunk = `1000\r\n${' '.repeat(4096)}\r\n`;
+    const response = await exchange(
+      ['POST /v1/jobs HTTP/1.1', authorization, 'Content-Type: application/json', 'Transfer-Encoding: chunked'],
+      `${chunk.repeat(20)}0\r\n\r\n`,
+    );
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+    expect(response).toContain('payload_too_large');
+  });
+
+  it('a chunked body within the limit is taken', async () => {
+    const body = JSON.stringify({ video_url: 'https://media.example.com/a.mp4', resolution: '1080p' });
+    const chunks = [...body].map((character) => `1\r\n${character}\r\n`).join('');
+    const response = await exchange(
+      ['POST /v1/jobs HTTP/1.1', authorization, 'Content-Type: application/json', 'Transfer-Encoding: chunked'],
+      `${chunks}0\r\n\r\n`,
+    );
+    expect(response).toMatch(/^HTTP\/1\.1 201 /);
+  });
+
+  it('HEAD of a link has the length of the file and no body', async () => {
+    const key = 'outputs/a.mp4';
+    api.objects.set(key, Buffer.alloc(1234));
+    const expires = Math.ceil(Date.now() / 1000) + 60;
+    const link = makeLink(publicUrl, linkSecret, { key, expires, fileName: 'a.mp4', contentType: 'video/mp4' });
+    const response = await exchange([`HEAD ${link.slice(publicUrl.length)} HTTP/1.1`]);
+    expect(response).toMatch(/^HTTP\/1\.1 200 /);
+    expect(response).toMatch(/\r\ncontent-length: 1234\r\n/i);
+    expect(response.endsWith('\r\n\r\n')).toBe(true);
+    expect(api.storage.opened).toBe(0);
+  });
+});
