@@ -144,14 +144,14 @@ void Denoiser::Run(const Image& in, Image& out, float strength, float noise_sigm
   }
   const bool copy = strength <= 0 || noise_sigma <= 0;
   const RangeKernel kernel = MakeKernel(noise_sigma);
+  impl.rings.Prepare(pool.threads(), [&] {
+    return std::make_unique<RowRing<float>>(impl.width, kMaxReach, HWY_DYNAMIC_DISPATCH(FloatLoader)());
+  });
   const auto rows = [&](int plane, int first, int last) {
     const ConstPlane from = in.plane(plane);
     const Plane to = out.plane(plane);
     if (copy) return CopyRows(from, to, first, last);
-    const auto make = [&] {
-      return std::make_unique<RowRing<float>>(impl.width, kMaxReach, HWY_DYNAMIC_DISPATCH(FloatLoader)());
-    };
-    const auto ring = impl.rings.Borrow(make);
+    const auto ring = impl.rings.Borrow();
     const int reach = kReachOfPlane[plane];
     ring->Start(from, first);
     for (int y = first; y < last; ++y) {

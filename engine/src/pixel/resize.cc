@@ -215,8 +215,9 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool) {
       out.width() != impl.dst_width || out.height() != impl.dst_height || out.subsampling() != Subsampling{}) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the resize was planned for.");
   }
+  impl.scratch.Prepare(pool.threads(), [&] { return MakeScratch(impl.plans); });
   const auto rows = [&](int plane, int first, int last) {
-    const auto scratch = impl.scratch.Borrow([&] { return MakeScratch(impl.plans); });
+    const auto scratch = impl.scratch.Borrow();
     Band(impl.plans[plane], in.plane(plane), out.plane(plane), *scratch).Run(first, last);
   };
   ParallelPlaneRows(out, kGrainRows, pool, rows);

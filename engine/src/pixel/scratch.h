@@ -35,8 +35,8 @@ class AlignedArray {
   std::unique_ptr<T, Free> data_;
 };
 
-/// Lends scratch objects to bands. As many exist as bands ever ran at once, so nothing is allocated in
-/// steady state. Thread-safe.
+/// Lends scratch objects to the bands of one stage. Thread-safe, and free of allocation once every thread has
+/// its object.
 template <typename T>
 class ScratchPool {
  public:
@@ -54,18 +54,20 @@ class ScratchPool {
     std::unique_ptr<T> item_;
   };
 
-  /// An idle object, or `make()` when all are lent.
+  /// Makes objects by `make()` until there is one for each of `threads`. Call it before the bands start.
   template <typename Make>
-  Lease Borrow(const Make& make) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<T> item = std::move(idle_.back());
-        idle_.pop_back();
-        return Lease(*this, std::move(item));
-      }
-    }
-    return Lease(*this, make());
+  void Prepare(int threads, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    idle_.reserve(static_cast<std::size_t>(threads));
+    for (; made_ < threads; ++made_) idle_.push_back(make());
+  }
+
+  /// One of the objects; there must be one left.
+  Lease Borrow() {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<T> item = std::move(idle_.back());
+    idle_.pop_back();
+    return Lease(*this, std::move(item));
   }
 
  private:
@@ -76,6 +78,7 @@ class ScratchPool {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> idle_;
+  int made_ = 0;
 };
 
 /// Calls body(plane, first, last) over the rows of all three planes of `image` in one threaded loop: one

@@ -117,11 +117,13 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
   const bool limited = in.color().range == Range::kLimited;
   const float black = limited ? 16.0F * 256 : 0.0F;
   const float span = limited ? 219.0F * 256 : 255.0F * 256;
+  impl.rings.Prepare(pool.threads(),
+                     [&] { return std::make_unique<RowRing<std::uint16_t>>(impl.width, 1, CopySamples); });
   const auto rows = [&](int plane, int first, int last) {
     const ConstPlane from = in.plane(plane);
     const Plane to = out.plane(plane);
     if (plane > 0 || strength <= 0) return CopyRows(from, to, first, last);
-    const auto ring = impl.rings.Borrow([&] { return std::make_unique<RowRing<std::uint16_t>>(impl.width, 1, CopySamples); });
+    const auto ring = impl.rings.Borrow();
     ring->Start(from, first);
     for (int y = first; y < last; ++y) {
       ring->Advance(y);
