@@ -106,7 +106,8 @@ describe('whatever customers, workers and maintenance do at the same time', () =
       }
       expect(await world.store.leases.requeueOrphans()).toEqual([]);
     });
-    await fc.assert(run, { numRuns: 25 });
+    // What a failed run left stays in the books, so a smaller example cannot be looked for.
+    await fc.assert(run, { numRuns: 25, endOnFailure: true });
   });
 });
 

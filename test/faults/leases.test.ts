@@ -51,7 +51,10 @@ describe('a lease', () => {
   });
 });
 
-describe('a late writer', () => {
+describe.each([
+  { name: 'another worker', owner: 'new' },
+  { name: 'the same worker', owner: 'late' },
+])('a late writer whose job $name took up', ({ owner }) => {
   let late: Claim;
   let key: string;
   let jobId: string;
@@ -61,7 +64,7 @@ describe('a late writer', () => {
     key = await world.store.objects.announce(late.fence, 'output');
     await expire(jobId);
     await world.store.leases.sweepExpired(5);
-    await claim(jobId, 'new');
+    await claim(jobId, owner);
   });
   const writes: Record<string, () => Promise<unknown>> = {
     finish: () => world.store.leases.finish(late.fence, { stored: stored(key), output, applied: null }),
