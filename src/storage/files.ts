@@ -22,6 +22,8 @@ export async function copyHashed(
   let opened = false;
   const abort = () => source.destroy(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
   signal?.addEventListener('abort', abort, { once: true });
+  // The loop below reports the stream's errors; this catches one that comes before the loop listens.
+  source.on('error', () => undefined);
   try {
     signal?.throwIfAborted();
     const target = await open(path, exclusive ? 'wx' : 'w', 0o600);
@@ -32,6 +34,7 @@ export async function copyHashed(
         await target.writeFile(chunk);
         size += chunk.length;
       }
+      signal?.throwIfAborted();
       if (sync) await target.sync();
     } finally {
       await target.close();

@@ -86,8 +86,8 @@ interface PutOptions {
  * aborted, so that no part of it stays behind while the server can be reached; destroy removes what did stay.
  */
 async function putFile(bucket: Bucket, key: string, path: string, options: PutOptions): Promise<StoredObject> {
-  options.signal?.throwIfAborted();
   const { size } = await statFile(path);
+  options.signal?.throwIfAborted();
   const { body, sha256 } = hashedFile(path, size);
   // Tells this upload's object from an earlier one of the key.
   const mark = randomUUID();

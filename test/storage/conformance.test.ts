@@ -154,7 +154,11 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
   const failures = [
     { name: 'a source that is not there', path: () => join(dir, 'missing'), abortAfterMs: null },
     { name: 'a source that cannot be read', path: () => dir, abortAfterMs: null },
-    { name: 'a put that is aborted', path: () => join(dir, 'big'), abortAfterMs: 30 },
+    ...[1, 5, 30].map((abortAfterMs) => ({
+      name: `a put that is aborted after ${abortAfterMs} ms`,
+      path: () => join(dir, 'big'),
+      abortAfterMs,
+    })),
     { name: 'a put that was aborted before it began', path: () => join(dir, 'big'), abortAfterMs: 0 },
   ];
   it.each(failures)('leaves nothing of $name', async ({ path, abortAfterMs }) => {
