@@ -97,10 +97,6 @@ function translate(error: unknown): FrameliftError {
   });
 }
 
-export function statusOf(code: RequestErrorCode): ContentfulStatusCode {
-  return statusByCode[code];
-}
-
 export interface ProblemOptions {
   logger: HttpLogger;
 }
