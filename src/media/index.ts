@@ -1,16 +1,17 @@
 /** Probing and enhancing videos in confined child processes; the manual is in types.ts. */
 import { access, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { FrameliftError } from '../domain/errors.ts';
 import { addonFile, projectRoot } from './addon.ts';
 import { BlockReader, type BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
-import { misbehaved } from './failures.ts';
+import { misbehaved, timedOut } from './failures.ts';
+import { Gate } from './gate.ts';
 import { deviceList, enhanceResult, probeResult } from './messages.ts';
 import { runChild } from './session.ts';
-import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest } from './types.ts';
+import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest, ProbeResult } from './types.ts';
 
 export type * from './types.ts';
 
@@ -31,6 +32,8 @@ export interface MediaOptions {
   readOnlyPaths?: string[];
   /** how remote sources are read while they are measured */
   remote?: BlockOptions;
+  /** probes at once, each a process; others wait. Default: twice the cores, at least 4 */
+  maxProbes?: number;
   /** told the process id of each child when it starts */
   onChild?: (pid: number) => void;
 }
@@ -106,14 +109,27 @@ async function readableFile(path: string): Promise<string> {
 class ChildMedia implements Media {
   readonly sandbox: Media['sandbox'];
   readonly #options: MediaOptions;
+  readonly #probes: Gate;
 
   constructor(options: MediaOptions, sandbox: Media['sandbox']) {
     this.#options = options;
+    this.#probes = new Gate(options.maxProbes ?? Math.max(4, 2 * availableParallelism()));
     this.sandbox = sandbox;
   }
 
-  async probe(request: ProbeRequest) {
-    const { source, limits, walkPackets, timeoutMs, signal } = request;
+  /** Waiting for a place counts towards the time limit, which is what a client waits for. */
+  async probe(request: ProbeRequest): Promise<ProbeResult> {
+    const late = AbortSignal.timeout(request.timeoutMs);
+    const began = performance.now();
+    const signal = request.signal === undefined ? late : AbortSignal.any([request.signal, late]);
+    const work = () => this.#probe(request, Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began))));
+    return this.#probes.run(work, signal).catch((error: unknown) => {
+      throw error === late.reason ? timedOut(request.timeoutMs) : error;
+    });
+  }
+
+  async #probe(request: ProbeRequest, timeoutMs: number): Promise<ProbeResult> {
+    const { source, limits, walkPackets, signal } = request;
     const mounts: Mount[] = [];
     let told: { path: string } | { size: number };
     let served: BlockReader | undefined;
