@@ -81,10 +81,8 @@ describe('a database that is away for longer than the lease', () => {
     shop.media.onEnhance = async ({ signal }) => {
       const slow = shop.media.enhancements.length === 1;
       for (let n = 0; slow && n < 200; n++) {
-        if (signal?.aborted) {
-          aborts++;
-          throw signal.reason;
-        }
+        if (signal?.aborted) aborts++;
+        signal?.throwIfAborted();
         await pause(50);
       }
       return enhanceResult;
