@@ -114,7 +114,9 @@ TEST_F(FaultTest, TellsItsProgress) {
   for (std::size_t i = 1; i < told.size(); ++i) {
     EXPECT_GE(told[i].fraction, told[i - 1].fraction);
     EXPECT_GE(told[i].frames_done, told[i - 1].frames_done);
-    if (i + 1 < told.size()) EXPECT_GT(times[i] - times[i - 1], std::chrono::milliseconds(90));
+    if (i + 1 < told.size()) {
+      EXPECT_GT(times[i] - times[i - 1], std::chrono::milliseconds(90));
+    }
   }
   EXPECT_EQ(told.back().fraction, 1);
   EXPECT_EQ(told.back().frames_done, result.frames);

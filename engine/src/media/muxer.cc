@@ -27,6 +27,7 @@ Muxer::Muxer(const std::string& path, std::function<bool()> is_stopped)
   CheckAv(avformat_alloc_output_context2(&context, nullptr, "mp4", url.c_str()), ErrorCode::kInternal,
           "The output container cannot be made");
   context_.reset(context);
+  context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;  // what libav 5 calls FLAC in MP4, long standardised
   context->interrupt_callback = {&Muxer::OnInterrupt, this};
   AVIOContext* io = nullptr;
   Dictionary settings;

@@ -62,41 +62,47 @@ FrameSource::FrameSource(const std::string& path, const Plan& plan, const Enhanc
       options_(options),
       clocks_(clocks),
       file_(path),
-      demuxer_(file_, {options.limits, std::move(is_stopped)}),
+      demuxer_options_{options.limits, std::move(is_stopped)},
+      demuxer_(std::make_unique<media::Demuxer>(file_, demuxer_options_)),
       decoder_(library_threads_.Watch([&] {
-        return std::make_unique<media::VideoDecoder>(*demuxer_.video(), options.limits, threads);
+        return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads);
       })),
-      mender_(demuxer_.video()->time_base, plan.time_base, plan.frame_rate),
+      mender_(demuxer_->video()->time_base, plan.time_base, plan.frame_rate),
       deinterlacer_(plan.time_base),
       timer_(mender_.interval()) {
-  if (options_.segment) {
-    demuxer_.DropAudio();
-    SeekToSegment();
-  }
+  if (options_.segment) SeekToSegment();
 }
 
 void FrameSource::SeekToSegment() {
+  demuxer_->DropAudio();
   if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // no clock to seek by: everything before is decoded
-  origin_ = av_rescale_q(plan_.first_timestamp, demuxer_.video()->time_base, plan_.time_base);
-  has_origin_ = true;
   const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
-  const double run_in_s = run_in / av_q2d(plan_.frame_rate);
-  const media::UniquePacket packet = media::MakePacket();
-  const double ticks = 1 / av_q2d(demuxer_.video()->time_base);
+  const double wanted_s = options_.segment->start_s - run_in / av_q2d(plan_.frame_rate);
   // Some containers land after the place that was asked for: then the next try asks for an earlier one.
-  for (const double margin_s : {0.1, 5.0, 30.0, 1e9}) {
-    const double start_s = std::max(0.0, options_.segment->start_s - run_in_s);
-    const auto wanted = plan_.first_timestamp + static_cast<std::int64_t>(start_s * ticks);
-    const auto target = plan_.first_timestamp + static_cast<std::int64_t>(std::max(0.0, start_s - margin_s) * ticks);
-    if (!demuxer_.SeekBefore(target)) continue;
-    std::int64_t landed = AV_NOPTS_VALUE;
-    while (landed == AV_NOPTS_VALUE && demuxer_.ReadPacket(packet.get())) {
-      if ((packet->flags & AV_PKT_FLAG_KEY) != 0) landed = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
-      av_packet_unref(packet.get());
-    }
-    if (landed != AV_NOPTS_VALUE && (landed <= wanted || margin_s > 1e8) && demuxer_.SeekBefore(target)) return;
+  for (const double margin_s : {0.1, 3.0, 15.0}) {
+    if (wanted_s - margin_s <= 0) break;
+    if (!SeekTo(wanted_s - margin_s, wanted_s)) continue;
+    origin_ = av_rescale_q(plan_.first_timestamp, demuxer_->video()->time_base, plan_.time_base);
+    has_origin_ = true;
+    return;
   }
-  throw Error(ErrorCode::kUnreadableVideo, "The video cannot be read in segments.");
+  // From the beginning; opened anew, since not every container finds its own first frame by seeking.
+  demuxer_ = std::make_unique<media::Demuxer>(file_, demuxer_options_);
+  demuxer_->DropAudio();
+}
+
+/// Goes to a key frame near `target_s` (from the first frame of the video); false when it lies after `latest_s`.
+bool FrameSource::SeekTo(double target_s, double latest_s) {
+  const double ticks = 1 / av_q2d(demuxer_->video()->time_base);
+  const auto timestamp = [&](double s) { return plan_.first_timestamp + static_cast<std::int64_t>(s * ticks); };
+  if (!demuxer_->SeekBefore(timestamp(target_s))) return false;
+  const media::UniquePacket packet = media::MakePacket();
+  std::int64_t landed = AV_NOPTS_VALUE;
+  while (landed == AV_NOPTS_VALUE && demuxer_->ReadPacket(packet.get())) {
+    if ((packet->flags & AV_PKT_FLAG_KEY) != 0) landed = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    av_packet_unref(packet.get());
+  }
+  return landed != AV_NOPTS_VALUE && landed <= timestamp(latest_s) && demuxer_->SeekBefore(timestamp(target_s));
 }
 
 void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
@@ -105,9 +111,9 @@ void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
   while (!is_done_) {
     {
       const StageScope scope(clocks_, Stage::kDecode);
-      if (!demuxer_.ReadPacket(packet.get())) break;
+      if (!demuxer_->ReadPacket(packet.get())) break;
     }
-    if (packet->stream_index == demuxer_.video()->index) {
+    if (packet->stream_index == demuxer_->video()->index) {
       Decode(packet.get());
     } else if (on_audio) {
       on_audio(*packet);
@@ -140,7 +146,7 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
     if (!has_origin_) origin_ = time;
     has_origin_ = true;
     frame->pts = time - origin_;
-    SetOwnDuration(*frame, av_rescale_q(OwnDuration(*frame), demuxer_.video()->time_base, plan_.time_base));
+    SetOwnDuration(*frame, av_rescale_q(OwnDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
     const double limit_s = options_.limits.max_duration_s;
     if (limit_s > 0 && Seconds(frame->pts) >= limit_s) {
       throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");

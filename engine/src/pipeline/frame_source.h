@@ -46,10 +46,10 @@ class FrameSource {
   FrameSource(const std::string& path, const Plan& plan, const EnhanceOptions& options, int threads,
               std::function<bool()> is_stopped, StageClocks& clocks);
 
-  AVCodecID codec() const { return demuxer_.video()->codecpar->codec_id; }
-  AVRational video_time_base() const { return demuxer_.video()->time_base; }
-  const std::vector<AVStream*>& audio() const { return demuxer_.audio(); }
-  std::size_t stream_count() const { return demuxer_.context()->nb_streams; }
+  AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
+  AVRational video_time_base() const { return demuxer_->video()->time_base; }
+  const std::vector<AVStream*>& audio() const { return demuxer_->audio(); }
+  std::size_t stream_count() const { return demuxer_->context()->nb_streams; }
 
   /// Called with every packet of sound; unset for segments.
   std::function<void(const AVPacket&)> on_audio;
@@ -64,6 +64,7 @@ class FrameSource {
 
  private:
   void SeekToSegment();
+  bool SeekTo(double target_s, double latest_s);
   void Decode(const AVPacket* packet);
   void OnDecoded(media::UniqueFrame frame);
   void Deliver(std::optional<TimedFrame> frame);
@@ -74,7 +75,8 @@ class FrameSource {
   EnhanceOptions options_;
   StageClocks& clocks_;
   media::FileSource file_;
-  media::Demuxer demuxer_;
+  media::DemuxerOptions demuxer_options_;
+  std::unique_ptr<media::Demuxer> demuxer_;
   LibraryThreads library_threads_;
   std::unique_ptr<media::VideoDecoder> decoder_;
   media::TimestampMender mender_;

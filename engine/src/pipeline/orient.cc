@@ -39,8 +39,6 @@ pixel::Subsampling OrientedSubsampling(pixel::Subsampling subsampling, const med
   return subsampling;
 }
 
-pixel::ColorSpec OrientedColor(pixel::ColorSpec color, const media::Orientation&) { return color; }
-
 void Orient(const pixel::Image& in, pixel::Image& out, const media::Orientation& orientation, pixel::ThreadPool& pool) {
   for (int i = 0; i < 3; ++i) {
     const ConstPlane from = in.plane(i);

@@ -33,7 +33,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   }
   aspect_ = aspect;
   importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
-  const pixel::ColorSpec color = OrientedColor(importer_->color().spec, plan_.orientation);
+  const pixel::ColorSpec color = importer_->color().spec;
   const pixel::Subsampling subsampling = OrientedSubsampling(importer_->subsampling(), plan_.orientation);
   int width = importer_->width();
   int height = importer_->height();

@@ -61,7 +61,8 @@ std::vector<double> FrameTimes(const std::string& file) {
       "ffprobe -v error -select_streams v:0 -show_entries frame=best_effort_timestamp_time -of csv=p=0 '" + file + "'"));
   std::vector<double> times;
   for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) times.push_back(std::stod(line));
+    if (line.empty()) continue;
+    times.push_back(line.rfind("N/A", 0) == 0 ? std::nan("") : std::stod(line));
   }
   return times;
 }

@@ -38,7 +38,7 @@ void SetRotation(const std::string& file, int degrees);
 std::string VideoInput(const std::string& size, double seconds, const std::string& rate = "25");
 std::string ToneInput(double seconds);
 
-/// Presentation times of the decoded video frames, in seconds.
+/// Presentation times of the decoded video frames, in seconds; NaN for a frame that ffprobe has no time for.
 std::vector<double> FrameTimes(const std::string& file);
 
 /// Entries of `ffprobe -show_entries stream=…` of the first stream of a type ("v", "a"), by name.
