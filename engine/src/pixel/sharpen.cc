@@ -28,9 +28,9 @@ struct SharpenRow {
   const std::uint16_t* below;
   std::uint16_t* out;
   int count;
-  float black;  ///< working units
-  float span;   ///< white − black
-  float lobe;   ///< strength / 5
+  std::uint16_t black;  ///< working units
+  std::uint16_t white;
+  float lobe;           ///< strength / 5
 };
 
 }  // namespace framelift::pixel
@@ -40,7 +40,9 @@ HWY_BEFORE_NAMESPACE();
 namespace framelift::pixel {
 namespace HWY_NAMESPACE {
 
-/// 1/√x with one Newton step: the estimate alone differs between processors.
+// Estimates of processors differ, so each gets one Newton step.
+
+/// 1/√x
 HWY_INLINE VF InverseSqrt(VF x) {
   const DF d;
   const VF y = hn::ApproximateReciprocalSqrt(x);
@@ -48,37 +50,58 @@ HWY_INLINE VF InverseSqrt(VF x) {
   return hn::Mul(y, hn::Sub(hn::Set(d, 1.5F), half_xyy));
 }
 
-void Sharpen(const SharpenRow& r) {
+/// a / x
+HWY_INLINE VF Quotient(VF a, VF x) {
+  const VF y = hn::ApproximateReciprocal(x);
+  return hn::Mul(a, hn::Mul(y, hn::NegMulAdd(x, y, hn::Set(DF(), 2.0F))));
+}
+
+using DW = hn::CappedTag<uint16_t, 32>;
+using VW = hn::Vec<DW>;
+using VHalf = hn::Vec<D16>;
+
+/// The part in floats, for half a vector of samples. `mean` is of the four neighbours; `room` the smaller of the
+/// distances to black and white, `above_black` that of the brightest sample to black.
+HWY_INLINE VHalf SharpenHalf(VHalf middle, VHalf mean, VHalf room, VHalf above_black, VF lobe) {
   const DF d;
-  const D16 d16;
-  const VF zero = hn::Zero(d);
-  const VF black = hn::Set(d, r.black);
-  const VF span = hn::Set(d, r.span);
   const VF one = hn::Set(d, 1.0F);
-  const VF lobe = hn::Set(d, -r.lobe);
-  const int lanes = FloatLanes();
-  for (int x = 0; x < r.count; x += lanes) {
-    const auto up = hn::LoadU(d16, r.above + x);
-    const auto left = hn::LoadU(d16, r.row + x - 1);
-    const auto middle = hn::LoadU(d16, r.row + x);
-    const auto right = hn::LoadU(d16, r.row + x + 1);
-    const auto down = hn::LoadU(d16, r.below + x);
-    const auto low16 = hn::Min(hn::Min(hn::Min(up, down), hn::Min(left, right)), middle);
-    const auto high16 = hn::Max(hn::Max(hn::Max(up, down), hn::Max(left, right)), middle);
-    const VF low = ToFloat(low16);
-    const VF high = ToFloat(high16);
-    const VF ring = hn::Add(hn::Add(ToFloat(up), ToFloat(down)), hn::Add(ToFloat(left), ToFloat(right)));
-    // Distances to black and white in working units; the ratio has no unit.
-    const VF to_white = hn::Sub(hn::Add(black, span), high);
-    const VF room = hn::Max(zero, hn::Min(hn::Sub(low, black), to_white));
-    const VF above_black = hn::Max(one, hn::Sub(high, black));
-    const VF amplitude = hn::Mul(room, InverseSqrt(hn::Max(one, hn::Mul(room, above_black))));
-    const VF w = hn::Mul(lobe, amplitude);
-    const VF sum = hn::MulAdd(w, ring, ToFloat(middle));
-    const VF sharp = hn::Div(sum, hn::MulAdd(hn::Set(d, 4.0F), w, one));
-    const VF kept = hn::Min(hn::Max(sharp, low), high);
-    StoreSamples(kept, r.out + x);
-  }
+  const VF space = ToFloat(room);
+  const VF amplitude = hn::Mul(space, InverseSqrt(hn::Max(one, hn::Mul(space, ToFloat(above_black)))));
+  const VF w4 = hn::Mul(lobe, amplitude);  // weight of the four neighbours together
+  return ToSamples(Quotient(hn::MulAdd(w4, ToFloat(mean), ToFloat(middle)), hn::Add(w4, one)));
+}
+
+/// What is exact in 16 bits is done there, on twice as many samples at a time.
+HWY_INLINE void SharpenStep(const SharpenRow& r, int x, VF lobe) {
+  const DW d;
+  const VW up = hn::LoadU(d, r.above + x);
+  const VW left = hn::LoadU(d, r.row + x - 1);
+  const VW middle = hn::LoadU(d, r.row + x);
+  const VW right = hn::LoadU(d, r.row + x + 1);
+  const VW down = hn::LoadU(d, r.below + x);
+  const VW low = hn::Min(hn::Min(hn::Min(up, down), hn::Min(left, right)), middle);
+  const VW high = hn::Max(hn::Max(hn::Max(up, down), hn::Max(left, right)), middle);
+  const VW mean = hn::AverageRound(hn::AverageRound(up, down), hn::AverageRound(left, right));
+  const VW black = hn::Set(d, r.black);
+  const VW room = hn::Min(hn::SaturatedSub(low, black), hn::SaturatedSub(hn::Set(d, r.white), high));
+  const VW above_black = hn::SaturatedSub(high, black);
+#if HWY_TARGET == HWY_SCALAR
+  const VW sharp = SharpenHalf(middle, mean, room, above_black, lobe);
+#else
+  const hn::Half<DW> dh;
+  const auto lower = SharpenHalf(hn::LowerHalf(dh, middle), hn::LowerHalf(dh, mean), hn::LowerHalf(dh, room),
+                                 hn::LowerHalf(dh, above_black), lobe);
+  const auto upper = SharpenHalf(hn::UpperHalf(dh, middle), hn::UpperHalf(dh, mean), hn::UpperHalf(dh, room),
+                                 hn::UpperHalf(dh, above_black), lobe);
+  const VW sharp = hn::Combine(d, upper, lower);
+#endif
+  hn::StoreU(hn::Min(hn::Max(sharp, low), high), d, r.out + x);
+}
+
+void Sharpen(const SharpenRow& r) {
+  const VF lobe = hn::Set(DF(), -4.0F * r.lobe);
+  const int lanes = static_cast<int>(hn::Lanes(DW()));
+  for (int x = 0; x < r.count; x += lanes) SharpenStep(r, x, lobe);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -115,8 +138,8 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the sharpening was planned for.");
   }
   const bool limited = in.color().range == Range::kLimited;
-  const float black = limited ? 16.0F * 256 : 0.0F;
-  const float span = limited ? 219.0F * 256 : 255.0F * 256;
+  const std::uint16_t black = limited ? 16 * kUnitsPerCode8 : 0;
+  const std::uint16_t white = (limited ? 235 : 255) * kUnitsPerCode8;
   impl.rings.Prepare(pool.threads(),
                      [&] { return std::make_unique<RowRing<std::uint16_t>>(impl.width, 1, CopySamples); });
   const auto rows = [&](int plane, int first, int last) {
@@ -128,7 +151,7 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
     for (int y = first; y < last; ++y) {
       ring->Advance(y);
       HWY_DYNAMIC_DISPATCH(Sharpen)
-      ({ring->Row(y - 1), ring->Row(y), ring->Row(y + 1), to.Row(y), from.width, black, span, strength / 5});
+      ({ring->Row(y - 1), ring->Row(y), ring->Row(y + 1), to.Row(y), from.width, black, white, strength / 5});
     }
   };
   ParallelPlaneRows(out, kGrainRows, pool, rows);
