@@ -28,66 +28,93 @@ export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'c
 interface Deps {
   timeouts: Timeouts;
   maxForwardBytes: number;
-  newSession(): Session;
 }
 
 /** Throws TypeError for an `allowHosts` entry that is not host:port. */
 export function createNetClient(options: NetClientOptions): GuardedClient {
+  const { resolver, ca, tcp, logger, maxForwardBytes = 64 * 2 ** 20 } = options;
   const policy = createUrlPolicy(options);
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const { resolver, ca, tcp, logger } = options;
-  /** what close() has to end: sessions, and videos that nobody has closed */
-  const open = new Map<Session, () => Promise<void>>();
-  const deps: Deps = {
-    timeouts,
-    maxForwardBytes: options.maxForwardBytes ?? 64 * 2 ** 20,
-    newSession() {
-      const session = new Session({ policy, timeouts, resolver, ca, tcp, logger });
-      open.set(session, () => session.close());
-      return session;
-    },
+  const sessions = new Sessions(() => new Session({ policy, timeouts, resolver, ca, tcp, logger }), logger);
+  return {
+    checkUrl: (url) => void policy.check(url),
+    openVideo: (url, { maxBytes, signal }) =>
+      sessions.keepOpen(async (session, close) => {
+        try {
+          return await openVideo({ timeouts, maxForwardBytes }, session, url, { maxBytes, signal, close });
+        } catch (error) {
+          throw videoError(error, 'video_unreachable');
+        }
+      }),
+    download: (url, path, settings) =>
+      sessions.during((session) => download(session, url, path, { ...settings, timeouts })),
+    post: (url, settings) => sessions.during((session) => post(session, url, settings)),
+    close: () => sessions.closeAll(),
   };
-  const end = async (session: Session) => {
-    open.delete(session);
-    await session.close();
-  };
-  const report = (error: unknown) => {
-    if (error instanceof FrameliftError && error.code === 'url_not_allowed') {
-      logger?.warn({ reason: error.cause instanceof Error ? error.cause.message : '' }, 'outgoing request refused');
-    }
-  };
-  const during = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
-    const session = deps.newSession();
+}
+
+/** One session a task, so that no connection is shared between customers; all end with the client. */
+class Sessions {
+  readonly #open = new Map<Session, () => Promise<void>>();
+  readonly #create: () => Session;
+  readonly #logger: NetLogger | undefined;
+
+  constructor(create: () => Session, logger: NetLogger | undefined) {
+    this.#create = create;
+    this.#logger = logger;
+  }
+
+  /** A session that ends with the work. */
+  async during<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = this.#start();
     try {
       return await work(session);
     } catch (error) {
-      report(error);
+      this.#report(error);
       throw error;
     } finally {
-      await end(session);
+      await this.#end(session);
     }
-  };
-  return {
-    checkUrl: (url) => void policy.check(url),
-    async openVideo(url, { maxBytes, signal }) {
-      const session = deps.newSession();
-      try {
-        const video = await openVideo(deps, session, url, { maxBytes, signal, close: () => end(session) });
-        open.set(session, () => video.close());
-        return video;
-      } catch (error) {
-        report(error);
-        await end(session);
-        throw videoError(error, 'video_unreachable');
-      }
-    },
-    download: (url, path, settings) => during((session) => download(session, url, path, { ...settings, timeouts })),
-    post: (url, settings) => during((session) => post(session, url, settings)),
-    async close() {
-      await Promise.all([...open.values()].map((close) => close()));
-      open.clear();
-    },
-  };
+  }
+
+  /** A session that lives on in the result, until that is closed by its owner or with the client. */
+  async keepOpen<T extends { close(): Promise<void> }>(
+    work: (session: Session, close: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const session = this.#start();
+    try {
+      const result = await work(session, () => this.#end(session));
+      this.#open.set(session, () => result.close());
+      return result;
+    } catch (error) {
+      this.#report(error);
+      await this.#end(session);
+      throw error;
+    }
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((close) => close()));
+    this.#open.clear();
+  }
+
+  #start(): Session {
+    const session = this.#create();
+    this.#open.set(session, () => session.close());
+    return session;
+  }
+
+  async #end(session: Session): Promise<void> {
+    this.#open.delete(session);
+    await session.close();
+  }
+
+  /** Operators see what the customer must not: which address was refused. */
+  #report(error: unknown): void {
+    if (!(error instanceof FrameliftError) || error.code !== 'url_not_allowed') return;
+    const reason = error.cause instanceof Error ? error.cause.message : '';
+    this.#logger?.warn({ reason }, 'outgoing request refused');
+  }
 }
 
 interface OpenOptions {
@@ -125,7 +152,8 @@ async function readHead(reply: Reply, maxBytes: number): Promise<{ size: number;
   }
   const part = partOf(reply, 0);
   if (part.total > maxBytes) throw tooLarge(maxBytes);
-  if (part.end >= blockBytes) throw new NetFailure('protocol', 'the server answered with more than the range asked for');
+  if (part.end >= blockBytes)
+    throw new NetFailure('protocol', 'the server answered with more than the range asked for');
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const chunk of reply.chunks()) {

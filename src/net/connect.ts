@@ -90,7 +90,9 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
           policy.checkAddress(plain.remoteAddress, hostname, port);
           if (protocol !== 'https:') return finish(null);
           plain.off('error', finish).on('error', () => undefined); // from here on the TLS socket reports
-          socket = startTls(plain, hostname, options.ca).once('error', finish).once('secureConnect', () => finish(null));
+          socket = startTls(plain, hostname, options.ca)
+            .once('error', finish)
+            .once('secureConnect', () => finish(null));
         } catch (error) {
           finish(error as Error);
         }

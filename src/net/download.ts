@@ -140,7 +140,7 @@ async function receive(reply: Reply, transfer: Transfer, options: DownloadOption
 
 /** A disk that is nearly full may take part of a write; the next one then fails with the true reason. */
 async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < chunk.length; ) {
+  for (let done = 0; done < chunk.length;) {
     done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
   }
 }

@@ -68,10 +68,15 @@ export class RangedVideo implements RemoteVideo {
     const end = Math.min(offset + Math.min(length, maxRunBlocks * blockBytes), this.size);
     if (offset >= end) return new Uint8Array(0);
     const out = Buffer.allocUnsafe(end - offset);
-    for (let at = offset; at < end; ) {
+    for (let at = offset; at < end;) {
       const index = Math.floor(at / blockBytes);
       const block = await this.#block(index, Math.ceil(end / blockBytes), signal);
-      const copied = block.copy(out, at - offset, at - index * blockBytes, Math.min(block.length, end - index * blockBytes));
+      const copied = block.copy(
+        out,
+        at - offset,
+        at - index * blockBytes,
+        Math.min(block.length, end - index * blockBytes),
+      );
       at += copied;
     }
     return out;
@@ -135,7 +140,8 @@ export class RangedVideo implements RemoteVideo {
       const part = partOf(reply, state.at);
       if (part.total !== this.size || part.end > end) throw sourceChanged();
       for await (const chunk of reply.chunks()) {
-        if (state.at + chunk.length > part.end + 1) throw new NetFailure('length', 'the server sent more than it announced');
+        if (state.at + chunk.length > part.end + 1)
+          throw new NetFailure('length', 'the server sent more than it announced');
         chunk.copy(out, state.at - start);
         state.at += chunk.length;
       }

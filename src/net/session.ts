@@ -113,7 +113,8 @@ export class Session {
       const reply = await this.ask(url, options);
       if (!redirectStatuses.has(reply.status)) return reply;
       reply.discard();
-      if (hops === maxRedirects) throw new NetFailure('redirect', `the server redirects more than ${maxRedirects} times`);
+      if (hops === maxRedirects)
+        throw new NetFailure('redirect', `the server redirects more than ${maxRedirects} times`);
       url = this.#nextHop(url, reply.header('location'));
     }
   }
@@ -156,7 +157,10 @@ function makeReply(url: URL, answer: Dispatcher.ResponseData, limits: BodyLimits
   const { body, headers, statusCode } = answer;
   // Errors of a body that nobody reads any more are nobody's.
   body.on('error', () => undefined).once('close', () => limits.deadline.release());
-  const joined = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]);
+  const joined = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
   const all = Object.fromEntries(joined.filter(([, value]) => value !== undefined)) as Record<string, string>;
   return {
     url,
@@ -182,7 +186,8 @@ async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): Asy
       waitedMs += performance.now() - asked;
       bytes += value.length;
       if (waitedMs >= rateWindowMs) {
-        if ((bytes / waitedMs) * 1000 < minBytesPerSecond) throw new NetFailure('timeout', 'the server sends too slowly');
+        if ((bytes / waitedMs) * 1000 < minBytesPerSecond)
+          throw new NetFailure('timeout', 'the server sends too slowly');
         waitedMs = bytes = 0;
       }
       yield value;

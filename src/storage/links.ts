@@ -22,8 +22,7 @@ export interface LinkQuery {
 }
 
 export type LinkVerdict =
-  | { ok: true; key: string; fileName: string; contentType: string }
-  | { ok: false; reason: 'expired' | 'invalid' };
+  { ok: true; key: string; fileName: string; contentType: string } | { ok: false; reason: 'expired' | 'invalid' };
 
 export const defaultContentType = 'video/mp4';
 

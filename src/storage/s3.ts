@@ -138,7 +138,12 @@ function hashedFile(path: string, size: number): { body: Readable; sha256: () =>
 }
 
 /** The newest version of the key if it is the one that was uploaded under `mark`, whole. */
-async function confirm(bucket: Bucket, key: string, mark: string, size: number): Promise<{ version: string | null } | null> {
+async function confirm(
+  bucket: Bucket,
+  key: string,
+  mark: string,
+  size: number,
+): Promise<{ version: string | null } | null> {
   try {
     const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }));
     if (head.Metadata?.[markName] !== mark || (head.ContentLength ?? 0) !== size) return null;

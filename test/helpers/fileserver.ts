@@ -138,20 +138,26 @@ function parseRange(header: string | undefined, size: number): Range {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return null;
   const [first, last] = [match[1]!, match[2]!];
-  if (first === '') return Number(last) === 0 ? 'unsatisfiable' : { start: Math.max(0, size - Number(last)), end: size - 1 };
+  if (first === '')
+    return Number(last) === 0 ? 'unsatisfiable' : { start: Math.max(0, size - Number(last)), end: size - 1 };
   const start = Number(first);
   if (start >= size) return 'unsatisfiable';
   return { start, end: Math.min(last === '' ? size - 1 : Number(last), size - 1) };
 }
 
 /** Sends the chunks with the wanted pace, cut or stall; resolves when done or when the peer has gone. */
-async function send(response: ServerResponse, chunks: AsyncIterable<Uint8Array>, b: Behaviour, record: RecordedRequest) {
+async function send(
+  response: ServerResponse,
+  chunks: AsyncIterable<Uint8Array>,
+  b: Behaviour,
+  record: RecordedRequest,
+) {
   const cut = b.resetAtBytes ?? Number.POSITIVE_INFINITY;
   const stall = b.stallAtBytes ?? Number.POSITIVE_INFINITY;
   const step = b.bytesPerSecond === undefined ? 65536 : Math.max(1, Math.ceil(b.bytesPerSecond / 20));
   if (b.bodyDelayMs !== undefined) await sleep(b.bodyDelayMs);
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; ) {
+    for (let at = 0; at < chunk.length;) {
       if (response.destroyed) return;
       const piece = chunk.subarray(at, at + Math.min(step, cut - record.bytes, stall - record.bytes));
       at += piece.length;

@@ -89,7 +89,10 @@ async function install(): Promise<string> {
   }
   try {
     console.log('building the S3 test server versitygw once, a minute or two');
-    await run('go', ['install', '-p', '2', module], { env: { ...process.env, GOBIN: workshop }, timeout: installLimitMs });
+    await run('go', ['install', '-p', '2', module], {
+      env: { ...process.env, GOBIN: workshop },
+      timeout: installLimitMs,
+    });
     await rename(join(workshop, 'versitygw'), program);
     return program;
   } finally {

@@ -104,7 +104,10 @@ describe('size', () => {
   it('of exactly the limit passes, one byte more does not', async () => {
     await download({}, { maxBytes: data.length });
     await expectWhole();
-    const tooLarge = { code: 'video_too_large', message: "The video's file is larger than the limit of 3,000,000 bytes." };
+    const tooLarge = {
+      code: 'video_too_large',
+      message: "The video's file is larger than the limit of 3,000,000 bytes.",
+    };
     for (const behaviour of [{}, { chunked: true }]) {
       await expect(download(behaviour, { maxBytes: 3_000_000 })).rejects.toMatchObject(tooLarge);
       await expectNothing();
@@ -128,7 +131,9 @@ describe('size', () => {
 
   it('that was declared too high is an error, never a shorter file', async () => {
     for (const behaviour of [{ etag: '"v1"' }, { etag: null }, { etag: null, ranges: false }]) {
-      await expect(download({ lengthError: 500, ...behaviour })).rejects.toMatchObject(unreachable(/broke|fewer bytes|wrong Content-Range/));
+      await expect(download({ lengthError: 500, ...behaviour })).rejects.toMatchObject(
+        unreachable(/broke|fewer bytes|wrong Content-Range/),
+      );
       await expectNothing();
     }
   });
@@ -175,7 +180,10 @@ describe('a transfer that breaks off', () => {
     { name: 'only a weak validator', behaviour: { etag: 'W/"v1"' } },
     { name: 'no ranges', behaviour: { ranges: false } },
   ])('starts over with $name, and the hash with it', async ({ behaviour }) => {
-    expect(await download({ ...behaviour, resetAtBytes: 2_000_000, resets: 1 })).toMatchObject({ bytes: data.length, sha256 });
+    expect(await download({ ...behaviour, resetAtBytes: 2_000_000, resets: 1 })).toMatchObject({
+      bytes: data.length,
+      sha256,
+    });
     await expectWhole();
     expect(server.requests).toHaveLength(2);
   });
@@ -286,7 +294,9 @@ describe('this side', () => {
   });
 
   it('ends downloads with a plain error when the client is closed', async () => {
-    const downloading = expect(download({ bytesPerSecond: 500_000 })).rejects.toThrow('the connection to the server was closed');
+    const downloading = expect(download({ bytesPerSecond: 500_000 })).rejects.toThrow(
+      'the connection to the server was closed',
+    );
     await sleep(100);
     await client.close();
     await downloading;

@@ -90,7 +90,8 @@ describe('names', () => {
   });
 
   it('that do not resolve are unreachable, in one sentence', async () => {
-    const resolver = () => Promise.reject(Object.assign(new Error('queryA ENOTFOUND ns.inside'), { code: 'ENOTFOUND' }));
+    const resolver = () =>
+      Promise.reject(Object.assign(new Error('queryA ENOTFOUND ns.inside'), { code: 'ENOTFOUND' }));
     use({ resolver });
     await expect(open('http://public.example/a.mp4')).rejects.toMatchObject({
       code: 'video_unreachable',

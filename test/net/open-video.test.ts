@@ -49,7 +49,7 @@ const unreachable = (message: RegExp) => ({ code: 'video_unreachable', message: 
 /** Reads a span to its end, as a demuxer does. */
 async function readAll(video: RemoteVideo, from = 0, to = video.size): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     const piece = await video.read(at, to - at, never);
     if (piece.length === 0) break;
     pieces.push(piece);
@@ -195,7 +195,10 @@ describe('reading by ranges', () => {
       routes: {
         '/a.mp4': (request, response) => {
           if (request.headers.range !== 'bytes=0-262143' && fails-- > 0) return void response.writeHead(503).end();
-          const [first, last] = /(\d+)-(\d+)/.exec(request.headers.range ?? '')!.slice(1).map(Number);
+          const [first, last] = /(\d+)-(\d+)/
+            .exec(request.headers.range ?? '')!
+            .slice(1)
+            .map(Number);
           const end = Math.min(last!, data.length - 1);
           response.writeHead(206, { 'content-range': `bytes ${first}-${end}/${data.length}` });
           response.end(data.subarray(first, end + 1));
@@ -207,7 +210,9 @@ describe('reading by ranges', () => {
     expect(data.subarray(5e6, 5e6 + 10).equals(await video.read(5e6, 10, never))).toBe(true);
     expect(fails).toBe(-1);
     await flaky.close();
-    await expect(open({ status: 404 })).rejects.toMatchObject(unreachable(/^The video cannot be read: the server answered with status 404\.$/));
+    await expect(open({ status: 404 })).rejects.toMatchObject(
+      unreachable(/^The video cannot be read: the server answered with status 404\.$/),
+    );
     expect(server.requests).toHaveLength(1);
   });
 
@@ -236,15 +241,42 @@ describe('reading by ranges', () => {
 
   const lies: { name: string; reply: (response: ServerResponse) => void }[] = [
     { name: 'a 206 without Content-Range', reply: (r) => r.writeHead(206).end('0123456789') },
-    { name: 'a 206 of another place', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 5-9/100' }).end('56789') },
-    { name: 'a 206 of unknown total', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/*' }).end('0123456789') },
-    { name: 'a 206 that ends beyond its total', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/5' }).end('0123456789') },
-    { name: 'a 206 shorter than its range', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/100' }).end('0123') },
-    { name: 'a 206 longer than its range', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-1/100' }).end('0123') },
-    { name: 'a 206 of more than was asked for', reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-999999/1000000' }).end() },
-    { name: 'a total too large for a number', reply: (r) => r.writeHead(206, { 'content-range': `bytes 0-9/${'9'.repeat(30)}` }).end() },
-    { name: 'a multipart 206', reply: (r) => r.writeHead(206, { 'content-type': 'multipart/byteranges; boundary=x' }).end('--x') },
-    { name: 'a 416 that is not of an empty file', reply: (r) => r.writeHead(416, { 'content-range': 'bytes */100' }).end() },
+    {
+      name: 'a 206 of another place',
+      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 5-9/100' }).end('56789'),
+    },
+    {
+      name: 'a 206 of unknown total',
+      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/*' }).end('0123456789'),
+    },
+    {
+      name: 'a 206 that ends beyond its total',
+      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/5' }).end('0123456789'),
+    },
+    {
+      name: 'a 206 shorter than its range',
+      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-9/100' }).end('0123'),
+    },
+    {
+      name: 'a 206 longer than its range',
+      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-1/100' }).end('0123'),
+    },
+    {
+      name: 'a 206 of more than was asked for',
+      reply: (r) => r.writeHead(206, { 'content-range': 'bytes 0-999999/1000000' }).end(),
+    },
+    {
+      name: 'a total too large for a number',
+      reply: (r) => r.writeHead(206, { 'content-range': `bytes 0-9/${'9'.repeat(30)}` }).end(),
+    },
+    {
+      name: 'a multipart 206',
+      reply: (r) => r.writeHead(206, { 'content-type': 'multipart/byteranges; boundary=x' }).end('--x'),
+    },
+    {
+      name: 'a 416 that is not of an empty file',
+      reply: (r) => r.writeHead(416, { 'content-range': 'bytes */100' }).end(),
+    },
     { name: 'a 204', reply: (r) => r.writeHead(204).end() },
   ];
   it.each(lies)('refuses $name', async ({ reply }) => {
@@ -318,7 +350,11 @@ describe('bad servers', () => {
       behaviour: { status },
       message: new RegExp(`^The video cannot be read: the server answered with status ${status}\\.$`),
     })),
-    { name: 'a web page', behaviour: { contentType: 'text/html; charset=utf-8' }, message: /web page instead of a video/ },
+    {
+      name: 'a web page',
+      behaviour: { contentType: 'text/html; charset=utf-8' },
+      message: /web page instead of a video/,
+    },
     { name: 'an XHTML page', behaviour: { contentType: 'Application/XHTML+XML' }, message: /web page/ },
     ...['gzip', 'br', 'deflate', 'gzip, gzip, gzip, gzip, gzip', 'x-unknown'].map((contentEncoding) => ({
       name: `the encoding ${contentEncoding}`,
@@ -336,12 +372,38 @@ describe('bad servers', () => {
 
   const raw: { name: string; send: string; every?: number; message: RegExp }[] = [
     { name: 'garbage', send: 'SSH-2.0-OpenSSH_9.2\r\n', message: /proper HTTP/ },
-    { name: 'two different lengths', send: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', message: /proper HTTP/ },
-    { name: 'a length and chunks', send: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n', message: /proper HTTP/ },
-    { name: 'a length that is no number', send: 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n', message: /proper HTTP/ },
-    { name: 'headers of a megabyte', send: `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(2 ** 20)}\r\n\r\n`, message: /proper HTTP/ },
-    { name: 'a byte of headers at a time', send: `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(1000)}`, every: 1, message: /did not answer in time/ },
-    { name: 'interim replies for ever', send: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), every: 28, message: /did not answer in time/ },
+    {
+      name: 'two different lengths',
+      send: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      message: /proper HTTP/,
+    },
+    {
+      name: 'a length and chunks',
+      send: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+      message: /proper HTTP/,
+    },
+    {
+      name: 'a length that is no number',
+      send: 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n',
+      message: /proper HTTP/,
+    },
+    {
+      name: 'headers of a megabyte',
+      send: `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(2 ** 20)}\r\n\r\n`,
+      message: /proper HTTP/,
+    },
+    {
+      name: 'a byte of headers at a time',
+      send: `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(1000)}`,
+      every: 1,
+      message: /did not answer in time/,
+    },
+    {
+      name: 'interim replies for ever',
+      send: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000),
+      every: 28,
+      message: /did not answer in time/,
+    },
     { name: 'nothing', send: '', message: /did not answer in time/ },
   ];
   it.each(raw)('$name gives one sentence', async ({ send, every, message }) => {

@@ -121,9 +121,9 @@ describe('URL policy', () => {
       const url = spelling.replace('PORT', String(server.port));
       await expect(client.openVideo(url, { maxBytes: 1e9 })).rejects.toMatchObject(notAllowed);
       await expect(client.download(url, '/nonexistent/file', { maxBytes: 1e9 })).rejects.toThrow();
-      await expect(client.post(url, { headers: {}, body: '', timeoutMs: 1000, maxReplyBytes: 1 })).rejects.toMatchObject(
-        notAllowed,
-      );
+      await expect(
+        client.post(url, { headers: {}, body: '', timeoutMs: 1000, maxReplyBytes: 1 }),
+      ).rejects.toMatchObject(notAllowed);
       expect(server.connections).toBe(0);
     } finally {
       await client.close();
@@ -167,7 +167,9 @@ describe('URL policy', () => {
   });
 
   describe('exemptions', () => {
-    const policy = createUrlPolicy({ allowHosts: ['127.0.0.1:5432', '[::1]:8080', 'Files.Internal:80', 'localhost:9000'] });
+    const policy = createUrlPolicy({
+      allowHosts: ['127.0.0.1:5432', '[::1]:8080', 'Files.Internal:80', 'localhost:9000'],
+    });
     it.each(['http://127.0.0.1:5432/', 'http://0x7f.1:5432/', 'http://[::1]:8080/', 'http://files.internal/'])(
       'let %s pass',
       (url) => expect(policy.check(url)).toBeInstanceOf(URL),
@@ -191,7 +193,12 @@ describe('URL policy', () => {
 
   it("refuses the service's own public addresses, also when they are allowed", () => {
     const policy = createUrlPolicy({ allowHosts: ['lift.example:8080'], denyHosts: ['lift.example', '1.2.3.4:8443'] });
-    for (const url of ['https://lift.example/', 'http://LIFT.example:8080/v1', 'http://lift.example./', 'https://1.2.3.4:8443/']) {
+    for (const url of [
+      'https://lift.example/',
+      'http://LIFT.example:8080/v1',
+      'http://lift.example./',
+      'https://1.2.3.4:8443/',
+    ]) {
       expect(() => policy.check(url), url).toThrow(notAllowed.message);
     }
     expect(policy.check('https://1.2.3.4/')).toBeInstanceOf(URL);

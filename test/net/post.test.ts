@@ -31,8 +31,14 @@ afterEach(async () => {
   await server.close();
 });
 
-const options: PostOptions = { headers: { 'content-type': 'application/json' }, body: '{"a":1}', timeoutMs: 2000, maxReplyBytes: 100 };
-const post = (path: string, more: Partial<PostOptions> = {}) => client.post(`${server.url}${path}`, { ...options, ...more });
+const options: PostOptions = {
+  headers: { 'content-type': 'application/json' },
+  body: '{"a":1}',
+  timeoutMs: 2000,
+  maxReplyBytes: 100,
+};
+const post = (path: string, more: Partial<PostOptions> = {}) =>
+  client.post(`${server.url}${path}`, { ...options, ...more });
 
 describe('post', () => {
   it('sends headers and body as they are and returns the whole answer', async () => {
@@ -42,14 +48,21 @@ describe('post', () => {
     expect(bodies).toEqual(['{"a":1}']);
     const sent = server.requests[0]!;
     expect(sent.method).toBe('POST');
-    expect(sent.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': 'evt_1', 'content-length': '7' });
+    expect(sent.headers).toMatchObject({
+      'content-type': 'application/json',
+      'webhook-id': 'evt_1',
+      'content-length': '7',
+    });
   });
 
-  it.each([200, 204, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503])('returns status %i, once asked', async (status) => {
-    server.behave('/s', { status, headers: { location: 'http://127.0.0.1:1/' } });
-    expect((await post('/s')).status).toBe(status);
-    expect(server.requests).toHaveLength(1);
-  });
+  it.each([200, 204, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503])(
+    'returns status %i, once asked',
+    async (status) => {
+      server.behave('/s', { status, headers: { location: 'http://127.0.0.1:1/' } });
+      expect((await post('/s')).status).toBe(status);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
 
   it.each([
     { size: 99, truncated: false },
@@ -89,7 +102,10 @@ describe('post', () => {
   it('names what broke', async () => {
     const raw = await startRawServer((socket) => socket.destroy());
     client = createNetClient({ allowHosts: [raw.hostPort] });
-    await expect(client.post(`http://${raw.hostPort}/`, options)).rejects.toMatchObject({ name: 'NetFailure', reason: 'reset' });
+    await expect(client.post(`http://${raw.hostPort}/`, options)).rejects.toMatchObject({
+      name: 'NetFailure',
+      reason: 'reset',
+    });
     expect(raw.connections).toBe(1);
     await raw.close();
     await expect(client.post(`http://${raw.hostPort}/`, options)).rejects.toMatchObject({ reason: 'connect' });

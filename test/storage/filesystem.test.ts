@@ -155,7 +155,10 @@ describe('filesystem storage', () => {
       { name: 'no signature', change: () => ({ signature: '' }) },
       { name: 'a short signature', change: (q) => ({ signature: q.signature.slice(2) }) },
       { name: 'an upper-case signature', change: (q) => ({ signature: q.signature.toUpperCase() }) },
-      { name: 'a flipped signature', change: (q) => ({ signature: q.signature.replace(/^./, (c) => (c === '0' ? '1' : '0')) }) },
+      {
+        name: 'a flipped signature',
+        change: (q) => ({ signature: q.signature.replace(/^./, (c) => (c === '0' ? '1' : '0')) }),
+      },
       { name: 'fields moved into each other', change: (q) => ({ key: 'jobs/a', name: `out.mp4${q.name}` }) },
     ];
     it.each(forgeries)('are invalid with $name', async ({ change }) => {

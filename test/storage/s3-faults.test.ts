@@ -13,7 +13,8 @@ import type { S3Storage } from '../../src/storage/index.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
 import type { S3Server } from '../helpers/s3.ts';
 
-type Operation = 'PutObject' | 'UploadPart' | 'CompleteMultipartUpload' | 'GetObject' | 'HeadObject' | 'DeleteObject' | 'List';
+type Operation =
+  'PutObject' | 'UploadPart' | 'CompleteMultipartUpload' | 'GetObject' | 'HeadObject' | 'DeleteObject' | 'List';
 type Fault = 'refuse' | 'lose the answer' | 'cut the body';
 
 interface FaultPlan {
@@ -25,7 +26,8 @@ interface FaultPlan {
 
 function operationOf(request: IncomingMessage): Operation {
   const query = new URL(request.url ?? '/', 'http://proxy').searchParams;
-  if (query.has('versions') || (query.has('uploads') && request.method === 'GET') || query.has('list-type')) return 'List';
+  if (query.has('versions') || (query.has('uploads') && request.method === 'GET') || query.has('list-type'))
+    return 'List';
   if (request.method === 'PUT') return query.has('partNumber') ? 'UploadPart' : 'PutObject';
   if (request.method === 'POST' && query.has('uploadId')) return 'CompleteMultipartUpload';
   if (request.method === 'HEAD') return 'HeadObject';
@@ -120,24 +122,37 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     expect(data.equals(await readFile(join(dir, 'back')))).toBe(true);
   };
   const versions = async () =>
-    (await client.send(new ListObjectVersionsCommand({ Bucket: 'media' }))).Versions?.map((entry) => entry.VersionId) ?? [];
+    (await client.send(new ListObjectVersionsCommand({ Bucket: 'media' }))).Versions?.map((entry) => entry.VersionId) ??
+    [];
 
-  const every: Operation[] = ['PutObject', 'UploadPart', 'CompleteMultipartUpload', 'GetObject', 'HeadObject', 'DeleteObject', 'List'];
+  const every: Operation[] = [
+    'PutObject',
+    'UploadPart',
+    'CompleteMultipartUpload',
+    'GetObject',
+    'HeadObject',
+    'DeleteObject',
+    'List',
+  ];
 
   it.each([
     { name: 'small', data: small },
     { name: 'multipart', data: large },
-  ])('gets a $name object through two passing 503 at every operation', async ({ data }) => {
-    for (const operation of every) {
-      proxy.fail({ operations: [operation], fault: 'refuse', times: 2 });
-      await put(storage, data);
-      expect(await storage.stat('key')).toEqual({ size: data.length });
-      expect(await storage.getFile('key', join(dir, 'got'))).toBe(true);
-      expect(data.equals(await readFile(join(dir, 'got')))).toBe(true);
-      await storage.destroy('key');
-      expect(await storage.isAbsent('key')).toBe(true);
-    }
-  }, 120_000);
+  ])(
+    'gets a $name object through two passing 503 at every operation',
+    async ({ data }) => {
+      for (const operation of every) {
+        proxy.fail({ operations: [operation], fault: 'refuse', times: 2 });
+        await put(storage, data);
+        expect(await storage.stat('key')).toEqual({ size: data.length });
+        expect(await storage.getFile('key', join(dir, 'got'))).toBe(true);
+        expect(data.equals(await readFile(join(dir, 'got')))).toBe(true);
+        await storage.destroy('key');
+        expect(await storage.isAbsent('key')).toBe(true);
+      }
+    },
+    120_000,
+  );
 
   it.each([1, always])('knows its multipart object when the last answer is lost, %d times', async (times) => {
     proxy.fail({ operations: ['CompleteMultipartUpload'], fault: 'lose the answer', times });
@@ -172,14 +187,17 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     await expectStored(small);
   });
 
-  it.each(['DeleteObject', 'List'] as const)('rejects destroy when %s keeps failing, and never says absent', async (operation) => {
-    await put(direct, small);
-    proxy.fail({ operations: [operation], fault: 'refuse', times: always });
-    await expect(storage.destroy('key')).rejects.toThrow();
-    proxy.fail({ operations: ['List', 'HeadObject'], fault: 'refuse', times: always });
-    await expect(storage.isAbsent('key')).rejects.toThrow();
-    await expectStored(small);
-  });
+  it.each(['DeleteObject', 'List'] as const)(
+    'rejects destroy when %s keeps failing, and never says absent',
+    async (operation) => {
+      await put(direct, small);
+      proxy.fail({ operations: [operation], fault: 'refuse', times: always });
+      await expect(storage.destroy('key')).rejects.toThrow();
+      proxy.fail({ operations: ['List', 'HeadObject'], fault: 'refuse', times: always });
+      await expect(storage.isAbsent('key')).rejects.toThrow();
+      await expectStored(small);
+    },
+  );
 
   it('leaves no half file when a body is cut', async () => {
     await put(direct, large);

@@ -161,7 +161,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     expect(data.equals(await readFile(join(dir, 'back')))).toBe(true);
   }, 120_000);
 
-  it('throws what is an operator\'s mistake instead of calling the key absent', async () => {
+  it("throws what is an operator's mistake instead of calling the key absent", async () => {
     const { endpoint, region, clientConfig } = server;
     const wrong = [
       createS3Storage({ bucket: 'no-such-bucket', region, endpoint, client: { ...clientConfig, maxAttempts: 1 } }),
