@@ -1,7 +1,6 @@
 /** Step 1: fetch the source through the guarded client, measure it again, put it into the storage. */
 import { join } from 'node:path';
 import { FrameliftError } from '../domain/errors.ts';
-import type { SourceFacts } from '../domain/job.ts';
 import {
   assertDurationAllowed,
   assertSizeAllowed,
@@ -9,10 +8,10 @@ import {
   maxSourceBytes,
   sameDuration,
 } from '../domain/limits.ts';
-import type { ProbeResult } from '../media/types.ts';
 import { jobIdOf } from './payload.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
+import { sourceFacts } from '../media/facts.ts';
 
 export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
@@ -34,7 +33,7 @@ async function ingest({ worker, job, fence, scratch, signal }: StepContext): Pro
   const key = await worker.store.objects.announce(fence, 'original');
   const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
   if (stored.sha256 !== download.sha256) throw new Error('The stored original differs from the downloaded one');
-  await worker.store.leases.ingested(fence, stored, sourceFacts(probe, download.bytes));
+  await worker.store.leases.ingested(fence, stored, sourceFacts(probe));
 }
 
 /** Throws FrameliftError `source_changed` when a measurement is off the one that was billed. */
@@ -44,17 +43,4 @@ export function assertSameSource(measuredS: number, billedS: number): void {
     'source_changed',
     `The video lasts ${measuredS.toFixed(3)} s; ${billedS.toFixed(3)} s were measured when the job was created.`,
   );
-}
-
-function sourceFacts(probe: ProbeResult, sizeBytes: number): SourceFacts {
-  return {
-    container: probe.container,
-    video_codec: probe.videoCodec,
-    audio_codec: probe.audio[0]?.codec ?? null,
-    width: probe.width,
-    height: probe.height,
-    frame_rate: probe.frameRate,
-    duration: probe.durationS,
-    size_bytes: sizeBytes,
-  };
 }

@@ -1,4 +1,5 @@
 /** What http and jobs may ask of the database. One file of queries per aggregate implements it. */
+import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobRecord, JobStatus, Lane, Resolution, SourceFacts, Tier } from '../domain/job.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
@@ -67,6 +68,49 @@ export interface KeyStore {
 
 export interface AccountStore {
   get(accountId: string): Promise<Account | null>;
+  /** `days` 1…365, of jobs made from now on; null for an unknown account. */
+  setRetention(accountId: string, days: number): Promise<Account | null>;
+}
+
+/** Classes of calls with a limit of their own, per key. */
+export type RateClass = 'create' | 'read' | 'other';
+
+export interface RateVerdict {
+  allowed: boolean;
+  /** calls left at once */
+  remaining: number;
+  /** seconds until the full quota is back */
+  resetS: number;
+  /** seconds until one call is allowed again; 0 when allowed */
+  retryAfterS: number;
+}
+
+/** One limiter for all API processes: GCRA, one UPSERT a call, by the database's clock. */
+export interface RateLimitStore {
+  take(keyId: string, rateClass: RateClass, policy: { limit: number; windowS: number }): Promise<RateVerdict>;
+}
+
+export interface AuditStore {
+  /** Newest first; `startingAfter` is an exclusive sequence number. `head` is of the whole log. */
+  list(query: { accountId: string; limit: number; startingAfter?: number; jobId?: string }): Promise<{
+    entries: AuditEntry[];
+    hasMore: boolean;
+    head: { size: number; hash: string };
+  }>;
+  /** Appends what only http sees (a result's link was handed out, the retention was set). */
+  record(entry: { accountId: string; kind: 'result.accessed' | 'retention.changed'; jobId?: string; data?: Record<string, unknown> }): Promise<void>;
+}
+
+/** A deletion certificate, or why there is none yet. */
+export type CertificateState =
+  | { state: 'issued'; jws: string }
+  /** deleted, but the storage has not yet answered that every object is absent */
+  | { state: 'pending' }
+  | { state: 'not_deleted' };
+
+export interface CertificateStore {
+  /** null for an unknown job, another account's, the other lane's, or one that was not of the Secure tier. */
+  get(accountId: string, lane: Lane, jobId: string): Promise<CertificateState | null>;
 }
 
 export interface JobStore {
@@ -88,6 +132,12 @@ export interface JobStore {
   outputKey(jobId: string): Promise<string | null>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
   delete(accountId: string, lane: Lane, jobId: string): Promise<DeletedJob | null>;
+  /**
+   * The job now and after every change of its status or progress, until it has ended, is deleted, or the signal
+   * fires (then it just ends). One LISTEN connection a process, whatever the number of watchers; a slow look every
+   * few seconds covers lost notifications.
+   */
+  watch(accountId: string, lane: Lane, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
 }
 
 /** The part of the store that http needs. */
@@ -95,6 +145,9 @@ export interface HttpStore {
   keys: KeyStore;
   accounts: AccountStore;
   jobs: JobStore;
+  rateLimits: RateLimitStore;
+  audit: AuditStore;
+  certificates: CertificateStore;
   /** true when the database answers, for readiness */
   ping(): Promise<boolean>;
 }
