@@ -90,10 +90,11 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promis
   shutdown.add(close);
   const secrets = await loadSecrets(config);
   const media = await createMedia({ requireSandbox: config.requireSandbox, logger });
-  const net = createNetClient({ allowHosts: config.allowHosts, logger });
+  const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
   shutdown.add(() => net.close());
   const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };
   const storage = createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
+  if (storage.kind === 's3') shutdown.add(async () => storage.close());
 
   if (roles.worker) {
     const sandboxSample = createSandboxSample({ dataDir: config.dataDir, media });
@@ -110,6 +111,11 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promis
   listening.url = url;
   logger.info({ url }, 'listening');
   return { url, store, keyPepper: secrets.keyPepper, logger, stop: () => shutdown.run() };
+}
+
+/** The service's own public name: a customer's video is never fetched through it. */
+function ownHosts(config: Config): string[] {
+  return config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host];
 }
 
 type Fetch = ReturnType<typeof buildApp>['fetch'];
