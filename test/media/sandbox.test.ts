@@ -172,7 +172,8 @@ describe('the choice of the sandbox', () => {
       const plain = await createMedia({ logger });
       expect(plain.sandbox).toEqual({ kind: 'none', reason: 'bwrap is not installed' });
       expect(warnings).toHaveLength(1);
-      await expect(createMedia({ requireSandbox: true })).rejects.toThrow(/sandbox is required.*bwrap is not installed/);
+      const required = createMedia({ requireSandbox: true });
+      await expect(required).rejects.toThrow(/sandbox is required.*bwrap is not installed/);
     } finally {
       process.env.PATH = path;
     }
