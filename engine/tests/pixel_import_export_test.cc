@@ -147,6 +147,17 @@ TEST(Export, UndoesImportOfEightBits) {
   for (int p = 0; p < 3; ++p) EXPECT_EQ(back.bytes[p], frame.bytes[p]);
 }
 
+TEST(Export, RefusesOtherSubsamplings) {
+  ThreadPool pool(1);
+  EXPECT_THROW(ExportYuv420p8(testing::RandomPicture({4, 4}, {0, 0}, 1), {}, pool), Error);
+}
+
+TEST(Import, RefusesALayoutThatDoesNotFitThePicture) {
+  ThreadPool pool(1);
+  Image image(4, 4, {1, 0}, {});
+  EXPECT_THROW(Import({}, PackedLayout{}, image, pool), Error);
+}
+
 TEST(Image, RowsAreAlignedAndSizesRoundedUp) {
   for (const Subsampling subsampling : testing::Subsamplings()) {
     Image image(17, 31, subsampling, {});

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <functional>
 
+#include "framelift/error.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
 
@@ -140,6 +141,9 @@ void FillNeutral(std::uint16_t* row, int count) {
 }  // namespace
 
 void Import(const RawPlanes& raw, const PackedLayout& layout, Image& out, ThreadPool& pool) {
+  if (out.subsampling() != layout.subsampling || layout.bits < 8 || layout.bits > 16) {
+    throw Error(ErrorCode::kInternal, "A frame's layout does not fit the picture that it is imported into.");
+  }
   const RowCopier copy{layout};
   const Plane planes[3] = {out.plane(0), out.plane(1), out.plane(2)};
   const auto import_rows = [&](int plane, int first, int last) {
@@ -162,6 +166,9 @@ void Import(const RawPlanes& raw, const PackedLayout& layout, Image& out, Thread
 }
 
 void ExportYuv420p8(const Image& image, const MutableRawPlanes& raw, ThreadPool& pool) {
+  if (image.subsampling() != Subsampling{}) {
+    throw Error(ErrorCode::kInternal, "Only 4:2:0 pictures can be handed to the encoder.");
+  }
   const auto export_rows = [&](int plane, int first, int last) {
     const ConstPlane from = image.plane(plane);
     for (int y = first; y < last; ++y) {
