@@ -127,22 +127,27 @@ async function efficiencyRound(clip: string, out: string, frames: number) {
   };
 }
 
-async function memory(folder: string) {
+/** What grows with the video's length (the containers' indexes) against what a short one needs. */
+async function memory(folder: string, mainJobMegabytes: number) {
   const short = join(folder, 'short.mp4');
   const long = join(folder, 'long.mp4');
   const longSeconds = isQuick ? 60 : 600;
   say(`clips of 10 s and ${longSeconds} s for the memory test`);
-  await makeClip(short, '320x180', 10, 25);
-  await makeClip(long, '320x180', longSeconds, 25);
-  say('memory of both');
+  await makeClip(short, '480x270', 10, 25);
+  await makeClip(long, '480x270', longSeconds, 25);
+  say('memory of both, at their own size');
   const ten = await part(['enhance', short, 'source', join(folder, 'out.mp4')]);
   const all = await part(['enhance', long, 'source', join(folder, 'out.mp4')]);
+  const growth = all.peak_rss_mb - ten.peak_rss_mb;
   return {
+    picture: '480x270',
     ten_seconds_mb: ten.peak_rss_mb,
     long_mb: all.peak_rss_mb,
     long_seconds: longSeconds,
     long_frames: all.frames,
-    growth: round(all.peak_rss_mb / ten.peak_rss_mb - 1),
+    growth_mb: round(growth, 1),
+    growth: round(growth / ten.peak_rss_mb),
+    growth_of_540p_to_1080p_job: round(growth / mainJobMegabytes),
   };
 }
 
@@ -187,7 +192,7 @@ async function main(): Promise<void> {
       })),
       peer_ffmpeg_fps: { what: 'decode, Lanczos resize, unsharp, the same x264 settings', rounds: peers, best: bestPeer },
       pipeline_fps_over_peer: round(best.pipeline_fps / bestPeer),
-      memory: await memory(folder),
+      memory: await memory(folder, best.peak_rss_mb),
       ...(isQuick ? {} : { pipeline_1080p_to_4k: await fourK(folder) }),
       stages,
     };
