@@ -169,7 +169,8 @@ class EnhanceRun {
     settings.frame_rate = plan_.frame_rate;
     settings.color = plan_.color;
     settings.quality = options_.encoder;
-    settings.threads = std::min(threads_, kMaxEncoderThreads);
+    // x264's frame threads wait for each other's rows: half as many again keep all cores busy (x264's own rule).
+    settings.threads = threads_ == 1 ? 1 : std::min((threads_ * 3 + 1) / 2, kMaxEncoderThreads);
     return settings;
   }
 
