@@ -1,0 +1,163 @@
+/**
+ * Verifies the webhooks of the service with Web Crypto alone: Node ≥ 20, Deno, Bun, browsers, edge workers.
+ *
+ * Every delivery carries `X-Service-Signature` (lower-case hex HMAC-SHA256 of the body) and the headers of Standard
+ * Webhooks 1.0.0, whose signature covers id, time and body, so that a recorded delivery cannot be played again later.
+ */
+import { FrameliftError } from './errors.ts';
+
+/** A job has ended. Later versions may send events of other names: ignore those that you do not know. */
+export type WebhookEvent =
+  | { event: 'job.completed'; job_id: string; status: 'done' }
+  | { event: 'job.failed'; job_id: string; status: 'error' };
+
+export interface VerifyWebhookOptions {
+  /** the body as it was received; never JSON that was parsed and written again */
+  body: string | Uint8Array | ArrayBuffer;
+  /** of the request: `Headers`, or a plain object such as Node's `request.headers`; names in any case */
+  headers: Headers | Record<string, string | readonly string[] | undefined>;
+  /** the account's signing secret, `whsec_…`; several while one replaces another */
+  secret: string | readonly string[];
+  /** seconds that `webhook-timestamp` may be off the clock, either way; default 300 */
+  toleranceS?: number;
+}
+
+export type WebhookProblem =
+  /** the secret is not `whsec_` and base64: a mistake of the receiver's, not of the sender's */
+  | 'invalid_secret'
+  | 'missing_header'
+  | 'invalid_header'
+  | 'timestamp_too_old'
+  | 'timestamp_too_new'
+  | 'signature_mismatch'
+  /** signed, but no event */
+  | 'invalid_body';
+
+/** The request is not to be trusted; answer it with 400. */
+export class WebhookVerificationError extends FrameliftError {
+  override name = 'WebhookVerificationError';
+  readonly code: WebhookProblem;
+
+  constructor(code: WebhookProblem, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const hmac = { name: 'HMAC', hash: 'SHA-256' } as const;
+type Bytes = Uint8Array<ArrayBuffer>;
+/** base64 of 32 bytes */
+const signaturePattern = /^[A-Za-z0-9+/]{43}=$/;
+
+/** Resolves with the event; rejects with WebhookVerificationError. `webhook-id` is the same in every retry of one. */
+export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
+  const { headers, toleranceS = 300 } = options;
+  const body = bytesOf(options.body);
+  const id = header(headers, 'webhook-id');
+  const timestamp = header(headers, 'webhook-timestamp');
+  const standard = header(headers, 'webhook-signature').split(' ');
+  const service = header(headers, 'x-service-signature');
+  checkTime(timestamp, toleranceS);
+  if (!/^[0-9a-f]{64}$/.test(service)) {
+    throw new WebhookVerificationError('invalid_header', 'The header x-service-signature is not lower-case hex of 32 bytes.');
+  }
+
+  const signed = standard.flatMap((entry) => (entry.startsWith('v1,') ? decode(entry.slice(3)) : []));
+  const content = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body);
+  const secrets = [options.secret].flat();
+  const keys = await Promise.all(secrets.map(importKey));
+  const standardMatches = await anyMatches(keys, signed, content);
+  // Its key may be the decoded secret or the secret as text: neither can be used without knowing it.
+  const textKeys = await Promise.all(secrets.map((secret) => hmacKey(new TextEncoder().encode(secret))));
+  // While one secret replaces another a delivery is signed with both, but this header has room for one of them.
+  const serviceMatches = (await anyMatches([...keys, ...textKeys], [hexBytes(service)], body)) || signed.length > 1;
+  if (!standardMatches || !serviceMatches) {
+    throw new WebhookVerificationError('signature_mismatch', 'The signature does not match the body under this secret.');
+  }
+  return parse(body);
+}
+
+function checkTime(timestamp: string, toleranceS: number): void {
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    throw new WebhookVerificationError('invalid_header', 'The header webhook-timestamp is not in seconds since 1970.');
+  }
+  const age = Math.floor(Date.now() / 1000) - Number(timestamp);
+  if (age > toleranceS) throw new WebhookVerificationError('timestamp_too_old', `The webhook was sent ${age} s ago.`);
+  if (-age > toleranceS) {
+    throw new WebhookVerificationError('timestamp_too_new', `The webhook was sent ${-age} s in the future.`);
+  }
+}
+
+function header(headers: VerifyWebhookOptions['headers'], name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : plainHeader(headers, name);
+  if (typeof value !== 'string' || value === '') {
+    throw new WebhookVerificationError('missing_header', `The header ${name} is missing.`);
+  }
+  return value;
+}
+
+/** A repeated header is no valid one: joined as `Headers` joins it. */
+function plainHeader(headers: Record<string, string | readonly string[] | undefined>, name: string): string {
+  const values = Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? (value ?? []) : []));
+  return values.join(', ');
+}
+
+function importKey(secret: string): Promise<CryptoKey> {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
+  if (encoded === undefined || encoded.replace(/=+$/, '').length % 4 === 1) {
+    throw new WebhookVerificationError('invalid_secret', 'The secret must be whsec_ followed by base64.');
+  }
+  return hmacKey(fromBase64(encoded));
+}
+
+function hmacKey(bytes: Bytes): Promise<CryptoKey> {
+  return crypto.subtle.importKey('raw', bytes, hmac, false, ['verify']);
+}
+
+/** Web Crypto compares in constant time. */
+async function anyMatches(keys: CryptoKey[], signatures: Bytes[], content: Bytes): Promise<boolean> {
+  const pairs = keys.flatMap((key) => signatures.map((signature) => ({ key, signature })));
+  const results = await Promise.all(pairs.map(({ key, signature }) => crypto.subtle.verify(hmac, key, signature, content)));
+  return results.includes(true);
+}
+
+/** Only the canonical spelling: base64 of 32 bytes has two bits that a lenient decoder ignores. */
+function decode(signature: string): Bytes[] {
+  if (!signaturePattern.test(signature)) return [];
+  const bytes = fromBase64(signature);
+  return btoa(String.fromCharCode(...bytes)) === signature ? [bytes] : [];
+}
+
+function fromBase64(text: string): Bytes {
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+}
+
+function hexBytes(hex: string): Bytes {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+function bytesOf(body: VerifyWebhookOptions['body']): Bytes {
+  if (typeof body === 'string') return new TextEncoder().encode(body);
+  return new Uint8Array(body);
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Bytes {
+  const all = new Uint8Array(first.length + second.length);
+  all.set(first);
+  all.set(second, first.length);
+  return all;
+}
+
+function parse(body: Bytes): WebhookEvent {
+  const problem = () => new WebhookVerificationError('invalid_body', 'The body is signed, but not an event.');
+  let event: unknown;
+  try {
+    event = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    throw problem();
+  }
+  if (typeof event !== 'object' || event === null) throw problem();
+  const fields = event as Record<string, unknown>;
+  if ([fields['event'], fields['job_id'], fields['status']].some((value) => typeof value !== 'string')) throw problem();
+  return event as WebhookEvent;
+}

@@ -1,0 +1,313 @@
+/** Retries, idempotency, time limits and errors of a call, over a fake fetch and a fake clock. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { retryDelayMs } from '../../src/sdk/call.ts';
+import { apiError, retryAfterS } from '../../src/sdk/errors.ts';
+import {
+  AuthenticationError,
+  BillingError,
+  ConflictError,
+  createFramelift,
+  FrameliftApiError,
+  FrameliftConnectionError,
+  FrameliftError,
+  FrameliftTimeoutError,
+  NotFoundError,
+  PermissionError,
+  RateLimitError,
+  ServerError,
+  ValidationError,
+} from '../../src/sdk/index.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
+
+const input = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' } as const;
+const lost = () => new TypeError('fetch failed');
+const never = () => new Promise<Response>(() => {});
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Lets the clock run until the promise is settled; tells what came of it and how long it took. */
+async function settle<T>(promise: Promise<T>) {
+  const started = Date.now();
+  const outcome = promise.then(
+    (value) => ({ value, error: undefined, ms: Date.now() - started }),
+    (error: unknown) => ({ value: undefined, error, ms: Date.now() - started }),
+  );
+  await vi.runAllTimersAsync();
+  return outcome;
+}
+
+describe('a call', () => {
+  it('carries the key and the address below the base, however that is written', async () => {
+    for (const baseUrl of ['https://api.example.com/framelift', 'https://api.example.com/framelift//']) {
+      const { framelift, requests } = fakeService([json(jobView())], { baseUrl });
+      expect(await framelift.jobs.get(jobId)).toEqual(jobView());
+      expect(requests[0]!.url).toBe(`https://api.example.com/framelift/v1/jobs/${jobId}`);
+      expect(requests[0]!.headers.get('Authorization')).toBe('Bearer svc_test_key');
+      expect(requests[0]!.redirect).toBe('manual');
+    }
+  });
+
+  const transient: [string, () => Answer][] = [
+    ['429', () => refusal(429, 'rate_limit_exceeded')],
+    ['503', () => refusal(503, 'service_unavailable')],
+    ['502 of a proxy', () => new Response('<html>', { status: 502, headers: { 'Content-Type': 'text/html' } })],
+    ['504 of a proxy', () => new Response('', { status: 504 })],
+    ['a lost connection', lost],
+    ['a connection lost in the body', () => new Response(cutStream(), { headers: { 'Content-Type': 'application/json' } })],
+    ['no answer in time', () => never],
+  ];
+
+  it.each(transient)('is retried after %s', async (_name, answer) => {
+    const { framelift, requests } = fakeService([answer(), answer(), json(jobView())], { timeoutMs: 1000 });
+    expect((await settle(framelift.jobs.get(jobId))).value).toEqual(jobView());
+    expect(requests).toHaveLength(3);
+  });
+
+  it.each(transient)('ends with the error after %s and all retries', async (_name, answer) => {
+    const { framelift, requests } = fakeService([answer()], { timeoutMs: 1000, maxRetries: 2 });
+    const { error } = await settle(framelift.jobs.get(jobId));
+    expect(error).toBeInstanceOf(FrameliftError);
+    expect(error).toMatchObject({ attempts: 3 });
+    expect(requests).toHaveLength(3);
+  });
+
+  it('backs off exponentially', async () => {
+    const { framelift } = fakeService([lost()], { maxRetries: 6 });
+    expect((await settle(framelift.jobs.get(jobId))).ms).toBe(500 + 1000 + 2000 + 4000 + 8000 + 8000);
+  });
+
+  it('waits as long as Retry-After says, and does not when that is more than a minute', async () => {
+    const soon = fakeService([refusal(429, 'rate_limit_exceeded', { 'Retry-After': '20' }), json(jobView())]);
+    const { ms, value } = await settle(soon.framelift.jobs.get(jobId));
+    expect(value?.id).toBe(jobId);
+    expect(ms).toBe(20_250);
+    const late = fakeService([refusal(503, 'service_unavailable', { 'Retry-After': '61' }), json(jobView())]);
+    expect((await settle(late.framelift.jobs.get(jobId))).error).toMatchObject({ retryAfterS: 61, attempts: 1 });
+  });
+
+  it.each([400, 401, 402, 403, 404, 409, 413, 415, 418, 500])('is not retried after %i', async (status) => {
+    const { framelift, requests } = fakeService([refusal(status, 'some_code')]);
+    const { error, ms } = await settle(framelift.jobs.get(jobId));
+    expect(error).toMatchObject({ status, code: 'some_code', attempts: 1 });
+    expect([requests.length, ms]).toEqual([1, 0]);
+  });
+
+  it('takes other limits for one call', async () => {
+    const { framelift, requests } = fakeService([never]);
+    const { error, ms } = await settle(framelift.jobs.get(jobId, { maxRetries: 0, timeoutMs: 70 }));
+    expect(error).toBeInstanceOf(FrameliftTimeoutError);
+    expect([requests.length, ms]).toEqual([1, 70]);
+    expect(requests[0]!.signal.aborted).toBe(true);
+  });
+
+  it('times out while the body drags on', async () => {
+    const dragging = () => new Response(new ReadableStream({ pull: never as () => Promise<never> }), { headers: jsonType });
+    const { framelift } = fakeService([dragging], { maxRetries: 0, timeoutMs: 100 });
+    expect((await settle(framelift.jobs.get(jobId))).error).toBeInstanceOf(FrameliftTimeoutError);
+  });
+
+  it('leaves no timer and no listener behind', async () => {
+    const { framelift } = fakeService([json(jobView())]);
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    await framelift.jobs.get(jobId, { signal });
+    expect(vi.getTimerCount()).toBe(0);
+    expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
+  });
+});
+
+const jsonType = { 'Content-Type': 'application/json' };
+
+function cutStream(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"id":'));
+      controller.error(new TypeError('terminated'));
+    },
+  });
+}
+
+describe('an abort', () => {
+  const reason = new Error('enough');
+
+  it('before, while in flight and between tries rejects with its own reason', async () => {
+    for (const [answer, afterMs] of [[never, -1], [never, 10], [lost(), 100]] as const) {
+      const controller = new AbortController();
+      if (afterMs < 0) controller.abort(reason);
+      else setTimeout(() => controller.abort(reason), afterMs);
+      const { framelift, requests } = fakeService([answer]);
+      const { error, ms } = await settle(framelift.jobs.get(jobId, { signal: controller.signal }));
+      expect(error).toBe(reason);
+      expect([requests.length, ms]).toEqual(afterMs < 0 ? [0, 0] : [1, afterMs]);
+    }
+  });
+});
+
+describe('creation', () => {
+  it('sends one idempotency key of its own with every try', async () => {
+    const { framelift, requests } = fakeService([lost(), refusal(503, 'service_unavailable'), json(jobView(), 201)]);
+    expect((await settle(framelift.jobs.create(input))).value?.id).toBe(jobId);
+    const keys = requests.map((request) => request.headers.get('Idempotency-Key'));
+    expect(keys[0]).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(new Set(keys).size).toBe(1);
+    expect(requests).toHaveLength(3);
+    for (const request of requests) expect(await request.json()).toEqual(input);
+    await settle(framelift.jobs.create(input));
+    expect(requests.at(-1)!.headers.get('Idempotency-Key')).not.toBe(keys[0]);
+  });
+
+  it('sends the key of the caller', async () => {
+    const { framelift, requests } = fakeService([lost(), json(jobView(), 201)]);
+    await settle(framelift.jobs.create(input, { idempotencyKey: 'order-1' }));
+    expect(requests.map((request) => request.headers.get('Idempotency-Key'))).toEqual(['order-1', 'order-1']);
+  });
+
+  it('makes keys where randomUUID is missing', async () => {
+    vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) });
+    const { framelift, requests } = fakeService([json(jobView(), 201)]);
+    await framelift.jobs.create(input).finally(() => vi.unstubAllGlobals());
+    expect(requests[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
+  });
+});
+
+describe('an error', () => {
+  const families = [
+    [400, ValidationError],
+    [401, AuthenticationError],
+    [402, BillingError],
+    [403, PermissionError],
+    [404, NotFoundError],
+    [409, ConflictError],
+    [413, ValidationError],
+    [415, ValidationError],
+    [416, ValidationError],
+    [418, FrameliftApiError],
+    [429, RateLimitError],
+    [500, ServerError],
+    [503, ServerError],
+  ] as const;
+
+  it.each(families)('of status %i has a class of its own', (status, family) => {
+    const error = apiError(refusal(status, 'some_code', { 'Retry-After': '7' }), undefined, { attempts: 1 });
+    expect(error.constructor).toBe(family);
+    expect(error.name).toBe(family.name);
+    expect(error).toBeInstanceOf(FrameliftApiError);
+    expect(error.retryAfterS).toBe(7);
+  });
+
+  it('has what the envelope says', async () => {
+    const envelope = {
+      code: 'video_too_long',
+      message: 'The video lasts 731.200 s; at most 600 s are accepted.',
+      type: 'validation_error',
+      param: '/video_url',
+      request_id: 'req_1',
+      doc_url: 'https://docs.example.com/video_too_long',
+    };
+    const { framelift } = fakeService([json({ error: envelope }, 400)]);
+    const { error } = await settle(framelift.jobs.create(input));
+    expect(error).toMatchObject({
+      name: 'ValidationError',
+      message: envelope.message,
+      status: 400,
+      code: 'video_too_long',
+      type: 'validation_error',
+      param: '/video_url',
+      requestId: 'req_1',
+      docUrl: envelope.doc_url,
+    });
+  });
+
+  it('of a proxy is unknown, with the request id of the header', async () => {
+    const foreign = [
+      new Response('<html>', { status: 500, headers: { 'X-Request-Id': 'req_h' } }),
+      json({ error: 'no' }, 500, { 'X-Request-Id': 'req_h' }),
+      json(null, 500, { 'X-Request-Id': 'req_h' }),
+    ];
+    for (const answer of foreign) {
+      const { error } = await settle(fakeService([answer]).framelift.account.get());
+      expect(error).toMatchObject({ name: 'ServerError', status: 500, code: 'unknown', requestId: 'req_h' });
+    }
+  });
+
+  it('says so when the address only redirects', async () => {
+    const moved = new Response(null, { status: 308, headers: { Location: 'https://elsewhere.example.com/' } });
+    const { error } = await settle(fakeService([moved]).framelift.account.get());
+    expect(error).toMatchObject({ name: 'FrameliftApiError', status: 308, attempts: 1 });
+    expect((error as Error).message).toMatch(/redirect.*baseUrl/);
+  });
+
+  it('of a lost connection has its cause', async () => {
+    const cause = lost();
+    const { error } = await settle(fakeService([cause]).framelift.account.get());
+    expect(error).toBeInstanceOf(FrameliftConnectionError);
+    expect(error).toMatchObject({ cause, attempts: 4 });
+  });
+
+  it.each([
+    ['text', () => new Response('hello', { headers: { 'Content-Type': 'text/plain' } })],
+    ['broken JSON', () => new Response('{"id":', { headers: jsonType })],
+    ['no type', () => new Response(new Uint8Array([1, 2]))],
+  ])('of a good status with %s is not retried', async (_name, answer) => {
+    const { framelift, requests } = fakeService([answer()]);
+    const { error } = await settle(framelift.account.get());
+    expect(error).toBeInstanceOf(FrameliftConnectionError);
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('Retry-After', () => {
+  it('is seconds or a date', () => {
+    vi.setSystemTime('2026-11-21T08:00:00Z');
+    expect([null, '0', '3', 'Sat, 21 Nov 2026 08:00:09 GMT', 'Sat, 21 Nov 2026 07:00:00 GMT', 'soon'].map(retryAfterS)).toEqual(
+      [undefined, 0, 3, 9, 0, undefined],
+    );
+  });
+
+  it('and backoff give a delay between their bounds', () => {
+    const busy = apiError(refusal(429, 'rate_limit_exceeded', { 'Retry-After': '2' }), undefined, { attempts: 1 });
+    expect([0, 1].map((r) => retryDelayMs(busy, 1, () => r))).toEqual([2000, 2250]);
+    const away = new FrameliftConnectionError('x');
+    expect([0, 1].map((r) => retryDelayMs(away, 3, () => r))).toEqual([1000, 2000]);
+    expect(retryDelayMs(away, 50, () => 1)).toBe(8000);
+  });
+});
+
+describe('senseless arguments', () => {
+  const good = { baseUrl: 'https://api.example.com', apiKey: 'svc_test_key' };
+
+  it.each(['', 'api.example.com', 'ftp://x', '/v1', 'https://a/?b=1', 'https://u:p@a/', 'https://a/#b'])(
+    'base %j is refused at once',
+    (baseUrl) => {
+      expect(() => createFramelift({ ...good, baseUrl })).toThrow(TypeError);
+    },
+  );
+
+  it('a key that no header can hold is refused and not repeated', () => {
+    for (const apiKey of ['', 'secret\nthing', 'sécret thing', undefined as unknown as string]) {
+      expect(() => createFramelift({ ...good, apiKey })).toThrow(/^apiKey must be a key of the service\.$/);
+    }
+  });
+
+  it.each(['', '.', '..', 'a/b', 'a?b', undefined as unknown as string])('id %j sends nothing', async (id) => {
+    const { framelift, requests } = fakeService([json(jobView())]);
+    for (const call of [framelift.jobs.get, framelift.jobs.result, framelift.jobs.delete]) {
+      expect((await settle<unknown>(call(id))).error).toBeInstanceOf(TypeError);
+    }
+    expect(requests).toHaveLength(0);
+  });
+
+  it('an idempotency key that no header can hold sends nothing', async () => {
+    const { framelift, requests } = fakeService([json(jobView())]);
+    expect((await settle(framelift.jobs.create(input, { idempotencyKey: 'é€' }))).error).toBeInstanceOf(TypeError);
+    expect(requests).toHaveLength(0);
+  });
+});

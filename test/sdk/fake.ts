@@ -1,0 +1,56 @@
+/** A service that answers what a test says, one answer per request. */
+import { createFramelift, type Framelift, type FrameliftOptions, type Job } from '../../src/sdk/index.ts';
+
+export type Answer = Response | Error | ((request: Request) => Response | Promise<Response>);
+
+export interface FakeService {
+  framelift: Framelift;
+  requests: Request[];
+}
+
+/** Answers in this order; the last one answers whatever follows. */
+export function fakeService(answers: Answer[], options: Partial<FrameliftOptions> = {}): FakeService {
+  const requests: Request[] = [];
+  const fetch = async (request: Request) => {
+    requests.push(request);
+    const answer = answers[Math.min(requests.length, answers.length) - 1]!;
+    if (answer instanceof Error) throw answer;
+    return answer instanceof Response ? answer.clone() : answer(request);
+  };
+  const framelift = createFramelift({ baseUrl: 'https://api.example.com', apiKey: 'svc_test_key', fetch, ...options });
+  return { framelift, requests };
+}
+
+export const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
+  Response.json(body, { status, headers });
+
+export function refusal(status: number, code: string, headers: Record<string, string> = {}): Response {
+  return json({ error: { code, message: `It is ${code}.`, type: 'some_error', request_id: 'req_body' } }, status, headers);
+}
+
+export const jobId = 'job_01jdq4s9xkf5v8t2m6w0c3rhbz';
+
+export function jobView(changes: Partial<Job> = {}): Job {
+  return {
+    id: jobId,
+    status: 'queued',
+    resolution: '1080p',
+    duration_seconds: 10,
+    credits_charged: 0,
+    credits_refunded: 0,
+    sandbox: true,
+    tier: 'standard',
+    progress: 0,
+    eta_seconds: null,
+    created_at: '2026-11-21T07:59:55.120Z',
+    started_at: null,
+    finished_at: null,
+    expires_at: '2026-12-21T07:59:55.120Z',
+    source: null,
+    output: null,
+    error: null,
+    enhancements: null,
+    metadata: {},
+    ...changes,
+  };
+}

@@ -1,0 +1,126 @@
+/** Waiting for a job, over a fake fetch and a fake clock. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { pollDelayMs } from '../../src/sdk/wait.ts';
+import { type Job, JobFailedError, NotFoundError, ServerError, WaitTimeoutError } from '../../src/sdk/index.ts';
+import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+async function settle(promise: Promise<Job>) {
+  const started = Date.now();
+  const outcome = promise.then(
+    (job) => ({ job, error: undefined, ms: Date.now() - started }),
+    (error: unknown) => ({ job: undefined, error, ms: Date.now() - started }),
+  );
+  await vi.runAllTimersAsync();
+  return outcome;
+}
+
+const queued = json(jobView());
+const running = (progress: number, eta: number | null = null) =>
+  json(jobView({ status: 'running', progress, eta_seconds: eta }));
+const done = json(jobView({ status: 'done', progress: 1, eta_seconds: 0 }));
+
+describe('waiting', () => {
+  it('polls until the job is done, telling every view', async () => {
+    const { framelift } = fakeService([queued, running(0.1), running(0.6), done]);
+    const seen: number[] = [];
+    const { job, ms } = await settle(framelift.waitForJob(jobId, { onProgress: ({ progress }) => seen.push(progress) }));
+    expect(job?.status).toBe('done');
+    expect(seen).toEqual([0, 0.1, 0.6, 1]);
+    expect(ms).toBeCloseTo(1000 + 1250 + 1562, -1);
+  });
+
+  it('rejects with the job and its code when it ends in error', async () => {
+    const error = { code: 'unreadable_video', message: 'The video could not be decoded.' } as const;
+    const { framelift } = fakeService([queued, json(jobView({ status: 'error', error }))]);
+    const outcome = await settle(framelift.waitForJob(jobId));
+    expect(outcome.error).toBeInstanceOf(JobFailedError);
+    expect(outcome.error).toMatchObject({ name: 'JobFailedError', ...error, job: { id: jobId, status: 'error' } });
+  });
+
+  it('slows down to its longest interval, and stays within the limits of polling', async () => {
+    const { framelift, requests } = fakeService([queued]);
+    await settle(framelift.waitForJob(jobId, { timeoutMs: 600_000 }));
+    expect(requests.length).toBeGreaterThan(115);
+    expect(requests.length).toBeLessThan(130);
+  });
+
+  it('is there when the job expects to end', () => {
+    expect(pollDelayMs(5000, 1000, null, () => 0.5)).toBe(5000);
+    expect(pollDelayMs(5000, 1000, 2, () => 0.5)).toBe(2000);
+    expect(pollDelayMs(5000, 1000, 0, () => 0.5)).toBe(1000);
+    expect(pollDelayMs(5000, 1000, 90, () => 0.5)).toBe(5000);
+    expect([0, 1].map((r) => pollDelayMs(1000, 1000, null, () => r))).toEqual([900, 1100]);
+  });
+
+  it('gives up in time, with the job as last seen', async () => {
+    const { framelift } = fakeService([running(0.3)]);
+    const { error, ms } = await settle(framelift.waitForJob(jobId, { timeoutMs: 2500 }));
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect(error).toMatchObject({ name: 'WaitTimeoutError', job: { progress: 0.3 } });
+    expect(ms).toBe(2500);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('gives up in time when nothing answers', async () => {
+    const { framelift } = fakeService([() => new Promise<Response>(() => {})]);
+    const { error, ms } = await settle(framelift.waitForJob(jobId, { timeoutMs: 2500 }));
+    expect(error).toMatchObject({ name: 'WaitTimeoutError', job: undefined });
+    expect(ms).toBe(2500);
+  });
+
+  it('stops when it is told to, with that reason', async () => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new Error('enough')), 1500);
+    const { framelift, requests } = fakeService([queued]);
+    const { error, ms } = await settle(framelift.waitForJob(jobId, { signal: controller.signal }));
+    expect([error, ms, requests.length]).toEqual([new Error('enough'), 1500, 2]);
+  });
+
+  it('stops with what onProgress throws', async () => {
+    const { framelift } = fakeService([queued]);
+    const onProgress = () => {
+      throw new Error('mine');
+    };
+    expect((await settle(framelift.waitForJob(jobId, { onProgress }))).error).toEqual(new Error('mine'));
+  });
+
+  it('rejects when the job is deleted meanwhile', async () => {
+    const { framelift } = fakeService([queued, refusal(404, 'job_not_found')]);
+    expect((await settle(framelift.waitForJob(jobId))).error).toBeInstanceOf(NotFoundError);
+  });
+});
+
+describe('a service that is away', () => {
+  const away = refusal(503, 'service_unavailable');
+  const times = (count: number): Answer[] => Array.from({ length: count }, () => away);
+
+  it('for less than a minute does not end the waiting', async () => {
+    const { framelift } = fakeService([queued, ...times(30), done]);
+    const { job, ms } = await settle(framelift.waitForJob(jobId));
+    expect(job?.status).toBe('done');
+    expect(ms).toBeGreaterThan(20_000);
+  });
+
+  it('for more than a minute does', async () => {
+    const { framelift } = fakeService([queued, away]);
+    const { error, ms } = await settle(framelift.waitForJob(jobId));
+    expect(error).toBeInstanceOf(ServerError);
+    expect(ms).toBeGreaterThan(60_000);
+    expect(ms).toBeLessThan(75_000);
+  });
+
+  it('from the beginning does after the retries', async () => {
+    const { framelift, requests } = fakeService([away]);
+    expect((await settle(framelift.waitForJob(jobId))).error).toBeInstanceOf(ServerError);
+    expect(requests).toHaveLength(4);
+  });
+});
