@@ -1,6 +1,7 @@
 /** Accounts: made pending, approved by an operator, funded by grants. */
 import { asc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { newId } from '../domain/ids.ts';
+import { retentionDaysRange } from '../domain/limits.ts';
 import { type Db, transact } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
@@ -45,6 +46,20 @@ export function accountQueries(db: Db) {
 
     approve: (accountId: string) => setApproval(db, accountId, 'approved'),
 
+    reject: (accountId: string) => setApproval(db, accountId, 'rejected'),
+
+    async setRetention(accountId: string, days: number): Promise<Account | null> {
+      const { min, max } = retentionDaysRange;
+      if (!Number.isSafeInteger(days) || days < min || days > max) {
+        throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
+      }
+      const [row] = await db.update(accounts).set({ retentionDays: days }).where(eq(accounts.id, accountId)).returning();
+      return row ?? null;
+    },
+
+    /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown account. */
+    setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
+
     /** Adds live credits (positive whole number) and returns the account; null for an unknown one. */
     grant(accountId: string, credits: number, note = ''): Promise<Account | null> {
       if (!Number.isSafeInteger(credits) || credits < 1) {
@@ -75,6 +90,17 @@ function setApproval(db: Db, accountId: string, status: Decision): Promise<Accou
       .where(eq(accounts.id, accountId))
       .returning();
     await appendEvent(tx, { accountId, kind: `account.${status}` });
+    return row!;
+  });
+}
+
+async function setPlan(db: Db, accountId: string, plan: string): Promise<Account | null> {
+  if (!/^[\w-]{1,50}$/.test(plan)) throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
+  return transact(db, async (tx) => {
+    const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+    if (!before || before.plan === plan) return before ?? null;
+    const [row] = await tx.update(accounts).set({ plan }).where(eq(accounts.id, accountId)).returning();
+    await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan } });
     return row!;
   });
 }

@@ -1,5 +1,6 @@
-/** The append-only record of what happened on an account, numbered without gaps. */
+/** The append-only record of what happened on an account: numbered without gaps, each linked to the one before. */
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { type AuditEntry, hashAuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import type { Db, Tx } from './database.ts';
 import { type EventKind, eventHeads, jobEvents } from './schema.ts';
@@ -23,26 +24,28 @@ export interface AccountEvent {
 }
 
 /**
- * Appends inside the caller's transaction and returns the sequence number. It locks the account's head until
+ * Appends inside the caller's transaction and returns the entry as it is hashed. It locks the account's head until
  * the commit: call it last, after the locks on the job and the balance, so that all transactions lock in one order.
  */
-export async function appendEvent(tx: Tx, event: NewEvent): Promise<number> {
+export async function appendEvent(tx: Tx, event: NewEvent): Promise<AuditEntry> {
   const [head] = await tx
     .insert(eventHeads)
     .values({ accountId: event.accountId, seq: 1 })
     .onConflictDoUpdate({ target: eventHeads.accountId, set: { seq: sql`${eventHeads.seq} + 1` } })
-    .returning({ seq: eventHeads.seq });
-  await tx.insert(jobEvents).values({
-    accountId: event.accountId,
-    seq: head!.seq,
-    id: newId('evt'),
-    kind: event.kind,
-    jobId: event.jobId ?? null,
-    at: sql`clock_timestamp()`,
-    data: event.data ?? {},
-  });
-  return head!.seq;
+    .returning({ seq: eventHeads.seq, previousHash: eventHeads.hash, at: instantText });
+  const { seq, previousHash, at } = head!;
+  // What is hashed is what JSON keeps of it.
+  const data = JSON.parse(JSON.stringify(event.data ?? {})) as Record<string, unknown>;
+  const { accountId, kind, jobId = null } = event;
+  const id = newId('evt');
+  const content = { account_id: accountId, sequence: seq, id, kind, job_id: jobId, at, data, previous_hash: previousHash };
+  const hash = hashAuditEntry(content);
+  await tx.insert(jobEvents).values({ accountId, seq, id, kind, jobId, at: new Date(at), data, previousHash, hash });
+  return { ...content, hash };
 }
+
+/** The database's time with the milliseconds that are hashed, chosen once, after the lock, so that it follows the sequence. */
+const instantText = sql<string>`to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 export function eventQueries(db: Db) {
   return {

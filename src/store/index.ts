@@ -1,6 +1,8 @@
 /** The database behind one object; each aggregate has its file of queries. */
 import { sql } from 'drizzle-orm';
 import { accountQueries } from './accounts.ts';
+import { auditQueries } from './audit.ts';
+import { certificateQueries } from './certificates.ts';
 import { connect } from './database.ts';
 import { eventQueries } from './events.ts';
 import { jobQueries } from './jobs.ts';
@@ -8,10 +10,14 @@ import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
 import { ledgerCheck, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
+import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
+import { JobFeed } from './watch.ts';
 import { workerQueries } from './workers.ts';
 
 export type { CreateAccount } from './accounts.ts';
+export type { AuditLog, LogHead } from './audit.ts';
+export type { DestroyedJob, DestroyedObject } from './certificates.ts';
 export type { AccountEvent } from './events.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
@@ -38,6 +44,9 @@ export interface Store extends HttpStore {
   objects: ReturnType<typeof objectQueries>;
   workers: ReturnType<typeof workerQueries>;
   events: ReturnType<typeof eventQueries>;
+  rateLimits: ReturnType<typeof rateLimitQueries>;
+  audit: ReturnType<typeof auditQueries>;
+  certificates: ReturnType<typeof certificateQueries>;
   /** broken rules of the books; empty when all is well */
   ledgerCheck(): Promise<LedgerViolation[]>;
   close(): Promise<void>;
@@ -52,14 +61,18 @@ export function createStore(options: StoreOptions): Store {
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
   });
+  const feed = new JobFeed(options.url);
   return {
     accounts: accountQueries(db),
     keys: keyQueries(db, client),
-    jobs: jobQueries(db, client),
+    jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db, { webhookTask: options.webhookTask ?? null }),
     objects: objectQueries(db),
     workers: workerQueries(db),
     events: eventQueries(db),
+    rateLimits: rateLimitQueries(client),
+    audit: auditQueries(db),
+    certificates: certificateQueries(db),
     ledgerCheck: () => ledgerCheck(db),
     async ping() {
       try {
@@ -69,6 +82,9 @@ export function createStore(options: StoreOptions): Store {
         return false;
       }
     },
-    close,
+    async close() {
+      await feed.close();
+      await close();
+    },
   };
 }

@@ -4,6 +4,7 @@ import type postgres from 'postgres';
 import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Lane } from '../domain/job.ts';
+import { defaultRetentionDays } from '../domain/limits.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -12,15 +13,23 @@ import { postTransfer } from './ledger.ts';
 import { enqueueDestroy, enqueueStep, stepKey } from './queue.ts';
 import { type DeletedBy, idempotencyKeys, jobs } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
+import { type JobFeed, watchJob } from './watch.ts';
 
-export function jobQueries(db: Db, client: postgres.Sql): JobStore & { expireDue(limit: number): Promise<string[]> } {
+export function jobQueries(
+  db: Db,
+  client: postgres.Sql,
+  feed: JobFeed,
+): JobStore & { expireDue(limit: number): Promise<string[]> } {
+  const get: JobStore['get'] = async (accountId, lane, jobId) => {
+    const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, lane], { prepare: true });
+    return row ? fromVisibleRow(row) : null;
+  };
   return {
     findReplay: (accountId, lane, idempotency) => findReplay(db, accountId, lane, idempotency),
     create: (input) => createJob(db, input),
-    async get(accountId, lane, jobId) {
-      const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, lane], { prepare: true });
-      return row ? fromVisibleRow(row) : null;
-    },
+    get,
+    watch: (accountId, lane, jobId, signal) =>
+      watchJob({ feed, jobId, signal, read: () => get(accountId, lane, jobId) }),
     list: (query) => listJobs(db, query),
     async outputKey(jobId) {
       const [row] = await db
@@ -75,7 +84,7 @@ async function claimKey(tx: Tx, jobId: string, input: CreateJob, idempotency: Id
   const fresh = {
     fingerprint: idempotency.fingerprint,
     jobId,
-    expiresAt: sql`now() + make_interval(days => ${Math.max(1, input.account.retentionDays)}::int)`,
+    expiresAt: sql`now() + make_interval(days => ${Math.max(1, retentionDays(input))}::int)`,
   };
   const claimed = await tx
     .insert(idempotencyKeys)
@@ -88,6 +97,9 @@ async function claimKey(tx: Tx, jobId: string, input: CreateJob, idempotency: Id
     .returning({ jobId: idempotencyKeys.jobId });
   return claimed.length === 1;
 }
+
+/** The account's own retention is of the Secure tier. */
+const retentionDays = ({ tier, account }: CreateJob) => (tier === 'secure' ? account.retentionDays : defaultRetentionDays);
 
 async function insertJob(tx: Tx, id: string, input: CreateJob): Promise<JobRow> {
   const [row] = await tx
@@ -106,7 +118,7 @@ async function insertJob(tx: Tx, id: string, input: CreateJob): Promise<JobRow> 
       durationSeconds: input.durationSeconds,
       creditsCharged: input.credits,
       source: input.source,
-      expiresAt: sql`now() + make_interval(days => ${input.account.retentionDays}::int)`,
+      expiresAt: sql`now() + make_interval(days => ${retentionDays(input)}::int)`,
       step: input.lane === 'test' ? 'sandbox' : 'ingest',
     })
     .returning();

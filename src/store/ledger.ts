@@ -99,6 +99,13 @@ const ledgerRules = sql`
   SELECT 'an account''s events are numbered without gaps', a.account_id, count(*) || ' events up to ' || max(a.seq)
     FROM job_events a GROUP BY a.account_id
     HAVING count(*) <> max(a.seq) OR max(a.seq) <> (SELECT seq FROM event_heads h WHERE h.account_id = a.account_id)
+  UNION ALL
+  SELECT 'each event is linked to the one before', account_id, 'event ' || seq
+    FROM (SELECT account_id, seq, previous_hash, hash,
+        lag(hash, 1, repeat('0', 64)) OVER log AS link, lead(seq) OVER log IS NULL AS last
+      FROM job_events WINDOW log AS (PARTITION BY account_id ORDER BY seq)) events
+    WHERE previous_hash <> link
+      OR last AND hash <> (SELECT h.hash FROM event_heads h WHERE h.account_id = events.account_id)
 `;
 
 /** Everything in the books that breaks a rule; empty when all is well. */

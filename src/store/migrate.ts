@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Logger as GraphileLogger, runMigrations } from 'graphile-worker';
 import postgres from 'postgres';
+import { linkAuditLog } from './link-audit-log.ts';
 
 /** Any constant of ours; every process that migrates this database takes the same one. */
 const lockId = 7_046_029_254;
@@ -72,9 +73,27 @@ async function applyPending(sql: postgres.Sql, migrations: Migration[]): Promise
   const pending = migrations.filter((migration) => !done.has(migration.name));
   for (const { name, sql: text, sha256 } of pending) {
     await sql.begin(async (tx) => {
-      await tx.unsafe(text);
+      await runMigration(tx, name, text);
       await tx`INSERT INTO schema_migrations (name, sha256) VALUES (${name}, ${sha256})`;
     });
   }
   return pending.map((migration) => migration.name);
+}
+
+/** What SQL alone cannot do. A line `-- @step NAME` of a migration runs one at its place, in the same transaction. */
+const steps: Readonly<Record<string, (tx: postgres.TransactionSql) => Promise<void>>> = {
+  link_audit_log: linkAuditLog,
+};
+
+async function runMigration(tx: postgres.TransactionSql, name: string, text: string): Promise<void> {
+  // split() with a group gives text, step, text, step, …, text.
+  for (const [index, part] of text.split(/^-- @step (\w+)$/m).entries()) {
+    if (index % 2 === 0) {
+      await tx.unsafe(part);
+      continue;
+    }
+    const step = steps[part];
+    if (!step) throw new Error(`Migration ${name} asks for the unknown step ${part}`);
+    await step(tx);
+  }
 }

@@ -157,6 +157,8 @@ export const ledgerEntries = pgTable(
 export const eventHeads = pgTable('event_heads', {
   accountId: text('account_id').primaryKey(),
   seq: whole('seq').notNull(),
+  // of the last event; set by the database when that is linked
+  hash: text('hash').notNull().default('0'.repeat(64)),
 });
 
 export const jobEvents = pgTable(
@@ -167,9 +169,11 @@ export const jobEvents = pgTable(
     id: text('id').notNull(),
     kind: text('kind').$type<EventKind>().notNull(),
     jobId: text('job_id'),
-    // The database's clock_timestamp() sets it, so that times follow the sequence.
-    at: instant('at').notNull().defaultNow(),
+    // whole milliseconds
+    at: instant('at').notNull(),
     data: jsonb('data').$type<Record<string, unknown>>().notNull(),
+    previousHash: text('previous_hash').notNull(),
+    hash: text('hash').notNull(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.seq] })],
 );
@@ -178,11 +182,72 @@ export type EventKind =
   | 'account.created'
   | 'account.approved'
   | 'account.rejected'
+  | 'account.plan_changed'
+  | 'retention.changed'
   | 'credits.granted'
   | 'key.created'
+  | 'key.rotated'
   | 'key.revoked'
+  | 'webhook_secret.rotated'
   | 'job.created'
   | 'job.started'
   | 'job.completed'
   | 'job.failed'
-  | 'job.deleted';
+  | 'job.deleted'
+  | 'result.accessed'
+  | 'certificate.issued';
+
+export const signingKeys = pgTable('signing_keys', {
+  kid: text('kid').primaryKey(),
+  publicJwk: jsonb('public_jwk').$type<Record<string, unknown>>().notNull(),
+  privateJwk: bytea('private_jwk').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  retiredAt: instant('retired_at'),
+});
+
+export const certificates = pgTable('certificates', {
+  id: text('id').primaryKey(),
+  jobId: text('job_id').notNull(),
+  accountId: text('account_id').notNull(),
+  jws: text('jws').notNull(),
+  issuedAt: instant('issued_at').notNull(),
+});
+
+export const webhookSecrets = pgTable('webhook_secrets', {
+  id: whole('id').generatedAlwaysAsIdentity().primaryKey(),
+  accountId: text('account_id').notNull(),
+  secret: bytea('secret').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  expiresAt: instant('expires_at'),
+});
+
+export type WebhookEvent = 'job.completed' | 'job.failed';
+export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
+
+export const webhookDeliveries = pgTable('webhook_deliveries', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  jobId: text('job_id').notNull(),
+  event: text('event').$type<WebhookEvent>().notNull(),
+  url: text('url'),
+  state: text('state').$type<DeliveryState>().notNull().default('pending'),
+  tries: integer('tries').notNull().default(0),
+  nextAt: instant('next_at'),
+  busyUntil: instant('busy_until'),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  settledAt: instant('settled_at'),
+});
+
+export const webhookAttempts = pgTable(
+  'webhook_attempts',
+  {
+    deliveryId: text('delivery_id').notNull(),
+    number: integer('number').notNull(),
+    at: instant('at').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    status: integer('status'),
+    failure: text('failure'),
+    reply: text('reply'),
+  },
+  (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
+);

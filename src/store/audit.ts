@@ -1,0 +1,93 @@
+/** The audit log as its owner reads it: entries with their links, and the head that is to be signed. */
+import { and, asc, desc, eq, gt, lt } from 'drizzle-orm';
+import { type AuditEntry, genesisHash } from '../domain/audit.ts';
+import { type Db, type Executor, transact } from './database.ts';
+import { appendEvent } from './events.ts';
+import { eventHeads, jobEvents } from './schema.ts';
+import type { AuditStore } from './types.ts';
+
+export interface AuditLog {
+  /** oldest first */
+  entries: AuditEntry[];
+  head: LogHead;
+}
+
+export interface LogHead {
+  /** number of entries */
+  size: number;
+  /** of the last entry; 64 zeros for an empty log */
+  hash: string;
+}
+
+export function auditQueries(db: Db) {
+  return {
+    async list({ accountId, limit, startingAfter, jobId }) {
+      const rows = await db
+        .select()
+        .from(jobEvents)
+        .where(
+          and(
+            eq(jobEvents.accountId, accountId),
+            startingAfter === undefined ? undefined : lt(jobEvents.seq, startingAfter),
+            jobId === undefined ? undefined : eq(jobEvents.jobId, jobId),
+          ),
+        )
+        .orderBy(desc(jobEvents.seq))
+        .limit(limit + 1);
+      // Read after the entries, so that it counts every one of them.
+      const head = await readHead(db, accountId);
+      return { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit, head };
+    },
+
+    async record({ accountId, kind, jobId, data }) {
+      const event = { accountId, kind, ...(jobId === undefined ? {} : { jobId }), ...(data === undefined ? {} : { data }) };
+      await transact(db, (tx) => appendEvent(tx, event));
+    },
+
+    /** The whole log with the head that belongs to it, at one moment. */
+    async export(accountId: string): Promise<AuditLog> {
+      return db.transaction(
+        async (tx) => {
+          const entries: AuditEntry[] = [];
+          for (let page = await readPage(tx, accountId, 0); page.length > 0; ) {
+            entries.push(...page);
+            page = await readPage(tx, accountId, page.at(-1)!.sequence);
+          }
+          return { entries, head: await readHead(tx, accountId) };
+        },
+        { isolationLevel: 'repeatable read', accessMode: 'read only' },
+      );
+    },
+  } satisfies AuditStore & Record<string, unknown>;
+}
+
+const pageSize = 1000;
+
+async function readPage(on: Executor, accountId: string, after: number): Promise<AuditEntry[]> {
+  const rows = await on
+    .select()
+    .from(jobEvents)
+    .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after)))
+    .orderBy(asc(jobEvents.seq))
+    .limit(pageSize);
+  return rows.map(toEntry);
+}
+
+async function readHead(on: Executor, accountId: string): Promise<LogHead> {
+  const [head] = await on.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
+  return head ? { size: head.seq, hash: head.hash } : { size: 0, hash: genesisHash };
+}
+
+function toEntry(row: typeof jobEvents.$inferSelect): AuditEntry {
+  return {
+    account_id: row.accountId,
+    sequence: row.seq,
+    id: row.id,
+    kind: row.kind,
+    job_id: row.jobId,
+    at: row.at.toISOString(),
+    data: row.data,
+    previous_hash: row.previousHash,
+    hash: row.hash,
+  };
+}

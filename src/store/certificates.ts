@@ -1,0 +1,117 @@
+/** Deletion certificates: issued once per job of the Secure tier, kept for ever. */
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import type { AuditEntry } from '../domain/audit.ts';
+import { newId } from '../domain/ids.ts';
+import { type Db, transact, type Tx } from './database.ts';
+import { appendEvent } from './events.ts';
+import { enqueueDestroy } from './queue.ts';
+import { certificates, jobs, type ObjectRole, objects } from './schema.ts';
+import type { CertificateState, CertificateStore } from './types.ts';
+
+/** What a certificate states, before it is signed. */
+export interface DestroyedJob {
+  certificateId: string;
+  jobId: string;
+  accountId: string;
+  objects: DestroyedObject[];
+  actor: 'customer' | 'retention';
+  deletedAt: Date;
+  issuedAt: Date;
+  /** the entry of the audit log that records this certificate; everything before it is linked into its hash */
+  entry: AuditEntry;
+}
+
+export interface DestroyedObject {
+  key: string;
+  role: ObjectRole;
+  version: string | null;
+  sha256: string | null;
+  sizeBytes: number | null;
+  /** when the storage answered that the key is absent */
+  absentAt: Date;
+}
+
+export function certificateQueries(db: Db) {
+  return {
+    async get(accountId, lane, jobId) {
+      const [row] = await db
+        .select({ deletedAt: jobs.deletedAt, jws: certificates.jws })
+        .from(jobs)
+        .leftJoin(certificates, eq(certificates.jobId, jobs.id))
+        .where(
+          and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.lane, lane), eq(jobs.tier, 'secure')),
+        );
+      if (!row) return null;
+      return stateOf(row);
+    },
+
+    /** Whether the job is deleted, of the Secure tier, and still without its certificate. */
+    async isDue(jobId: string): Promise<boolean> {
+      const [row] = await db.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, jobId), isDue));
+      return row !== undefined;
+    },
+
+    issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) => transact(db, (tx) => issue(tx, jobId, sign)),
+
+    /** Queues the destruction, and with it the certificate, of deleted jobs that have waited for `afterS` seconds. */
+    requeueDue: (afterS: number) => requeueDue(db, afterS),
+  } satisfies CertificateStore & Record<string, unknown>;
+}
+
+function stateOf({ deletedAt, jws }: { deletedAt: Date | null; jws: string | null }): CertificateState {
+  if (jws !== null) return { state: 'issued', jws };
+  return { state: deletedAt === null ? 'not_deleted' : 'pending' };
+}
+
+const isDue = and(
+  sql`${jobs.deletedAt} IS NOT NULL`,
+  eq(jobs.tier, 'secure'),
+  sql`NOT EXISTS (SELECT 1 FROM ${certificates} WHERE ${certificates.jobId} = ${jobs.id})`,
+);
+
+/**
+ * Issues the certificate in one transaction with its audit entry. Returns false, and writes nothing, when it is not
+ * due, when a worker may still write for the job, or when an object is not known to be absent. `sign` gets facts
+ * that are locked until the commit and touches nothing else.
+ */
+async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise<string>): Promise<boolean> {
+  const [job] = await tx
+    .select()
+    .from(jobs)
+    .where(and(eq(jobs.id, jobId), isDue, sql`coalesce(${jobs.leaseExpiresAt} < clock_timestamp(), true)`))
+    .for('update');
+  // A second issuer waited for the lock with an old snapshot.
+  const [issued] = await tx.select({ id: certificates.id }).from(certificates).where(eq(certificates.jobId, jobId));
+  if (!job || issued) return false;
+  const rows = await tx.select().from(objects).where(eq(objects.jobId, jobId)).orderBy(asc(objects.key)).for('update');
+  const gone = rows.flatMap((row) => (row.state === 'destroyed' ? [{ ...row, absentAt: row.destroyedAt! }] : []));
+  if (gone.length < rows.length) return false;
+  const certificateId = newId('cert');
+  const data = { certificate_id: certificateId, objects: gone.length };
+  const entry = await appendEvent(tx, { accountId: job.accountId, kind: 'certificate.issued', jobId, data });
+  const issuedAt = new Date(entry.at);
+  const { accountId } = job;
+  const facts = { accountId, objects: gone, actor: job.deletedBy!, deletedAt: job.deletedAt! };
+  const jws = await sign({ certificateId, jobId, ...facts, issuedAt, entry });
+  await tx.insert(certificates).values({ id: certificateId, jobId, accountId, jws, issuedAt });
+  return true;
+}
+
+async function requeueDue(db: Db, afterS: number): Promise<string[]> {
+  const rows = await db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .leftJoin(certificates, eq(certificates.jobId, jobs.id))
+    .where(
+      and(
+        sql`${jobs.deletedAt} < now() - make_interval(secs => ${afterS}::float8)`,
+        eq(jobs.tier, 'secure'),
+        isNull(certificates.id),
+        sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${jobs.id}
+          AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
+      ),
+    )
+    .limit(100);
+  for (const { id } of rows) await enqueueDestroy(db, id);
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,147 @@
+/**
+ * Changes of jobs as they happen: one connection of this process LISTENs for all its watchers. A watcher also looks
+ * by itself now and then, so that a notification lost with the connection delays it and no more.
+ */
+import pg from 'pg';
+import type { JobRecord } from '../domain/job.ts';
+import { isFinal } from '../domain/transitions.ts';
+
+const channel = 'framelift_jobs';
+const reconnectMs = 1000;
+/** how long a watcher waits before it looks without having been told */
+const defaultLookMs = 5000;
+
+/** Wakes whoever waits for one job. A wake that comes while nobody waits is kept. */
+class Waker {
+  #woken = false;
+  #resolve: (() => void) | undefined;
+
+  wake(): void {
+    this.#woken = true;
+    this.#resolve?.();
+  }
+
+  /** Resolves at a wake, after `ms`, or when the signal fires. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#woken && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        const done = () => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        this.#resolve = done;
+        signal.addEventListener('abort', done, { once: true });
+      });
+    }
+    this.#resolve = undefined;
+    this.#woken = false;
+  }
+}
+
+/** One LISTEN connection, opened with the first watcher and kept; made anew whenever it is lost. */
+export class JobFeed {
+  readonly #url: string;
+  readonly #watchers = new Map<string, Set<Waker>>();
+  #client: pg.Client | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #state: 'idle' | 'connecting' | 'listening' | 'closed' = 'idle';
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  subscribe(jobId: string): { waker: Waker; close(): void } {
+    const waker = new Waker();
+    const wakers = this.#watchers.get(jobId) ?? new Set();
+    this.#watchers.set(jobId, wakers.add(waker));
+    void this.#connect();
+    const close = () => {
+      wakers.delete(waker);
+      if (wakers.size === 0 && this.#watchers.get(jobId) === wakers) this.#watchers.delete(jobId);
+    };
+    return { waker, close };
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#retry);
+    this.#wakeAll();
+    await this.#client?.end().catch(() => {});
+  }
+
+  get closed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#state !== 'idle') return;
+    this.#state = 'connecting';
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'framelift-feed',
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+    });
+    this.#client = client;
+    // An error of the connection is followed by its end.
+    client.on('error', () => {});
+    client.on('end', () => this.#lost(client));
+    client.on('notification', ({ payload }) => this.#wake(payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${channel}`);
+      if (this.#state === 'connecting') this.#state = 'listening';
+      // What changed before this moment nobody was told.
+      this.#wakeAll();
+    } catch {
+      await client.end().catch(() => {});
+      this.#lost(client);
+    }
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#client !== client || this.#state === 'closed') return;
+    this.#client = undefined;
+    this.#state = 'idle';
+    clearTimeout(this.#retry);
+    if (this.#watchers.size > 0) this.#retry = setTimeout(() => void this.#connect(), reconnectMs).unref();
+  }
+
+  #wake(jobId: string): void {
+    for (const waker of this.#watchers.get(jobId) ?? []) waker.wake();
+  }
+
+  #wakeAll(): void {
+    for (const jobId of this.#watchers.keys()) this.#wake(jobId);
+  }
+}
+
+export interface WatchOptions {
+  feed: JobFeed;
+  jobId: string;
+  /** reads the job; null when it is unknown or deleted */
+  read(): Promise<JobRecord | null>;
+  signal: AbortSignal;
+  /** ms between two looks without a notification */
+  lookMs?: number;
+}
+
+/** The job now and after every change of status or progress; ends with the job, its deletion, the signal or the feed. */
+export async function* watchJob({ feed, jobId, read, signal, lookMs = defaultLookMs }: WatchOptions) {
+  // Subscribed before the first look, so that no change falls between.
+  const { waker, close } = feed.subscribe(jobId);
+  try {
+    for (let last: JobRecord | undefined; !signal.aborted && !feed.closed; ) {
+      const job = await read();
+      if (job === null || signal.aborted) return;
+      if (last?.status !== job.status || last.progress !== job.progress) yield job;
+      if (isFinal(job.status)) return;
+      last = job;
+      await waker.wait(lookMs, signal);
+    }
+  } finally {
+    close();
+  }
+}
