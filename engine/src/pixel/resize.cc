@@ -28,7 +28,7 @@ struct PlanePlan {
   AxisPlan y;
   bool identity() const { return x.identity && y.identity; }
   /// Rows that the horizontal pass takes at a time.
-  int group() const { return x.phases > 0 ? 1 : 4; }
+  int group() const { return x.phases > 0 || x.halves ? 1 : 4; }
 };
 
 /// Buffers of one band. `source` rows have `pad` floats before their first sample.
@@ -108,6 +108,10 @@ class Band {
     const AxisPlan& x = plan_.x;
     if (x.phases > 0) {
       k_.phases(s_.SourceRow(0), x.start.data(), x.weights.data(), x.taps, x.phases, s_.RingRow(first_row), x.src);
+      return;
+    }
+    if (x.halves) {
+      k_.halve(s_.SourceRow(0), x.start[0], x.weights.data(), x.taps, s_.RingRow(first_row), x.dst);
       return;
     }
     const float* rows[4];

@@ -130,6 +130,31 @@ void Phases(const float* in, const int* start, const float* weights, int taps, i
   }
 }
 
+void Halve(const float* in, int start, const float* weights, int taps, float* out, int count) {
+  const DF d;
+  const int lanes = FloatLanes();
+  for (int x = 0; x < count; x += lanes) {
+    VF even_sum = hn::Zero(d);
+    VF odd_sum = hn::Zero(d);
+    const float* from = in + 2 * x + start;
+    int k = 0;
+    for (; k + 1 < taps; k += 2) {
+      VF even;
+      VF odd;
+      hn::LoadInterleaved2(d, from + k, even, odd);
+      even_sum = hn::MulAdd(hn::Set(d, weights[k]), even, even_sum);
+      odd_sum = hn::MulAdd(hn::Set(d, weights[k + 1]), odd, odd_sum);
+    }
+    if (k < taps) {
+      VF even;
+      VF odd;
+      hn::LoadInterleaved2(d, from + k, even, odd);
+      even_sum = hn::MulAdd(hn::Set(d, weights[k]), even, even_sum);
+    }
+    hn::StoreU(hn::Add(even_sum, odd_sum), d, out + x);
+  }
+}
+
 void Interleave4(const float* const* rows, float* out, int count) {
   const DF d;
   const int lanes = FloatLanes();
@@ -170,7 +195,7 @@ void Columns4(const float* in, const int* start, const float* weights, int taps,
 }
 
 const ResizeKernels kKernels = {Load,   Store,       Vertical,      VerticalPair, VerticalFirst,
-                                Phases, Interleave4, Deinterleave4, Columns4};
+                                Phases, Halve,       Interleave4,   Deinterleave4, Columns4};
 
 const ResizeKernels* Kernels() { return &kKernels; }
 

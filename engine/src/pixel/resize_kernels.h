@@ -24,6 +24,8 @@ struct ResizeKernels {
   /// Enlarging by a whole number: out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k], i in [0, count).
   void (*phases)(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
                  int count);
+  /// Halving: out[i] = Σ weights[k] × in[2 × i + start + k]. Reads up to 2 × count + taps + kRowSlack from start on.
+  void (*halve)(const float* in, int start, const float* weights, int taps, float* out, int count);
   /// Four rows into one buffer of 4 × count floats: column by column.
   void (*interleave4)(const float* const* rows, float* out, int count);
   void (*deinterleave4)(const float* in, float* const* rows, int count);

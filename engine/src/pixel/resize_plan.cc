@@ -102,9 +102,10 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
   plan.src = src;
   plan.dst = dst;
   plan.phases = WholeFactor(src_luma, src_grid, dst_luma, dst_grid);
+  plan.halves = static_cast<long long>(src_luma) * dst_grid.step == 2LL * dst_luma * src_grid.step;
   plan.reduces = step > 1;
   std::vector<Tap> sets;
-  const int count = plan.phases > 0 ? plan.phases : dst;
+  const int count = plan.halves ? 1 : plan.phases > 0 ? plan.phases : dst;
   sets.reserve(count);
   for (int i = 0; i < count; ++i) sets.push_back(MakeTap(step * i + offset, std::max(1.0, step)));
   TrimTaps(sets);

@@ -27,6 +27,8 @@ struct AxisPlan {
   /// When enlarging by a whole number, output phases × i + p uses the weights of p from input i + start[p]
   /// on: only `phases` sets are stored. 0 for other ratios: one set per output.
   int phases = 0;
+  /// When halving exactly, all outputs share one set, from input 2 × i + start[0] on.
+  bool halves = false;
   std::vector<int> start;
   std::vector<float> weights;  ///< [set][taps]
   bool identity = false;
@@ -34,9 +36,13 @@ struct AxisPlan {
   int pad_before = 0;          ///< samples needed before the first …
   int pad_after = 0;           ///< … and behind the last one
 
-  int Start(int i) const { return phases > 0 ? i / phases + start[i % phases] : start[i]; }
+  int Start(int i) const {
+    if (halves) return 2 * i + start[0];
+    return phases > 0 ? i / phases + start[i % phases] : start[i];
+  }
   const float* Weights(int i) const {
-    return weights.data() + static_cast<std::ptrdiff_t>(phases > 0 ? i % phases : i) * taps;
+    const int set = halves ? 0 : phases > 0 ? i % phases : i;
+    return weights.data() + static_cast<std::ptrdiff_t>(set) * taps;
   }
 };
 
