@@ -43,7 +43,7 @@ const environment = z.object({
   FRAMELIFT_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
-  FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_BUCKET: z.string().min(3, 'must have at least 3 characters').optional(),
   S3_REGION: z.string().min(1).default('us-east-1'),
@@ -110,7 +110,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     keyPepper: e.FRAMELIFT_KEY_PEPPER,
     linkSecret: e.FRAMELIFT_LINK_SECRET,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
-    logLevel: e.FRAMELIFT_LOG_LEVEL,
+    // A person at a terminal reads what the commands print; JSON lines between would only hide it.
+    logLevel: e.FRAMELIFT_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:
       e.S3_BUCKET === undefined ? undefined : { endpoint: e.S3_ENDPOINT, bucket: e.S3_BUCKET, region: e.S3_REGION },
   };

@@ -112,7 +112,7 @@ export async function runDemoJob(url: string, key: string, sampleUrl: string, si
   };
   const body = JSON.stringify({ video_url: sampleUrl, resolution: '1080p' });
   const { id } = await call<JobView>('/v1/jobs', { method: 'POST', body });
-  const bar = new SingleBar({ format: '  sample job  {bar} {percent} %  {status}', barsize: 30, stream: process.stdout });
+  const bar = new SingleBar({ format: '  sample job  {bar} {percent} %  {status}', barsize: 30, stream: process.stdout, noTTYOutput: true, notTTYSchedule: 2000 });
   bar.start(100, 0, { status: 'queued' });
   try {
     for (;;) {
