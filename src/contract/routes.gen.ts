@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zCreateJobBody, zCreateJobHeaders, zDeleteJobPath, zDownloadFilePath, zDownloadFileQuery, zError, zGetJobPath, zGetJobResultPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zListJobsQuery, zOpenApiDocument } from './zod.gen.ts';
+import { zAccount, zAuditLog, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zDeleteJobPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zOpenApiDocument, zQuote, zStreamJobEventsPath, zUpdateAccountBody } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -101,6 +101,57 @@ export const createJobRoute = createRoute({
         },
         503: {
             description: 'createJob 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const createQuoteRoute = createRoute({
+    operationId: 'createQuote',
+    method: 'post',
+    path: '/v1/quotes',
+    security: [{ apiKey: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zCreateQuoteBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'createQuote 200',
+            content: { 'application/json': { schema: zQuote } }
+        },
+        400: {
+            description: 'createQuote 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'createQuote 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'createQuote 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'createQuote 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'createQuote 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'createQuote 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'createQuote 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'createQuote 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -230,6 +281,90 @@ export const getJobResultRoute = createRoute({
     }
 });
 
+export const streamJobEventsRoute = createRoute({
+    operationId: 'streamJobEvents',
+    method: 'get',
+    path: '/v1/jobs/{id}/events',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zStreamJobEventsPath
+    },
+    responses: {
+        200: {
+            description: 'streamJobEvents 200',
+            content: { 'text/event-stream': { schema: z.unknown() } }
+        },
+        401: {
+            description: 'streamJobEvents 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'streamJobEvents 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'streamJobEvents 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'streamJobEvents 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'streamJobEvents 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'streamJobEvents 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getDeletionCertificateRoute = createRoute({
+    operationId: 'getDeletionCertificate',
+    method: 'get',
+    path: '/v1/jobs/{id}/deletion-certificate',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zGetDeletionCertificatePath
+    },
+    responses: {
+        200: {
+            description: 'getDeletionCertificate 200',
+            content: { 'application/json': { schema: zDeletionCertificate } }
+        },
+        401: {
+            description: 'getDeletionCertificate 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'getDeletionCertificate 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'getDeletionCertificate 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'getDeletionCertificate 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'getDeletionCertificate 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'getDeletionCertificate 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'getDeletionCertificate 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const getAccountRoute = createRoute({
     operationId: 'getAccount',
     method: 'get',
@@ -258,6 +393,118 @@ export const getAccountRoute = createRoute({
         },
         503: {
             description: 'getAccount 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const updateAccountRoute = createRoute({
+    operationId: 'updateAccount',
+    method: 'patch',
+    path: '/v1/account',
+    security: [{ apiKey: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zUpdateAccountBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'updateAccount 200',
+            content: { 'application/json': { schema: zAccount } }
+        },
+        400: {
+            description: 'updateAccount 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'updateAccount 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'updateAccount 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'updateAccount 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'updateAccount 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'updateAccount 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'updateAccount 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'updateAccount 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listAuditLogRoute = createRoute({
+    operationId: 'listAuditLog',
+    method: 'get',
+    path: '/v1/audit-log',
+    security: [{ apiKey: [] }],
+    request: {
+        query: coercedQuery(zListAuditLogQuery, { limit: 'number', starting_after: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'listAuditLog 200',
+            content: { 'application/json': { schema: zAuditLog } }
+        },
+        400: {
+            description: 'listAuditLog 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'listAuditLog 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listAuditLog 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listAuditLog 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listAuditLog 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listAuditLog 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getJwksRoute = createRoute({
+    operationId: 'getJwks',
+    method: 'get',
+    path: '/.well-known/jwks.json',
+    security: [],
+    responses: {
+        200: {
+            description: 'getJwks 200',
+            content: { 'application/json': { schema: zJwks } }
+        },
+        500: {
+            description: 'getJwks 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'getJwks 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -292,6 +539,47 @@ export const getOpenApiYamlRoute = createRoute({
         },
         500: {
             description: 'getOpenApiYaml 500',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getDocsRoute = createRoute({
+    operationId: 'getDocs',
+    method: 'get',
+    path: '/docs',
+    security: [],
+    responses: {
+        200: {
+            description: 'getDocs 200',
+            content: { 'text/html': { schema: z.unknown() } }
+        },
+        500: {
+            description: 'getDocs 500',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getDocsFileRoute = createRoute({
+    operationId: 'getDocsFile',
+    method: 'get',
+    path: '/docs/{file}',
+    security: [],
+    request: {
+        params: zGetDocsFilePath
+    },
+    responses: {
+        200: {
+            description: 'getDocsFile 200',
+            content: { 'text/css': { schema: z.unknown() } }
+        },
+        404: {
+            description: 'getDocsFile 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'getDocsFile 500',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -375,12 +663,20 @@ export const getReadinessRoute = createRoute({
 export const routes = {
     listJobs: listJobsRoute,
     createJob: createJobRoute,
+    createQuote: createQuoteRoute,
     deleteJob: deleteJobRoute,
     getJob: getJobRoute,
     getJobResult: getJobResultRoute,
+    streamJobEvents: streamJobEventsRoute,
+    getDeletionCertificate: getDeletionCertificateRoute,
     getAccount: getAccountRoute,
+    updateAccount: updateAccountRoute,
+    listAuditLog: listAuditLogRoute,
+    getJwks: getJwksRoute,
     getOpenApiJson: getOpenApiJsonRoute,
     getOpenApiYaml: getOpenApiYamlRoute,
+    getDocs: getDocsRoute,
+    getDocsFile: getDocsFileRoute,
     downloadFile: downloadFileRoute,
     getHealth: getHealthRoute,
     getReadiness: getReadinessRoute

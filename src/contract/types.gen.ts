@@ -4,6 +4,8 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type Webhooks = JobCompletedWebhookRequest | JobFailedWebhookRequest;
+
 /**
  * Identifier of a job, assigned by the service; sorts by time of creation.
  */
@@ -241,9 +243,12 @@ export type JobDeletion = {
      */
     refunded_credits: number;
     /**
-     * Signed proof of the destruction (JWS) on the Secure tier; null on Standard.
+     * Signed proof of the destruction of a job of the Secure tier. Null on Standard, and null where the storage has
+     * not confirmed the destruction within a few seconds: fetch it from
+     * `GET /v1/jobs/{id}/deletion-certificate` then.
+     *
      */
-    certificate: string | null;
+    certificate: CompactJws | null;
 };
 
 export type JobResult = {
@@ -265,9 +270,215 @@ export type RetentionReminder = {
      */
     delete_now: string;
     /**
-     * Human-readable advice.
+     * Human-readable advice to delete the job once it is downloaded.
      */
     reminder: string;
+};
+
+/**
+ * What a job with the same body would cost and take.
+ */
+export type Quote = {
+    /**
+     * Measured duration of the video in seconds, rounded up; what would be billed.
+     */
+    duration_seconds: number;
+    /**
+     * What would be charged; 0 in the sandbox. One credit is one US cent.
+     */
+    credits: number;
+    resolution: Resolution;
+    tier: Tier;
+    /**
+     * Whether the key is a sandbox key.
+     */
+    sandbox: boolean;
+    /**
+     * Estimated seconds of processing, without the wait for a free worker: from the account's latest jobs of the
+     * same target where there are any, else from a typical rate.
+     *
+     */
+    estimated_seconds: number;
+    /**
+     * The video as measured; null in the sandbox.
+     */
+    source: Source | null;
+};
+
+export type AccountUpdate = {
+    /**
+     * Days that the files of a new job are kept.
+     */
+    retention_days: number;
+};
+
+/**
+ * JSON Web Signature in the compact form.
+ */
+export type CompactJws = string;
+
+/**
+ * SHA-256 in lower-case hex.
+ */
+export type Sha256 = string;
+
+export type DeletionCertificate = {
+    /**
+     * The proof itself; its signature is verified with the keys at `/.well-known/jwks.json`.
+     */
+    certificate: CompactJws;
+    payload: CertificatePayload;
+};
+
+/**
+ * What the certificate states, decoded. Trust it only after verifying `certificate`.
+ */
+export type CertificatePayload = {
+    id: string;
+    /**
+     * Version of this form.
+     */
+    version: 1;
+    job_id: JobId;
+    account_id: string;
+    /**
+     * Everything that was ever stored for the job.
+     */
+    objects: Array<DestroyedObject>;
+    /**
+     * How it was destroyed. It is no claim about the medium below the storage, nor about backups.
+     */
+    method: 'logical deletion, verified absent';
+    storage: 'filesystem' | 's3';
+    /**
+     * Who caused it, the customer's call or the end of the retention.
+     */
+    actor: 'customer' | 'retention';
+    deleted_at: Timestamp;
+    issued_at: Timestamp;
+    audit: AuditPosition;
+};
+
+export type DestroyedObject = {
+    /**
+     * Opaque storage key.
+     */
+    key: string;
+    role: 'original' | 'output';
+    /**
+     * Version id of an S3 object; null where the storage keeps none.
+     */
+    version: string | null;
+    /**
+     * Of the stored bytes; null when the upload never finished.
+     */
+    sha256: Sha256 | null;
+    size_bytes: number | null;
+    /**
+     * When the storage answered that the object does not exist.
+     */
+    verified_absent_at: Timestamp;
+};
+
+/**
+ * Where the deletion stands in the account's audit log.
+ */
+export type AuditPosition = {
+    sequence: number;
+    hash: Sha256;
+};
+
+/**
+ * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all the other fields.
+ *
+ */
+export type AuditEntry = {
+    account_id: string;
+    /**
+     * 1, 2, 3 … without gaps, per account.
+     */
+    sequence: number;
+    id: string;
+    /**
+     * What happened, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
+     * `retention.changed`. More may be added.
+     *
+     */
+    kind: string;
+    /**
+     * The job it was about; null for the account.
+     */
+    job_id: JobId | null;
+    at: Timestamp;
+    /**
+     * Details, by kind.
+     */
+    data: {
+        [key: string]: unknown;
+    };
+    /**
+     * Hash of the entry before; 64 zeros in the first.
+     */
+    previous_hash: Sha256;
+    hash: Sha256;
+};
+
+export type AuditLog = {
+    /**
+     * Newest first.
+     */
+    data: Array<AuditEntry>;
+    /**
+     * Whether older entries follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: number | null;
+    /**
+     * Signed `{account_id, size, hash, signed_at}` of the whole log: the number of its entries and the hash of the
+     * newest (0 and 64 zeros of an empty one).
+     *
+     */
+    head: CompactJws;
+};
+
+export type Jwks = {
+    keys: Array<Jwk>;
+};
+
+export type Jwk = {
+    kty: 'OKP';
+    crv: 'Ed25519';
+    /**
+     * The public key, base64url.
+     */
+    x: string;
+    /**
+     * RFC 7638 thumbprint.
+     */
+    kid: string;
+    alg: 'EdDSA';
+    use: 'sig';
+};
+
+/**
+ * Exactly these fields.
+ */
+export type JobCompletedEvent = {
+    event: 'job.completed';
+    job_id: JobId;
+    status: 'done';
+};
+
+/**
+ * Exactly these fields.
+ */
+export type JobFailedEvent = {
+    event: 'job.failed';
+    job_id: JobId;
+    status: 'error';
 };
 
 export type Account = {
@@ -344,7 +555,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -376,6 +587,30 @@ export type JobId2 = JobId;
  * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
 export type IdempotencyKey = string;
+
+/**
+ * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret: the decoded base64 behind
+ * `whsec_`. While a secret is rotated this header carries the signature of the new one.
+ *
+ */
+export type ServiceSignature = string;
+
+/**
+ * Id of the event; the same at every try.
+ */
+export type WebhookId = string;
+
+/**
+ * When this try was made, in seconds since the Unix epoch. Refuse what is more than 300 s off.
+ */
+export type WebhookTimestamp = string;
+
+/**
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>` under the
+ * same key; one for each valid secret, separated by spaces, while a secret is rotated.
+ *
+ */
+export type WebhookSignature = string;
 
 export type ListJobsData = {
     body?: never;
@@ -515,6 +750,71 @@ export type CreateJobResponses = {
 };
 
 export type CreateJobResponse = CreateJobResponses[keyof CreateJobResponses];
+
+export type CreateQuoteData = {
+    /**
+     * The body of `POST /v1/jobs`. At most 64 KB.
+     */
+    body: JobInput;
+    path?: never;
+    query?: never;
+    url: '/v1/quotes';
+};
+
+export type CreateQuoteErrors = {
+    /**
+     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
+     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * 2,000,000,000 bytes).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (it needs a key of the Secure tier).
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type CreateQuoteError = CreateQuoteErrors[keyof CreateQuoteErrors];
+
+export type CreateQuoteResponses = {
+    /**
+     * The price and the estimate.
+     */
+    200: Quote;
+};
+
+export type CreateQuoteResponse = CreateQuoteResponses[keyof CreateQuoteResponses];
 
 export type DeleteJobData = {
     body?: never;
@@ -677,6 +977,119 @@ export type GetJobResultResponses = {
 
 export type GetJobResultResponse = GetJobResultResponses[keyof GetJobResultResponses];
 
+export type StreamJobEventsData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/v1/jobs/{id}/events';
+};
+
+export type StreamJobEventsErrors = {
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type StreamJobEventsError = StreamJobEventsErrors[keyof StreamJobEventsErrors];
+
+export type StreamJobEventsResponses = {
+    /**
+     * The stream.
+     */
+    200: string;
+};
+
+export type StreamJobEventsResponse = StreamJobEventsResponses[keyof StreamJobEventsResponses];
+
+export type GetDeletionCertificateData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/v1/jobs/{id}/deletion-certificate';
+};
+
+export type GetDeletionCertificateErrors = {
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (it needs a key of the Secure tier).
+     *
+     */
+    403: Error;
+    /**
+     * There was never such a job in the key's lane, or it was not of the Secure tier. Code: `job_not_found`.
+     *
+     */
+    404: Error;
+    /**
+     * There is no certificate yet. Codes: `job_not_deleted` (the job still exists), `certificate_pending` (it was
+     * deleted, and the storage has not yet confirmed that every object is gone; retry after `Retry-After`).
+     *
+     */
+    409: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetDeletionCertificateError = GetDeletionCertificateErrors[keyof GetDeletionCertificateErrors];
+
+export type GetDeletionCertificateResponses = {
+    /**
+     * The certificate.
+     */
+    200: DeletionCertificate;
+};
+
+export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
+
 export type GetAccountData = {
     body?: never;
     path?: never;
@@ -719,6 +1132,159 @@ export type GetAccountResponses = {
 };
 
 export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
+
+export type UpdateAccountData = {
+    /**
+     * What to change. At most 64 KB.
+     */
+    body: AccountUpdate;
+    path?: never;
+    query?: never;
+    url: '/v1/account';
+};
+
+export type UpdateAccountErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (it needs a key of the Secure tier).
+     *
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type UpdateAccountError = UpdateAccountErrors[keyof UpdateAccountErrors];
+
+export type UpdateAccountResponses = {
+    /**
+     * The account as it is now.
+     */
+    200: Account;
+};
+
+export type UpdateAccountResponse = UpdateAccountResponses[keyof UpdateAccountResponses];
+
+export type ListAuditLogData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Sequence number of the last entry of the page before; the answer starts behind it.
+         */
+        starting_after?: number;
+        /**
+         * Only entries of this job. Sequence numbers have gaps then.
+         */
+        job_id?: JobId;
+    };
+    url: '/v1/audit-log';
+};
+
+export type ListAuditLogErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
+     * more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (it needs a key of the Secure tier).
+     *
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListAuditLogError = ListAuditLogErrors[keyof ListAuditLogErrors];
+
+export type ListAuditLogResponses = {
+    /**
+     * One page of the log.
+     */
+    200: AuditLog;
+};
+
+export type ListAuditLogResponse = ListAuditLogResponses[keyof ListAuditLogResponses];
+
+export type GetJwksData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/.well-known/jwks.json';
+};
+
+export type GetJwksErrors = {
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetJwksError = GetJwksErrors[keyof GetJwksErrors];
+
+export type GetJwksResponses = {
+    /**
+     * The key set.
+     */
+    200: Jwks;
+};
+
+export type GetJwksResponse = GetJwksResponses[keyof GetJwksResponses];
 
 export type GetOpenApiJsonData = {
     body?: never;
@@ -769,6 +1335,65 @@ export type GetOpenApiYamlResponses = {
 };
 
 export type GetOpenApiYamlResponse = GetOpenApiYamlResponses[keyof GetOpenApiYamlResponses];
+
+export type GetDocsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/docs';
+};
+
+export type GetDocsErrors = {
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+};
+
+export type GetDocsError = GetDocsErrors[keyof GetDocsErrors];
+
+export type GetDocsResponses = {
+    /**
+     * The page.
+     */
+    200: string;
+};
+
+export type GetDocsResponse = GetDocsResponses[keyof GetDocsResponses];
+
+export type GetDocsFileData = {
+    body?: never;
+    path: {
+        /**
+         * Name of the file. Anything else gives 404.
+         */
+        file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'start.js' | 'favicon-32x32.png';
+    };
+    query?: never;
+    url: '/docs/{file}';
+};
+
+export type GetDocsFileErrors = {
+    /**
+     * The page has no such file. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+};
+
+export type GetDocsFileError = GetDocsFileErrors[keyof GetDocsFileErrors];
+
+export type GetDocsFileResponses = {
+    /**
+     * The file.
+     */
+    200: Blob | File;
+};
+
+export type GetDocsFileResponse = GetDocsFileResponses[keyof GetDocsFileResponses];
 
 export type DownloadFileData = {
     body?: never;
@@ -886,3 +1511,27 @@ export type GetReadinessResponses = {
 };
 
 export type GetReadinessResponse = GetReadinessResponses[keyof GetReadinessResponses];
+
+/**
+ * The event.
+ */
+export type JobCompletedWebhookPayload = JobCompletedEvent;
+
+export type JobCompletedWebhookRequest = {
+    body: JobCompletedWebhookPayload;
+    key: 'job.completed';
+    path?: never;
+    query?: never;
+};
+
+/**
+ * The event.
+ */
+export type JobFailedWebhookPayload = JobFailedEvent;
+
+export type JobFailedWebhookRequest = {
+    body: JobFailedWebhookPayload;
+    key: 'job.failed';
+    path?: never;
+    query?: never;
+};

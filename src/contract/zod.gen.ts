@@ -154,14 +154,6 @@ export const zJobList = z.object({
     next_cursor: zJobId.nullable()
 });
 
-export const zJobDeletion = z.object({
-    id: zJobId,
-    deleted: z.literal(true),
-    deleted_at: zTimestamp,
-    refunded_credits: z.int().gte(0),
-    certificate: z.string().nullable()
-});
-
 export const zRetentionReminder = z.object({
     auto_delete_at: zTimestamp,
     delete_now: z.string().regex(/^DELETE \/v1\/jobs\/job_[0-9a-hjkmnp-tv-z]{26}$/),
@@ -172,6 +164,134 @@ export const zJobResult = z.object({
     download_url: z.string().regex(/^https?:\/\//),
     expires_in: z.int().gte(1).lte(3600),
     retention: zRetentionReminder
+});
+
+/**
+ * What a job with the same body would cost and take.
+ */
+export const zQuote = z.object({
+    duration_seconds: z.int().gte(1).lte(600),
+    credits: z.int().gte(0),
+    resolution: zResolution,
+    tier: zTier,
+    sandbox: z.boolean(),
+    estimated_seconds: z.int().gte(1),
+    source: zSource.nullable()
+});
+
+export const zAccountUpdate = z.strictObject({
+    retention_days: z.int().gte(1).lte(365)
+});
+
+/**
+ * JSON Web Signature in the compact form.
+ */
+export const zCompactJws = z.string().regex(/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/);
+
+export const zJobDeletion = z.object({
+    id: zJobId,
+    deleted: z.literal(true),
+    deleted_at: zTimestamp,
+    refunded_credits: z.int().gte(0),
+    certificate: zCompactJws.nullable()
+});
+
+/**
+ * SHA-256 in lower-case hex.
+ */
+export const zSha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const zDestroyedObject = z.object({
+    key: z.string(),
+    role: z.enum(['original', 'output']),
+    version: z.string().nullable(),
+    sha256: zSha256.nullable(),
+    size_bytes: z.int().gte(0).nullable(),
+    verified_absent_at: zTimestamp
+});
+
+/**
+ * Where the deletion stands in the account's audit log.
+ */
+export const zAuditPosition = z.object({
+    sequence: z.int().gte(1),
+    hash: zSha256
+});
+
+/**
+ * What the certificate states, decoded. Trust it only after verifying `certificate`.
+ */
+export const zCertificatePayload = z.object({
+    id: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/),
+    version: z.literal(1),
+    job_id: zJobId,
+    account_id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
+    objects: z.array(zDestroyedObject),
+    method: z.enum(['logical deletion, verified absent']),
+    storage: z.enum(['filesystem', 's3']),
+    actor: z.enum(['customer', 'retention']),
+    deleted_at: zTimestamp,
+    issued_at: zTimestamp,
+    audit: zAuditPosition
+});
+
+export const zDeletionCertificate = z.object({
+    certificate: zCompactJws,
+    payload: zCertificatePayload
+});
+
+/**
+ * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all the other fields.
+ *
+ */
+export const zAuditEntry = z.object({
+    account_id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
+    sequence: z.int().gte(1),
+    id: z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/),
+    kind: z.string().regex(/^[a-z_]+(\.[a-z_]+)+$/),
+    job_id: zJobId.nullable(),
+    at: zTimestamp,
+    data: z.record(z.string(), z.unknown()),
+    previous_hash: zSha256,
+    hash: zSha256
+});
+
+export const zAuditLog = z.object({
+    data: z.array(zAuditEntry).max(100),
+    has_more: z.boolean(),
+    next_cursor: z.int().gte(1).nullable(),
+    head: zCompactJws
+});
+
+export const zJwk = z.object({
+    kty: z.enum(['OKP']),
+    crv: z.enum(['Ed25519']),
+    x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+    kid: z.string().min(1),
+    alg: z.enum(['EdDSA']),
+    use: z.enum(['sig'])
+});
+
+export const zJwks = z.object({
+    keys: z.array(zJwk).min(1)
+});
+
+/**
+ * Exactly these fields.
+ */
+export const zJobCompletedEvent = z.strictObject({
+    event: z.enum(['job.completed']),
+    job_id: zJobId,
+    status: z.enum(['done'])
+});
+
+/**
+ * Exactly these fields.
+ */
+export const zJobFailedEvent = z.strictObject({
+    event: z.enum(['job.failed']),
+    job_id: zJobId,
+    status: z.enum(['error'])
 });
 
 /**
@@ -244,6 +364,7 @@ export const zErrorDetail = z.object({
         'job_not_done',
         'job_failed',
         'job_not_deleted',
+        'certificate_pending',
         'idempotency_key_reused',
         'rate_limit_exceeded',
         'payload_too_large',
@@ -288,6 +409,30 @@ export const zJobId2 = zJobId;
  */
 export const zIdempotencyKey = z.string().min(1).max(255).regex(/^[!-~]([ -~]*[!-~])?$/);
 
+/**
+ * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret: the decoded base64 behind
+ * `whsec_`. While a secret is rotated this header carries the signature of the new one.
+ *
+ */
+export const zServiceSignature = z.string().regex(/^[0-9a-f]{64}$/);
+
+/**
+ * Id of the event; the same at every try.
+ */
+export const zWebhookId = z.string().min(1);
+
+/**
+ * When this try was made, in seconds since the Unix epoch. Refuse what is more than 300 s off.
+ */
+export const zWebhookTimestamp = z.string().regex(/^[0-9]{1,12}$/);
+
+/**
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>` under the
+ * same key; one for each valid secret, separated by spaces, while a secret is rotated.
+ *
+ */
+export const zWebhookSignature = z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/);
+
 export const zListJobsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zJobId.optional(),
@@ -303,6 +448,11 @@ export const zCreateJobHeaders = z.object({
     'Idempotency-Key': z.string().min(1).max(255).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
 });
 
+/**
+ * The body of `POST /v1/jobs`. At most 64 KB.
+ */
+export const zCreateQuoteBody = zJobInput;
+
 export const zDeleteJobPath = z.object({
     id: zJobId
 });
@@ -315,6 +465,34 @@ export const zGetJobResultPath = z.object({
     id: zJobId
 });
 
+export const zStreamJobEventsPath = z.object({
+    id: zJobId
+});
+
+export const zGetDeletionCertificatePath = z.object({
+    id: zJobId
+});
+
+/**
+ * What to change. At most 64 KB.
+ */
+export const zUpdateAccountBody = zAccountUpdate;
+
+export const zListAuditLogQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: z.int().gte(1).lte(999999999999).optional(),
+    job_id: zJobId.optional()
+});
+
+export const zGetDocsFilePath = z.object({
+    file: z.enum([
+        'swagger-ui.css',
+        'swagger-ui-bundle.js',
+        'start.js',
+        'favicon-32x32.png'
+    ])
+});
+
 export const zDownloadFilePath = z.object({
     key: z.string().min(1).max(512).regex(/^[a-z0-9_\/.-]+$/)
 });
@@ -324,4 +502,28 @@ export const zDownloadFileQuery = z.object({
     name: z.string().min(1).max(200).regex(/^[^\x00-\x1f\x7f\/\\]+$/),
     type: z.string().regex(/^[a-z]+\/[a-z0-9.+-]+$/).optional(),
     signature: z.string().regex(/^[0-9a-f]{64}$/)
+});
+
+export const zJobCompletedWebhookRequest = z.object({
+    body: zJobCompletedEvent,
+    path: z.never().optional(),
+    query: z.never().optional(),
+    headers: z.object({
+        'X-Service-Signature': z.string().regex(/^[0-9a-f]{64}$/),
+        'webhook-id': z.string().min(1),
+        'webhook-timestamp': z.string().regex(/^[0-9]{1,12}$/),
+        'webhook-signature': z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/)
+    })
+});
+
+export const zJobFailedWebhookRequest = z.object({
+    body: zJobFailedEvent,
+    path: z.never().optional(),
+    query: z.never().optional(),
+    headers: z.object({
+        'X-Service-Signature': z.string().regex(/^[0-9a-f]{64}$/),
+        'webhook-id': z.string().min(1),
+        'webhook-timestamp': z.string().regex(/^[0-9]{1,12}$/),
+        'webhook-signature': z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/)
+    })
 });

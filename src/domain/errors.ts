@@ -23,6 +23,7 @@ export const requestErrorCodes = [
   'job_not_done',
   'job_failed',
   'job_not_deleted',
+  'certificate_pending',
   'idempotency_key_reused',
   'rate_limit_exceeded',
   'payload_too_large',

@@ -5,18 +5,22 @@ import type { HttpDeps } from './deps.ts';
 import type { AppEnv } from './env.ts';
 import type { Handlers } from './handlers.ts';
 import { accessLog } from './middleware/access-log.ts';
-import { authenticate } from './middleware/authenticate.ts';
+import { authenticate, requireApproval } from './middleware/authenticate.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { onlyErrors } from './middleware/only-errors.ts';
+import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { secureHeaders } from './middleware/secure-headers.ts';
 import { problemHandler } from './problem.ts';
 import { registerRoutes } from './register.ts';
 import { accountHandlers } from './routes/account.ts';
 import { descriptionHandlers } from './routes/description.ts';
+import { docsHandlers } from './routes/docs.ts';
 import { downloadHandlers } from './routes/downloads.ts';
+import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { operationHandlers } from './routes/operations.ts';
+import { resultHandlers } from './routes/results.ts';
 import { refusalOfAddress, validationError } from './validation.ts';
 
 const defaultBodyLimitBytes = 65_536;
@@ -24,6 +28,7 @@ const defaultBodyLimitBytes = 65_536;
 export type App = OpenAPIHono<AppEnv>;
 
 export function buildApp(deps: HttpDeps): App {
+  const { store, options = {} } = deps;
   const app: App = new OpenAPIHono<AppEnv>({
     defaultHook: (result, c) => {
       if (result.success) return;
@@ -32,13 +37,16 @@ export function buildApp(deps: HttpDeps): App {
       throw refusalOfAddress(c.req.path, target) ?? validationError({ target, error, data });
     },
   });
+  if (deps.metrics !== undefined) app.use(deps.metrics.middleware);
   app.use(requestId());
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders());
   app.use(onlyErrors());
   registerRoutes(app, allHandlers(deps), {
-    authenticate: authenticate({ keys: deps.store.keys, keyPepper: deps.keyPepper }),
-    body: jsonBody({ limitBytes: deps.options?.bodyLimitBytes ?? defaultBodyLimitBytes }),
+    authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
+    limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
+    approve: requireApproval(),
+    body: jsonBody({ limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes }),
   });
   app.notFound(() => {
     throw new FrameliftError('not_found', 'There is nothing at this address.');
@@ -50,8 +58,11 @@ export function buildApp(deps: HttpDeps): App {
 function allHandlers(deps: HttpDeps): Handlers {
   return {
     ...jobHandlers(deps),
+    ...resultHandlers(deps),
     ...accountHandlers(deps),
+    ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),
+    ...docsHandlers(deps),
     ...downloadHandlers(deps),
     ...operationHandlers(deps),
   };

@@ -1,14 +1,35 @@
 /** What the API is built from; main.ts makes the real ones, tests make fakes. */
-import type { SourceFacts } from '../domain/job.ts';
+import type { Jwks } from '../contract/types.gen.ts';
+import type { Resolution, SourceFacts } from '../domain/job.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
-import type { HttpStore } from '../store/types.ts';
+import type { HttpStore, RateClass } from '../store/types.ts';
+import type { HttpMetrics } from './metrics.ts';
 
 /** The part of pino that http uses. */
 export interface HttpLogger {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
   error(facts: object, message: string): void;
+}
+
+/** State of an account's audit log, to be signed. */
+export interface AuditHeadFacts {
+  account_id: string;
+  /** number of entries */
+  size: number;
+  /** of the newest entry; 64 zeros of an empty log */
+  hash: string;
+  /** RFC 3339 UTC with milliseconds */
+  signed_at: string;
+}
+
+/** The signing keys, as far as http uses them. */
+export interface HttpEvidence {
+  /** compact JWS of the head */
+  signHead(head: AuditHeadFacts): Promise<string>;
+  /** the public keys, retired ones included */
+  jwks(): Promise<Jwks>;
 }
 
 export interface HttpDeps {
@@ -21,11 +42,14 @@ export interface HttpDeps {
    * signal ends it soon.
    */
   measure(url: string, signal: AbortSignal): Promise<SourceFacts>;
+  evidence: HttpEvidence;
   /** server secret under which keys are hashed */
   keyPepper: string;
   /** openapi.yaml as authored */
   description: string;
   logger: HttpLogger;
+  /** counts and times requests when given (`createHttpMetrics`) */
+  metrics?: HttpMetrics;
   options?: HttpOptions;
 }
 
@@ -36,4 +60,16 @@ export interface HttpOptions {
   bodyLimitBytes?: number;
   /** names of installed models beside `auto` and `none`; default: no others */
   models?: readonly string[];
+  /** calls a minute and key, by class; default create 120, read 600, other 240 */
+  rateLimits?: Partial<Record<RateClass, number>>;
+  /** ms that a sandbox job takes, for quotes; default 2000 */
+  sandboxDelayMs?: number;
+  /** seconds of processing for one second of video, for quotes of accounts without finished jobs */
+  processingRates?: Readonly<Record<Resolution, number>>;
+  /** ms between two comments on an idle stream of events; default 15,000 */
+  eventHeartbeatMs?: number;
+  /** ms after which a stream of events is ended, to be opened again; default 15 min */
+  eventStreamMs?: number;
+  /** ms that DELETE waits for the certificate of a job of the Secure tier; default 3000 */
+  certificateWaitMs?: number;
 }

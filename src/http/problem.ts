@@ -30,6 +30,7 @@ const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
   job_not_done: 409,
   job_failed: 409,
   job_not_deleted: 409,
+  certificate_pending: 409,
   idempotency_key_reused: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,

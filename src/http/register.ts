@@ -3,6 +3,7 @@ import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
 import type { Handler, MiddlewareHandler } from 'hono';
 import { routes } from '../contract/routes.gen.ts';
 import { FrameliftError } from '../domain/errors.ts';
+import type { RateClass } from '../store/types.ts';
 import type { AppEnv } from './env.ts';
 import type { Handlers, OperationId } from './handlers.ts';
 
@@ -10,12 +11,19 @@ export interface RouteMiddleware {
   /** for operations that the document secures; before anything of the request is validated */
   authenticate: MiddlewareHandler<AppEnv>;
   /** behind authentication, since limits are per key */
-  limit?: MiddlewareHandler<AppEnv>;
+  limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
+  /** behind the limit: refused calls count too */
+  approve: MiddlewareHandler<AppEnv>;
   /** for operations with a body */
   body: MiddlewareHandler<AppEnv>;
 }
 
 const operationIds = Object.keys(routes) as OperationId[];
+
+function classOf(id: OperationId, method: string): RateClass {
+  if (id === 'createJob') return 'create';
+  return method === 'get' ? 'read' : 'other';
+}
 
 /** Hono's notation of a route's path. */
 function honoPath(route: RouteConfig): string {
@@ -23,13 +31,16 @@ function honoPath(route: RouteConfig): string {
 }
 
 export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers, middleware: RouteMiddleware): void {
+  const { limit } = middleware;
+  const limits = { create: limit('create'), read: limit('read'), other: limit('other') };
   const methodsByPath = new Map<string, Set<string>>();
   for (const id of operationIds) {
     const route: RouteConfig = routes[id];
     const path = honoPath(route);
     const chain: MiddlewareHandler<AppEnv>[] = [];
-    if ((route.security ?? []).length > 0) chain.push(middleware.authenticate);
-    if (middleware.limit !== undefined) chain.push(middleware.limit);
+    if ((route.security ?? []).length > 0) {
+      chain.push(middleware.authenticate, limits[classOf(id, route.method)], middleware.approve);
+    }
     if (route.request?.body !== undefined) chain.push(middleware.body);
     if (chain.length > 0) app.on([route.method], [path], ...chain);
     // The map's type has tied this handler to this route; only the loop cannot show it to the compiler.

@@ -1,8 +1,8 @@
 // Generated from openapi.yaml by `npm run generate`; do not edit.
 
 import { client } from './client.gen.ts';
-import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.ts';
-import type { CreateJobData, CreateJobErrors, CreateJobResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, ListJobsData, ListJobsErrors, ListJobsResponses } from './types.gen.ts';
+import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
+import type { CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -66,6 +66,24 @@ export const createJob = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
+ * Ask for a price
+ *
+ * Measures the video as `POST /v1/jobs` does and answers with what the same body would cost and how long it would
+ * take. Changes nothing: no job, no charge, and the balance is not looked at. The price holds as long as the video
+ * and the price list stay the same. In the sandbox nothing is measured: the duration is the hint, or 10 s.
+ *
+ */
+export const createQuote = <ThrowOnError extends boolean = false>(options: Options<CreateQuoteData, ThrowOnError>): RequestResult<CreateQuoteResponses, CreateQuoteErrors, ThrowOnError> => (options.client ?? client).post<CreateQuoteResponses, CreateQuoteErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/quotes',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * Delete a job
  *
  * Permanently deletes the original and the enhanced file. A queued job is cancelled with a full refund; a running
@@ -106,6 +124,45 @@ export const getJobResult = <ThrowOnError extends boolean = false>(options: Opti
 });
 
 /**
+ * Follow a job
+ *
+ * Server-sent events (`text/event-stream`): the same facts as polling, sent when they change. Every event's data
+ * is the job, as `GET /v1/jobs/{id}` returns it, in one line of JSON:
+ *
+ * | event | when |
+ * |---|---|
+ * | `status` | first, and whenever `status` changes |
+ * | `progress` | whenever `progress` or `eta_seconds` changes |
+ * | `deleted` | the job was deleted meanwhile; the data is `{"id", "deleted": true}` |
+ *
+ * The stream ends after the event whose `status` is `done` or `error`, or after `deleted`: close the
+ * `EventSource` then, which would otherwise connect again and be told the same once more. Comments keep an idle
+ * connection open. The service ends a stream after some minutes; connect again to go on. Every stream starts with
+ * the job as it is now, so that nothing is missed; events carry no ids, and `Last-Event-ID` changes nothing.
+ *
+ */
+export const streamJobEvents = <ThrowOnError extends boolean = false>(options: Options<StreamJobEventsData, ThrowOnError, StreamJobEventsResponse>): Promise<ServerSentEventsResult<StreamJobEventsResponses>> => (options.client ?? client).sse.get<StreamJobEventsResponses, StreamJobEventsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/jobs/{id}/events',
+    ...options
+});
+
+/**
+ * Get the deletion certificate of a job
+ *
+ * The signed proof that the files of a job of the Secure tier are gone, whether it was deleted on demand or at the
+ * end of its retention. It may be fetched again at any time; this is the one address where a deleted job is known.
+ * It is issued only after the storage itself has answered that each object is absent: until then the answer is 409
+ * `certificate_pending`.
+ *
+ */
+export const getDeletionCertificate = <ThrowOnError extends boolean = false>(options: Options<GetDeletionCertificateData, ThrowOnError>): RequestResult<GetDeletionCertificateResponses, GetDeletionCertificateErrors, ThrowOnError> => (options.client ?? client).get<GetDeletionCertificateResponses, GetDeletionCertificateErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/jobs/{id}/deletion-certificate',
+    ...options
+});
+
+/**
  * Get the account
  *
  * Validates the key and returns its account. Suited as a test of authentication.
@@ -115,6 +172,48 @@ export const getAccount = <ThrowOnError extends boolean = false>(options?: Optio
     url: '/v1/account',
     ...options
 });
+
+/**
+ * Change the account's retention
+ *
+ * Sets for how many days the files of jobs made from now on are kept; jobs that exist keep their `expires_at`.
+ * Needs a key of the Secure tier.
+ *
+ */
+export const updateAccount = <ThrowOnError extends boolean = false>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> => (options.client ?? client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/account',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Read the audit log
+ *
+ * What happened on the account, newest first: jobs created, completed, failed, their results handed out, deleted,
+ * and what was done to the account and its keys. Entries are numbered without gaps, carry the hash of the one
+ * before, and cannot be changed or removed. `head` is signed and states the size of the whole log and the hash of
+ * its newest entry, so that a copy that lacks its end is noticed. Pass `next_cursor` as `starting_after` to read
+ * on. Needs a key of the Secure tier; the log is of the account, whatever the lane.
+ *
+ */
+export const listAuditLog = <ThrowOnError extends boolean = false>(options?: Options<ListAuditLogData, ThrowOnError>): RequestResult<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError> => (options?.client ?? client).get<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/audit-log',
+    ...options
+});
+
+/**
+ * Get the public keys
+ *
+ * The keys that verify certificates and audit heads, as a JSON Web Key Set (RFC 7517, RFC 8037). A document names
+ * its key in `kid`; keys that sign no more stay in the set.
+ *
+ */
+export const getJwks = <ThrowOnError extends boolean = false>(options?: Options<GetJwksData, ThrowOnError>): RequestResult<GetJwksResponses, GetJwksErrors, ThrowOnError> => (options?.client ?? client).get<GetJwksResponses, GetJwksErrors, ThrowOnError>({ url: '/.well-known/jwks.json', ...options });
 
 /**
  * Get this document as JSON
@@ -129,6 +228,20 @@ export const getOpenApiJson = <ThrowOnError extends boolean = false>(options?: O
  * The authored document itself, byte for byte.
  */
 export const getOpenApiYaml = <ThrowOnError extends boolean = false>(options?: Options<GetOpenApiYamlData, ThrowOnError>): RequestResult<GetOpenApiYamlResponses, GetOpenApiYamlErrors, ThrowOnError> => (options?.client ?? client).get<GetOpenApiYamlResponses, GetOpenApiYamlErrors, ThrowOnError>({ url: '/v1/openapi.yaml', ...options });
+
+/**
+ * Read this document as a page
+ *
+ * The API reference for people, made in the browser from this document. Loads nothing from other hosts.
+ */
+export const getDocs = <ThrowOnError extends boolean = false>(options?: Options<GetDocsData, ThrowOnError>): RequestResult<GetDocsResponses, GetDocsErrors, ThrowOnError> => (options?.client ?? client).get<GetDocsResponses, GetDocsErrors, ThrowOnError>({ url: '/docs', ...options });
+
+/**
+ * Get a file of the page
+ *
+ * What the page at `/docs` loads.
+ */
+export const getDocsFile = <ThrowOnError extends boolean = false>(options: Options<GetDocsFileData, ThrowOnError>): RequestResult<GetDocsFileResponses, GetDocsFileErrors, ThrowOnError> => (options.client ?? client).get<GetDocsFileResponses, GetDocsFileErrors, ThrowOnError>({ url: '/docs/{file}', ...options });
 
 /**
  * Download a file

@@ -53,7 +53,7 @@ function sharedLookUps(keys: KeyStore): (hash: Buffer) => Promise<Principal | nu
 
 /**
  * Bearer authentication. A key whose form or checksum is wrong is refused without a look-up. Throws FrameliftError
- * `missing_api_key`, `invalid_api_key` or `account_pending_approval`.
+ * `missing_api_key` or `invalid_api_key`.
  */
 export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
   const lookUp = sharedLookUps(keys);
@@ -64,7 +64,14 @@ export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
     const principal = await lookUp(hashApiKey(key, keyPepper));
     if (principal === null || principal.lane !== parsed.lane) throw invalid();
     c.set('principal', principal);
-    assertApproved(principal);
+    await next();
+  });
+}
+
+/** Behind `authenticate`. Throws FrameliftError `account_pending_approval` for a live key until approval. */
+export function requireApproval() {
+  return createMiddleware<AppEnv>(async (c, next) => {
+    assertApproved(c.get('principal'));
     await next();
   });
 }

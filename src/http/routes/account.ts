@@ -1,14 +1,29 @@
 /** The account behind the key. */
+import { FrameliftError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../handlers.ts';
+import { secureTierRequired } from '../measurement.ts';
 import { presentAccount } from '../present.ts';
 
-export function accountHandlers({ store }: HttpDeps): Pick<Handlers, 'getAccount'> {
+export function accountHandlers({ store }: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount'> {
   return {
     getAccount: async (c) => {
       const principal = c.get('principal');
       const account = await store.accounts.get(principal.account.id);
       return c.json(presentAccount(principal, account ?? principal.account), 200);
+    },
+
+    updateAccount: async (c) => {
+      const principal = c.get('principal');
+      if (principal.tier !== 'secure') throw secureTierRequired();
+      const { retention_days } = c.req.valid('json');
+      const accountId = principal.account.id;
+      const account = await store.accounts.setRetention(accountId, retention_days);
+      if (account === null) throw new FrameliftError('internal_error', 'The account does not exist any more.');
+      // Also when nothing changed: a repetition after a failure between the two steps must leave its entry.
+      const data = { retention_days, previous_days: principal.account.retentionDays, key_id: principal.keyId };
+      await store.audit.record({ accountId, kind: 'retention.changed', data });
+      return c.json(presentAccount(principal, account), 200);
     },
   };
 }

@@ -1,18 +1,31 @@
-/** Jobs: create, list, get, result, delete. */
-import { FrameliftError } from '../../domain/errors.ts';
-import type { JobRecord } from '../../domain/job.ts';
-import { linkValidityS } from '../../domain/limits.ts';
+/** Jobs: quote, create, list, get, follow, delete. */
+import type { Context } from 'hono';
 import { createJob } from '../creation.ts';
 import type { HttpDeps } from '../deps.ts';
+import type { AppEnv } from '../env.ts';
+import { jobEventStream } from '../event-stream.ts';
 import type { Handlers } from '../handlers.ts';
 import { presentJob } from '../present.ts';
+import { createQuote } from '../quote.ts';
 import { jobNotFound } from '../validation.ts';
+import { issuedCertificate } from './evidence.ts';
 
-type JobHandlers = Pick<Handlers, 'createJob' | 'listJobs' | 'getJob' | 'getJobResult' | 'deleteJob'>;
+type JobHandlers = Pick<
+  Handlers,
+  'createQuote' | 'createJob' | 'listJobs' | 'getJob' | 'streamJobEvents' | 'deleteJob'
+>;
+
+const defaultHeartbeatMs = 15_000;
+const defaultStreamMs = 15 * 60_000;
 
 export function jobHandlers(deps: HttpDeps): JobHandlers {
   const { jobs } = deps.store;
   return {
+    createQuote: async (c) => {
+      const principal = c.get('principal');
+      return c.json(await createQuote(deps, { principal, body: c.req.valid('json'), signal: c.req.raw.signal }), 200);
+    },
+
     createJob: async (c) => {
       const { job, replayed } = await createJob(deps, {
         principal: c.get('principal'),
@@ -47,60 +60,34 @@ export function jobHandlers(deps: HttpDeps): JobHandlers {
       return c.json(presentJob(job), 200);
     },
 
-    getJobResult: async (c) => {
-      const { account, lane } = c.get('principal');
-      const job = await jobs.get(account.id, lane, c.req.valid('param').id);
-      if (job === null) throw jobNotFound();
-      return c.json(await resultOf(deps, job), 200);
-    },
+    streamJobEvents: (c) => streamJob(c, deps, c.req.valid('param').id),
 
     deleteJob: async (c) => {
-      const { account, lane } = c.get('principal');
-      const deletion = await jobs.delete(account.id, lane, c.req.valid('param').id);
+      const principal = c.get('principal');
+      const deletion = await jobs.delete(principal.account.id, principal.lane, c.req.valid('param').id);
       if (deletion === null) throw jobNotFound();
-      const { id, deletedAt, refundedCredits } = deletion;
-      return c.json(
-        {
-          id,
-          deleted: true as const,
-          deleted_at: deletedAt.toISOString(),
-          refunded_credits: refundedCredits,
-          certificate: null,
-        },
-        200,
-      );
+      const certificate = await issuedCertificate(deps, { principal, jobId: deletion.id, signal: c.req.raw.signal });
+      const deletedAt = deletion.deletedAt.toISOString();
+      const { id, refundedCredits: refunded_credits } = deletion;
+      return c.json({ id, deleted: true as const, deleted_at: deletedAt, refunded_credits, certificate }, 200);
     },
   };
 }
 
-function assertDone(job: JobRecord): void {
-  if (job.status === 'error') {
-    const why = job.error?.message ?? 'the processing failed.';
-    throw new FrameliftError('job_failed', `The job ended in error and has no result: ${why}`);
-  }
-  if (job.status !== 'done') {
-    throw new FrameliftError('job_not_done', `The job is ${job.status}; its result can be fetched when it is done.`);
-  }
-}
-
-async function resultOf({ store, storage }: HttpDeps, job: JobRecord) {
-  assertDone(job);
-  const key = await store.jobs.outputKey(job.id);
-  // Deleted between the two queries.
-  if (key === null) throw jobNotFound();
-  const link = await storage.link(key, {
-    fileName: `${job.id}-${job.resolution}.mp4`,
-    contentType: 'video/mp4',
-    expiresInS: linkValidityS,
+async function streamJob(c: Context<AppEnv>, deps: HttpDeps, jobId: string): Promise<Response> {
+  const { account, lane } = c.get('principal');
+  const { jobs } = deps.store;
+  if ((await jobs.get(account.id, lane, jobId)) === null) throw jobNotFound();
+  const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
+  // Hono answers HEAD through this handler and drops the body: a watch started for it would go on.
+  if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+  const stream = jobEventStream({
+    jobId,
+    watch: (signal) => jobs.watch(account.id, lane, jobId, signal),
+    signal: c.req.raw.signal,
+    heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
+    lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,
+    onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
   });
-  return {
-    download_url: link.url,
-    expires_in: link.expiresInS,
-    retention: {
-      auto_delete_at: job.expiresAt.toISOString(),
-      delete_now: `DELETE /v1/jobs/${job.id}`,
-      reminder:
-        'Delete the job once the video is downloaded; otherwise its files are deleted automatically at auto_delete_at.',
-    },
-  };
+  return c.body(stream, 200, headers);
 }

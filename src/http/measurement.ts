@@ -1,0 +1,119 @@
+/** What a request for a job is measured and priced at, before anything is stored. */
+import type { z } from 'zod';
+import type { zJobInput } from '../contract/zod.gen.ts';
+import { FrameliftError } from '../domain/errors.ts';
+import type { SourceFacts, Tier } from '../domain/job.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxDurationS } from '../domain/limits.ts';
+import { priceInCredits } from '../domain/pricing.ts';
+import type { Principal } from '../store/types.ts';
+import type { HttpDeps } from './deps.ts';
+import { assertSandboxMeasures } from './sandbox.ts';
+import { urlNotAllowed } from './validation.ts';
+
+export type JobInput = z.output<typeof zJobInput>;
+
+export interface MeasurementRequest {
+  principal: Principal;
+  body: JobInput;
+  videoUrl: URL;
+  /** aborted when the caller goes away */
+  signal: AbortSignal;
+}
+
+export interface Measured {
+  /** whole seconds, billed */
+  durationSeconds: number;
+  /** null in the sandbox */
+  source: SourceFacts | null;
+  /** 0 in the sandbox */
+  credits: number;
+}
+
+/** Names that the engine understands without any installed network. */
+const builtInModels = ['auto', 'none'];
+const defaultMeasureTimeoutMs = 19_000;
+
+export function tierOf(body: JobInput): Tier {
+  return body.secure === true ? 'secure' : 'standard';
+}
+
+/** Throws FrameliftError `secure_tier_required` for a job of the Secure tier with a Standard key. */
+export function assertTierAllowed(principal: Principal, body: JobInput): void {
+  if (body.secure === true && principal.tier !== 'secure') throw secureTierRequired('/secure');
+}
+
+export function secureTierRequired(param?: string): FrameliftError {
+  const options = param === undefined ? {} : { param };
+  return new FrameliftError('secure_tier_required', 'This needs a key of the Secure tier.', options);
+}
+
+/** Parsed once; from here on only the normalised form is used. */
+export function parseUrl(text: string, param: string): URL {
+  try {
+    return new URL(text);
+  } catch (cause) {
+    throw urlNotAllowed(param, cause);
+  }
+}
+
+/** Throws FrameliftError with the codes that the document names for a refused video, or `invalid_request`. */
+export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
+  const { principal, body, videoUrl } = request;
+  if (principal.lane === 'live') return measureLive(deps, request);
+  assertSandboxMeasures(videoUrl);
+  return { durationSeconds: body.duration_seconds ?? sandboxDurationS, source: null, credits: 0 };
+}
+
+async function measureLive(deps: HttpDeps, { body, videoUrl, signal }: MeasurementRequest): Promise<Measured> {
+  const { models = [], measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
+  if (body.model !== undefined && ![...builtInModels, ...models].includes(body.model)) {
+    throw new FrameliftError('invalid_request', `There is no model "${body.model}".`, { param: '/model' });
+  }
+  const source = await measureInTime(deps, videoUrl, { signal, timeoutMs: measureTimeoutMs });
+  assertSizeAllowed(source.size_bytes);
+  if (!Number.isFinite(source.duration) || source.duration <= 0) {
+    throw new FrameliftError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
+  }
+  assertDurationAllowed(source.duration);
+  const durationSeconds = billedSeconds(source.duration);
+  const credits = priceInCredits({ durationSeconds, resolution: body.resolution, tier: tierOf(body) });
+  return { durationSeconds, source, credits };
+}
+
+/** The measurement, given up at the deadline even if it does not listen to its signal. */
+async function measureInTime(
+  { measure }: HttpDeps,
+  videoUrl: URL,
+  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+): Promise<SourceFacts> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const overdue = new Promise<never>((_, reject) => {
+    deadline.addEventListener('abort', () => reject(deadline.reason), { once: true });
+  });
+  try {
+    return await Promise.race([measure(videoUrl.href, AbortSignal.any([signal, deadline])), overdue]);
+  } catch (cause) {
+    // A caller that went away gets no answer; what aborted the measurement is then no failure to log.
+    throw measurementError(cause, deadline.aborted || signal.aborted);
+  }
+}
+
+function measurementError(cause: unknown, overdue: boolean): unknown {
+  const options = { param: '/video_url', cause };
+  if (overdue) return new FrameliftError('video_unreachable', 'The video could not be measured in time.', options);
+  if (!(cause instanceof FrameliftError)) {
+    return new FrameliftError('internal_error', 'The service failed to measure the video; the failure was logged.', {
+      cause,
+    });
+  }
+  // What ends a job while it is processed says, here, that the video cannot be read or reached.
+  if (cause.code === 'processing_failed') {
+    return new FrameliftError('unreadable_video', 'The video cannot be decoded.', options);
+  }
+  if (cause.code === 'processing_timeout' || cause.code === 'source_changed') {
+    return new FrameliftError('video_unreachable', 'The video could not be measured.', options);
+  }
+  if (cause.param !== undefined) return cause;
+  const { code, message, retryAfterS } = cause;
+  return new FrameliftError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
+}

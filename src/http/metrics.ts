@@ -1,0 +1,80 @@
+/** Rate, errors and duration of requests by route, for Prometheus, and the small app that serves them. */
+import { Hono, type MiddlewareHandler } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import { routePath } from 'hono/route';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Anything else that a client sends as a method is counted as OTHER: labels must not grow with the input. */
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']);
+/** seconds; creation measures a video, polling answers in milliseconds */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+
+export interface HttpMetrics {
+  /** other rooms may register theirs here too */
+  registry: Registry;
+  /** outermost of all, so that it sees what is answered */
+  middleware: MiddlewareHandler;
+}
+
+export interface HttpMetricsOptions {
+  registry?: Registry;
+  /** also memory, event loop and garbage collection of the process; default true */
+  processMetrics?: boolean;
+}
+
+/**
+ * `framelift_http_requests_total` {method, route, status}, `framelift_http_request_duration_seconds` {method, route}
+ * (to the headers: a stream of events takes as long as its job) and `framelift_http_requests_in_flight`. The route
+ * is its template, never an address.
+ */
+export function createHttpMetrics(options: HttpMetricsOptions = {}): HttpMetrics {
+  const registry = options.registry ?? new Registry();
+  if (options.processMetrics !== false) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'framelift_http_requests_total',
+    help: 'Answered requests.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'framelift_http_request_duration_seconds',
+    help: 'Seconds from the request to the headers of the answer.',
+    labelNames: ['method', 'route'],
+    buckets,
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: 'framelift_http_requests_in_flight',
+    help: 'Requests whose answer is being made.',
+    registers,
+  });
+  const middleware = createMiddleware(async (c, next) => {
+    const start = performance.now();
+    inFlight.inc();
+    try {
+      await next();
+    } finally {
+      inFlight.dec();
+      const method = knownMethods.has(c.req.method) ? c.req.method : 'OTHER';
+      const route = routeOf(routePath(c, -1));
+      requests.inc({ method, route, status: String(c.res.status) });
+      duration.observe({ method, route }, (performance.now() - start) / 1000);
+    }
+  });
+  return { registry, middleware };
+}
+
+/** Middleware of all paths is what matches an unknown one. */
+function routeOf(path: string): string {
+  return path === '/*' || path === '*' || path === '' ? 'none' : path.replace('{.+}', '');
+}
+
+/** `GET /metrics` and nothing else, for a port of its own that only the monitoring reaches. */
+export function buildMetricsApp({ registry }: { registry: Registry }): Hono {
+  const app = new Hono();
+  app.get('/metrics', async (c) => c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType }));
+  app.notFound((c) => c.text('There is only /metrics here.\n', 404));
+  app.onError((_error, c) => c.text('The metrics could not be collected.\n', 500));
+  return app;
+}

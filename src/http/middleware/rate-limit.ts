@@ -1,0 +1,40 @@
+import { createMiddleware } from 'hono/factory';
+import { FrameliftError } from '../../domain/errors.ts';
+import type { RateClass, RateLimitStore } from '../../store/types.ts';
+import type { AppEnv } from '../env.ts';
+
+export interface RateLimitOptions {
+  limits: RateLimitStore;
+  /** calls a window and key, by class; what is left out has its default */
+  quotas?: Partial<Record<RateClass, number>>;
+  /** seconds of the window */
+  windowS?: number;
+}
+
+/** Calls a minute; the specification's 60 submissions and 300 polls always pass. */
+const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240 };
+
+/**
+ * Counts a call of a key before anything of the request is validated, and says in the headers of
+ * draft-ietf-httpapi-ratelimit-headers what is left. Throws FrameliftError `rate_limit_exceeded`.
+ */
+export function rateLimit({ limits, quotas = {}, windowS = 60 }: RateLimitOptions) {
+  return (rateClass: RateClass) => {
+    const limit = quotas[rateClass] ?? defaultQuotas[rateClass];
+    const policy = `"${rateClass}";q=${limit};w=${windowS}`;
+    return createMiddleware<AppEnv>(async (c, next) => {
+      const verdict = await limits.take(c.get('principal').keyId, rateClass, { limit, windowS });
+      // At least a second, so that the caller does not come back too early.
+      const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
+      const remaining = verdict.allowed ? Math.max(0, Math.floor(verdict.remaining)) : 0;
+      const t = verdict.allowed ? Math.max(0, Math.ceil(verdict.resetS)) : retryAfterS;
+      c.header('RateLimit-Policy', policy);
+      c.header('RateLimit', `"${rateClass}";r=${remaining};t=${t}`);
+      if (!verdict.allowed) {
+        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s; retry after ${retryAfterS} s.`;
+        throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+      }
+      await next();
+    });
+  };
+}

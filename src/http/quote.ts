@@ -1,0 +1,64 @@
+/** POST /v1/quotes: what a job with the same body would cost and take. Reads only. */
+import type { Quote } from '../contract/types.gen.ts';
+import type { JobRecord, Resolution } from '../domain/job.ts';
+import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
+import type { Principal } from '../store/types.ts';
+import type { HttpDeps } from './deps.ts';
+import { assertTierAllowed, type JobInput, measureVideo, parseUrl, tierOf } from './measurement.ts';
+
+/** Jobs of the account that an estimate looks at. */
+const sampleSize = 50;
+const defaultSandboxDelayMs = 2000;
+/** Seconds of processing for one second of video on two cores, where the account has no finished job yet. */
+const defaultRates: Readonly<Record<Resolution, number>> = { '1080p': 1.5, '4k': 6 };
+
+export interface QuoteRequest {
+  principal: Principal;
+  body: JobInput;
+  /** aborted when the caller goes away */
+  signal: AbortSignal;
+}
+
+/** Throws FrameliftError with the codes that the document names for createQuote. */
+export async function createQuote(deps: HttpDeps, { principal, body, signal }: QuoteRequest): Promise<Quote> {
+  assertTierAllowed(principal, body);
+  const videoUrl = parseUrl(body.video_url, '/video_url');
+  if (body.webhook_url !== undefined) parseUrl(body.webhook_url, '/webhook_url');
+  const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, videoUrl, signal });
+  const sandbox = principal.lane === 'test';
+  const seconds = sandbox
+    ? sandboxSeconds(deps, videoUrl)
+    : durationSeconds * (await processingRate(deps, principal, body.resolution));
+  return {
+    duration_seconds: durationSeconds,
+    credits,
+    resolution: body.resolution,
+    tier: tierOf(body),
+    sandbox,
+    estimated_seconds: Math.max(1, Math.ceil(seconds)),
+    source,
+  };
+}
+
+function sandboxSeconds({ options }: HttpDeps, videoUrl: URL): number {
+  if (sandboxScenario(videoUrl.href) === 'slow') return slowScenarioS;
+  return (options?.sandboxDelayMs ?? defaultSandboxDelayMs) / 1000;
+}
+
+/** Seconds of processing for one second of video: the median of the account's latest jobs of that target. */
+async function processingRate(deps: HttpDeps, principal: Principal, resolution: Resolution): Promise<number> {
+  const { jobs } = await deps.store.jobs.list({
+    accountId: principal.account.id,
+    lane: principal.lane,
+    limit: sampleSize,
+    status: 'done',
+  });
+  const rates = jobs.filter((job) => job.resolution === resolution).flatMap(rateOf);
+  const median = rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)];
+  return median ?? (deps.options?.processingRates ?? defaultRates)[resolution];
+}
+
+function rateOf({ startedAt, finishedAt, durationSeconds }: JobRecord): number[] {
+  if (startedAt === null || finishedAt === null) return [];
+  return [Math.max(0, finishedAt.getTime() - startedAt.getTime()) / 1000 / durationSeconds];
+}

@@ -1,0 +1,91 @@
+/** Deletion certificates, the audit log with its signed head, and the published keys. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CertificatePayload } from '../../contract/types.gen.ts';
+import { FrameliftError } from '../../domain/errors.ts';
+import type { Principal } from '../../store/types.ts';
+import type { HttpDeps } from '../deps.ts';
+import type { Handlers } from '../handlers.ts';
+import { secureTierRequired } from '../measurement.ts';
+import { jobNotFound } from '../validation.ts';
+
+/** seconds after which a pending certificate may be asked for again */
+const pendingRetryS = 5;
+const defaultCertificateWaitMs = 3000;
+const firstLookMs = 25;
+const slowestLookMs = 400;
+
+function assertSecureKey({ tier }: Principal): void {
+  if (tier !== 'secure') throw secureTierRequired();
+}
+
+/** The payload of a compact JWS; whoever relies on it verifies the signature. */
+function payloadOf(jws: string): CertificatePayload {
+  return JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString('utf8')) as CertificatePayload;
+}
+
+export function evidenceHandlers(
+  deps: HttpDeps,
+): Pick<Handlers, 'getDeletionCertificate' | 'listAuditLog' | 'getJwks'> {
+  const { certificates, audit } = deps.store;
+  return {
+    getDeletionCertificate: async (c) => {
+      const principal = c.get('principal');
+      assertSecureKey(principal);
+      const found = await certificates.get(principal.account.id, principal.lane, c.req.valid('param').id);
+      if (found === null) throw jobNotFound();
+      if (found.state === 'not_deleted') {
+        throw new FrameliftError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
+      }
+      if (found.state === 'pending') {
+        const message = 'The job is deleted; its certificate is issued when the storage has confirmed it.';
+        throw new FrameliftError('certificate_pending', message, { retryAfterS: pendingRetryS });
+      }
+      return c.json({ certificate: found.jws, payload: payloadOf(found.jws) }, 200);
+    },
+
+    listAuditLog: async (c) => {
+      const principal = c.get('principal');
+      assertSecureKey(principal);
+      const { limit, starting_after, job_id } = c.req.valid('query');
+      const accountId = principal.account.id;
+      const page = await audit.list({
+        accountId,
+        limit,
+        ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
+        ...(job_id === undefined ? {} : { jobId: job_id }),
+      });
+      const signedAt = new Date().toISOString();
+      const head = await deps.evidence.signHead({ account_id: accountId, ...page.head, signed_at: signedAt });
+      const cursor = page.hasMore ? (page.entries.at(-1)?.sequence ?? null) : null;
+      return c.json({ data: page.entries, has_more: cursor !== null, next_cursor: cursor, head }, 200);
+    },
+
+    getJwks: async (c) => {
+      c.header('Cache-Control', 'public, max-age=300');
+      return c.json(await deps.evidence.jwks(), 200);
+    },
+  };
+}
+
+/**
+ * The certificate of a job that was just deleted, when the storage confirms within the wait; null on Standard and
+ * when it takes longer. Never rejects: the deletion has happened, whatever becomes of its proof.
+ */
+export async function issuedCertificate(
+  { store, logger, options }: HttpDeps,
+  { principal, jobId, signal }: { principal: Principal; jobId: string; signal: AbortSignal },
+): Promise<string | null> {
+  if (principal.tier !== 'secure') return null;
+  const end = performance.now() + (options?.certificateWaitMs ?? defaultCertificateWaitMs);
+  try {
+    for (let pause = firstLookMs; ; pause = Math.min(pause * 2, slowestLookMs)) {
+      const found = await store.certificates.get(principal.account.id, principal.lane, jobId);
+      if (found?.state === 'issued') return found.jws;
+      if (found === null || performance.now() + pause > end) return null;
+      await sleep(pause, undefined, { signal });
+    }
+  } catch (err) {
+    if (!signal.aborted) logger.error({ err, job_id: jobId }, 'the certificate of a deleted job could not be read');
+    return null;
+  }
+}

@@ -1,0 +1,59 @@
+/** The download link of a finished job. */
+import { FrameliftError } from '../../domain/errors.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import { linkValidityS } from '../../domain/limits.ts';
+import type { HttpDeps } from '../deps.ts';
+import type { Handlers } from '../handlers.ts';
+import { jobNotFound } from '../validation.ts';
+
+export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
+  const { jobs, audit } = deps.store;
+  return {
+    getJobResult: async (c) => {
+      const { account, lane, keyId } = c.get('principal');
+      const job = await jobs.get(account.id, lane, c.req.valid('param').id);
+      if (job === null) throw jobNotFound();
+      const result = await resultOf(deps, job);
+      // Recorded before the link leaves; a HEAD request gets none.
+      if (c.req.method !== 'HEAD') {
+        const data = { key_id: keyId };
+        await audit.record({ accountId: account.id, kind: 'result.accessed', jobId: job.id, data });
+      }
+      return c.json(result, 200);
+    },
+  };
+}
+
+function assertDone(job: JobRecord): void {
+  if (job.status === 'error') {
+    const why = job.error?.message ?? 'the processing failed.';
+    throw new FrameliftError('job_failed', `The job ended in error and has no result: ${why}`);
+  }
+  if (job.status !== 'done') {
+    throw new FrameliftError('job_not_done', `The job is ${job.status}; its result can be fetched when it is done.`);
+  }
+}
+
+async function resultOf({ store, storage }: HttpDeps, job: JobRecord) {
+  assertDone(job);
+  const key = await store.jobs.outputKey(job.id);
+  // Deleted between the two queries.
+  if (key === null) throw jobNotFound();
+  const link = await storage.link(key, {
+    fileName: `${job.id}-${job.resolution}.mp4`,
+    contentType: 'video/mp4',
+    expiresInS: linkValidityS,
+  });
+  const expiresAt = job.expiresAt.toISOString();
+  return {
+    download_url: link.url,
+    expires_in: link.expiresInS,
+    retention: {
+      auto_delete_at: expiresAt,
+      delete_now: `DELETE /v1/jobs/${job.id}`,
+      reminder:
+        `Please delete this job once you have downloaded and checked the video: DELETE /v1/jobs/${job.id} destroys ` +
+        `the original and the enhanced file at once. Otherwise both are deleted automatically at ${expiresAt}.`,
+    },
+  };
+}
