@@ -6,6 +6,8 @@ import { serve } from '@hono/node-server';
 import { pino, type Logger } from 'pino';
 import type { Config } from './config.ts';
 import { openDatabase } from './database.ts';
+import { createVault } from './domain/vault.ts';
+import { createEvidence } from './evidence/index.ts';
 import { buildApp } from './http/app.ts';
 import { createWorker } from './jobs/index.ts';
 import { createMeasure } from './measure.ts';
@@ -58,6 +60,7 @@ export function createLogger(config: Config): Logger {
 
 /** The database, migrated, with its store: what every command needs. */
 export async function openStore(config: Config) {
+  const secrets = await loadSecrets(config);
   const database = await openDatabase(config);
   try {
     await migrate({ url: database.url });
@@ -66,11 +69,12 @@ export async function openStore(config: Config) {
     throw error;
   }
   const store = createStore({ url: database.url });
+  const evidence = createEvidence({ keys: store.signingKeys, vault: createVault(secrets.keyPepper) });
   const close = async () => {
     await store.close();
     await database.stop();
   };
-  return { store, databaseUrl: database.url, close };
+  return { store, evidence, secrets, databaseUrl: database.url, close };
 }
 
 /** Throws (after undoing what had started) when a part does not come up. */
@@ -86,9 +90,10 @@ export async function startService(config: Config, roles: Roles): Promise<Servic
 
 async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promise<Service> {
   const logger = createLogger(config);
-  const { store, databaseUrl, close } = await openStore(config);
+  const { store, evidence, secrets, databaseUrl, close } = await openStore(config);
   shutdown.add(close);
-  const secrets = await loadSecrets(config);
+  // Makes the signing key at the first start.
+  await evidence.jwks();
   const media = await createMedia({ requireSandbox: config.requireSandbox, logger });
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
   shutdown.add(() => net.close());
@@ -106,7 +111,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promis
 
   const description = await readFile(new URL('../openapi.yaml', import.meta.url), 'utf8');
   const measure = createMeasure({ net, media });
-  const app = buildApp({ store, storage, measure, keyPepper: secrets.keyPepper, description, logger });
+  const app = buildApp({ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger });
   const url = await listen(app.fetch, config, shutdown);
   listening.url = url;
   logger.info({ url }, 'listening');

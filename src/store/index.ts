@@ -12,6 +12,7 @@ import { ledgerCheck, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
 import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
+import { signingKeyQueries } from './signing-keys.ts';
 import { JobFeed } from './watch.ts';
 import { workerQueries } from './workers.ts';
 
@@ -47,6 +48,7 @@ export interface Store extends HttpStore {
   rateLimits: ReturnType<typeof rateLimitQueries>;
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
+  signingKeys: ReturnType<typeof signingKeyQueries>;
   /** broken rules of the books; empty when all is well */
   ledgerCheck(): Promise<LedgerViolation[]>;
   close(): Promise<void>;
@@ -73,6 +75,7 @@ export function createStore(options: StoreOptions): Store {
     rateLimits: rateLimitQueries(client),
     audit: auditQueries(db),
     certificates: certificateQueries(db),
+    signingKeys: signingKeyQueries(db),
     ledgerCheck: () => ledgerCheck(db),
     async ping() {
       try {

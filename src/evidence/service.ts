@@ -1,0 +1,73 @@
+/** Signs heads and certificates with the current key, and publishes every key there ever was. */
+import type { Vault } from '../domain/vault.ts';
+import { type AuditHead, signHead } from './audit-log.ts';
+import { type CertificatePayload, signCertificate } from './certificate.ts';
+import { generateSigningKey, type Jwks, type PublicJwk, publicJwk, type SigningKey } from './keys.ts';
+
+/** Where signing keys are kept; the store implements it. */
+export interface KeyShelf {
+  current(): Promise<ShelvedKey | null>;
+  /** oldest first, without private parts */
+  list(): Promise<{ kid: string; publicJwk: Record<string, unknown>; createdAt: Date; retiredAt: Date | null }[]>;
+  /** keeps the key unless there is a current one */
+  addFirst(key: ShelvedKey): Promise<void>;
+  rotate(key: ShelvedKey): Promise<void>;
+}
+
+export interface ShelvedKey {
+  kid: string;
+  publicJwk: Record<string, unknown>;
+  /** sealed private JWK */
+  privateJwk: Buffer;
+}
+
+export interface Evidence {
+  /** compact JWS of a log's head */
+  signHead(head: AuditHead): Promise<string>;
+  /** compact JWS of a deletion certificate */
+  signCertificate(payload: CertificatePayload): Promise<string>;
+  /** public keys, oldest first, retired ones included */
+  jwks(): Promise<Jwks>;
+  /** Makes a new key that signs from now on; returns its `kid`. */
+  rotate(): Promise<string>;
+}
+
+/** The first key is made when it is first needed. */
+export function createEvidence({ keys, vault }: { keys: KeyShelf; vault: Vault }): Evidence {
+  let opened: SigningKey | undefined;
+  const current = async (): Promise<SigningKey> => {
+    const shelved = (await keys.current()) ?? (await makeFirst(keys, vault));
+    if (opened?.kid !== shelved.kid) opened = open(shelved, vault);
+    return opened;
+  };
+  return {
+    signHead: async (head) => signHead(head, await current()),
+    signCertificate: async (payload) => signCertificate(payload, await current()),
+    async jwks() {
+      await current();
+      const all = await keys.list();
+      return { keys: all.map((key) => publicJwk.parse(key.publicJwk)) };
+    },
+    async rotate() {
+      const key = await generateSigningKey();
+      await keys.rotate(seal(key, vault));
+      return key.kid;
+    },
+  };
+}
+
+async function makeFirst(keys: KeyShelf, vault: Vault): Promise<ShelvedKey> {
+  await keys.addFirst(seal(await generateSigningKey(), vault));
+  const kept = await keys.current();
+  if (kept === null) throw new Error('the first signing key was not kept');
+  return kept;
+}
+
+function seal({ kid, publicJwk, privateJwk }: SigningKey, vault: Vault): ShelvedKey {
+  return { kid, publicJwk: { ...publicJwk }, privateJwk: vault.seal('signing-key', kid, JSON.stringify(privateJwk)) };
+}
+
+function open({ kid, publicJwk: published, privateJwk }: ShelvedKey, vault: Vault): SigningKey {
+  const whole = JSON.parse(vault.open('signing-key', kid, privateJwk)) as PublicJwk & { d: string };
+  return { kid, publicJwk: publicJwk.parse(published), privateJwk: whole };
+}

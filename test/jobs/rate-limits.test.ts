@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStore } from '../../src/store/index.ts';
+import { createWorld, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({ maxConnections: 10 });
+});
+afterAll(() => world.close());
+
+const hourly = { limit: 60, windowS: 3600 };
+const setBack = (key: string, seconds: number) =>
+  world.sql`UPDATE rate_limits SET tat = tat - ${seconds}, at = at - ${seconds} WHERE key_id = ${key}`;
+
+describe('the rate limiter', () => {
+  it('lets the whole quota pass at once and counts it down', async () => {
+    const policy = { limit: 3, windowS: 3600 };
+    const verdicts = [];
+    for (let n = 0; n < 4; n++) verdicts.push(await world.store.rateLimits.take('key_a', 'create', policy));
+    expect(verdicts).toEqual([
+      { allowed: true, remaining: 2, resetS: 1200, retryAfterS: 0 },
+      { allowed: true, remaining: 1, resetS: 2400, retryAfterS: 0 },
+      { allowed: true, remaining: 0, resetS: 3600, retryAfterS: 0 },
+      { allowed: false, remaining: 0, resetS: 3600, retryAfterS: 1200 },
+    ]);
+  });
+
+  it('passes exactly the quota of 300 calls of five processes over 50 connections', async () => {
+    const processes = Array.from({ length: 5 }, () => createStore({ url: world.url, maxConnections: 10 }));
+    const calls = Array.from({ length: 300 }, (_, n) => processes[n % 5]!.rateLimits.take('key_b', 'read', hourly));
+    const verdicts = await Promise.all(calls);
+    expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(60);
+    expect(verdicts.filter(({ allowed }) => allowed).map(({ remaining }) => remaining).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 60 }, (_, n) => n),
+    );
+    for (const { allowed, retryAfterS } of verdicts) expect(retryAfterS > 0).toBe(!allowed);
+    await Promise.all(processes.map((store) => store.close()));
+  });
+
+  it('refills continuously, and refused calls use nothing up', async () => {
+    const take = () => world.store.rateLimits.take('key_c', 'other', hourly);
+    for (let n = 0; n < 60; n++) await take();
+    for (let n = 0; n < 20; n++) expect((await take()).allowed).toBe(false);
+    await setBack('key_c', 61);
+    expect(await take()).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await take()).toMatchObject({ allowed: false, remaining: 0 });
+    await setBack('key_c', 3600);
+    expect(await take()).toMatchObject({ allowed: true, remaining: 59 });
+  });
+
+  it('counts keys and classes apart', async () => {
+    const once = { limit: 1, windowS: 60 };
+    for (const [key, kind] of [['key_d', 'create'], ['key_d', 'read'], ['key_e', 'create']] as const) {
+      expect((await world.store.rateLimits.take(key, kind, once)).allowed).toBe(true);
+      expect((await world.store.rateLimits.take(key, kind, once)).allowed).toBe(false);
+    }
+  });
+
+  it('a clock that was a day ahead blocks nobody for longer than the window', async () => {
+    const take = () => world.store.rateLimits.take('key_f', 'read', { limit: 10, windowS: 60 });
+    for (let n = 0; n < 11; n++) await take();
+    await setBack('key_f', -86_400);
+    expect(await take()).toMatchObject({ allowed: false, retryAfterS: 6, resetS: 60 });
+    await setBack('key_f', 60);
+    expect(await take()).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  it('forgets keys whose quota has long been whole', async () => {
+    await world.store.rateLimits.take('key_g', 'read', hourly);
+    await setBack('key_g', 90_000);
+    expect(await world.store.rateLimits.prune()).toBe(1);
+    expect(await world.store.rateLimits.prune()).toBe(0);
+  });
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobRecord } from '../../src/domain/job.ts';
+import type { Account } from '../../src/store/types.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let account: Account;
+beforeAll(async () => {
+  world = await createWorld();
+  account = await fundedAccount(world.store, 3000);
+});
+afterAll(() => world.close());
+
+const create = async () => (await world.store.jobs.create(jobInput(account))).job.id;
+const claim = async (id: string) => (await world.store.leases.claim(id, 'ingest', 'w', 60))!.fence;
+const never = new AbortController().signal;
+
+/** Follows a job; `seen` grows as it changes, `ended` resolves when the watch is over. */
+function follow(id: string, signal = never, who = account.id) {
+  const seen: string[] = [];
+  const run = async () => {
+    for await (const job of world.store.jobs.watch(who, 'live', id, signal)) seen.push(view(job));
+  };
+  return { seen, ended: run() };
+}
+const view = (job: JobRecord) => `${job.status} ${job.progress}`;
+
+describe('watching a job', () => {
+  it('shows it at once and after every change, and ends with it', async () => {
+    const id = await create();
+    const { seen, ended } = follow(id);
+    await eventually(() => seen.length === 1);
+    const start = performance.now();
+    const fence = await claim(id);
+    await eventually(() => seen.length === 2);
+    await world.store.leases.progress(fence, { fraction: 0.25, etaSeconds: 3 }, 60);
+    await eventually(() => seen.length === 3);
+    expect(performance.now() - start).toBeLessThan(2000);
+    await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+    await ended;
+    expect(seen).toEqual(['queued 0', 'running 0', 'running 0.25', 'error 0.25']);
+  });
+
+  it('ends with the deletion, at once for a job that is over, and for jobs of others', async () => {
+    const id = await create();
+    const { seen, ended } = follow(id);
+    await eventually(() => seen.length === 1);
+    await world.store.jobs.delete(account.id, 'live', id);
+    await ended;
+    const after = follow(id);
+    await after.ended;
+    expect([...seen, ...after.seen]).toEqual(['queued 0']);
+    const other = follow(await create(), never, 'acct_00000000000000000000000000');
+    await other.ended;
+    expect(other.seen).toEqual([]);
+  });
+
+  it('just ends when the signal fires', async () => {
+    const stop = new AbortController();
+    const { seen, ended } = follow(await create(), stop.signal);
+    await eventually(() => seen.length === 1);
+    stop.abort();
+    await ended;
+  });
+
+  it('needs one connection for a hundred watchers', async () => {
+    const stop = new AbortController();
+    const ids = await Promise.all(Array.from({ length: 20 }, create));
+    const watchers = Array.from({ length: 100 }, (_, n) => follow(ids[n % 20]!, stop.signal));
+    await eventually(() => watchers.every(({ seen }) => seen.length === 1));
+    const [count] = await world.sql`SELECT count(*)::int AS listening FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'framelift-feed'`;
+    expect(count).toEqual({ listening: 1 });
+    await Promise.all(ids.map(claim));
+    await eventually(() => watchers.every(({ seen }) => seen.length === 2));
+    stop.abort();
+    await Promise.all(watchers.map(({ ended }) => ended));
+  });
+
+  it('goes on when its connection is cut', async () => {
+    const id = await create();
+    const { seen, ended } = follow(id);
+    await eventually(() => seen.length === 1);
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'framelift-feed'`;
+    const fence = await claim(id);
+    await eventually(() => seen.length === 2, 8000);
+    await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
+    await ended;
+    expect(seen.at(-1)).toBe('error 0');
+  });
+});
