@@ -43,9 +43,11 @@ const longestRetryAfterS = 60;
 /** Passing states of the service or of a proxy before it. */
 const retriedStatuses = new Set([429, 502, 503, 504]);
 
-/** Whether the same call may succeed later: no answer, or one of a passing state. */
+/** Whether the same call may succeed later: no answer, or one of a passing state (a conflict, if it is said to pass). */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof FrameliftApiError) return retriedStatuses.has(error.status);
+  if (error instanceof FrameliftApiError) {
+    return retriedStatuses.has(error.status) || (error.status === 409 && error.retryAfterS !== undefined);
+  }
   return error instanceof FrameliftConnectionError && !(error.cause instanceof SyntaxError);
 }
 
@@ -90,7 +92,8 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
     throw new FrameliftConnectionError('The service gave no answer.', { attempts, cause: error });
   }
   if (!response.ok) throw apiError(response, error, { attempts });
-  if (data === undefined || !/\bjson\b/.test(response.headers.get('Content-Type') ?? '')) {
+  const type = data instanceof ReadableStream ? /^text\/event-stream\b/ : /\bjson\b/;
+  if (data === undefined || !type.test(response.headers.get('Content-Type') ?? '')) {
     // A SyntaxError as cause marks what a retry would not mend.
     const cause = data === undefined ? error : new SyntaxError('not JSON');
     throw new FrameliftConnectionError(`The answer with status ${response.status} could not be read.`, { attempts, cause });

@@ -1,9 +1,10 @@
 /** The calls by resource, over the generated functions. */
 import { makeCall, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
+import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { items, pages } from './pages.ts';
 import * as operations from './sdk.gen.ts';
-import type { Job, JobInput, ListJobsData } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput, ListAuditLogData, ListJobsData } from './types.gen.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
 export interface FrameliftOptions {
@@ -25,6 +26,7 @@ export interface CreateOptions extends CallOptions {
 }
 
 export type ListQuery = NonNullable<ListJobsData['query']>;
+export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
 
 /** Every call rejects as described at {@link Call}. To add an operation, add its line here. */
 function resources(call: Call) {
@@ -32,6 +34,8 @@ function resources(call: Call) {
     call((base) => operations.listJobs({ ...base, query }), options);
   const getJob = (id: string, options?: CallOptions) =>
     call((base) => operations.getJob({ ...base, ...job(id) }), options);
+  const listAuditLog = (query: AuditLogQuery = {}, options?: CallOptions) =>
+    call((base) => operations.listAuditLog({ ...base, query }), options);
   return {
     jobs: {
       /** Measures the video, charges it and queues the job. Retries never make a second job. */
@@ -55,10 +59,37 @@ function resources(call: Call) {
        */
       delete: (id: string, options?: CallOptions) =>
         call((base) => operations.deleteJob({ ...base, ...job(id) }), options),
+      /** The signed proof that a job of the Secure tier is gone; ConflictError while the storage has not confirmed it. */
+      deletionCertificate: (id: string, options?: CallOptions) =>
+        call((base) => operations.getDeletionCertificate({ ...base, ...job(id) }), options),
+      /** What changes, as it changes (server-sent events), until the job ends; `timeoutMs` holds for connecting. */
+      events: (id: string, options?: CallOptions): AsyncGenerator<JobEvent, void, undefined> =>
+        jobEvents((inner) => openStream(call, job(id).path.id, inner), options),
+    },
+    quotes: {
+      /** What the same body would cost as a job, and how long it would take. Changes nothing. */
+      create: (body: JobInput, options?: CallOptions) =>
+        call((base) => operations.createQuote({ ...base, body }), options),
     },
     account: {
       /** The account behind the key; also a test of the key. */
       get: (options?: CallOptions) => call((base) => operations.getAccount(base), options),
+      /** Sets the retention of jobs made from now on; Secure tier. */
+      update: (body: AccountUpdate, options?: CallOptions) =>
+        call((base) => operations.updateAccount({ ...base, body }), options),
+    },
+    auditLog: {
+      /** One page, newest first, with the signed head; Secure tier. */
+      list: listAuditLog,
+      pages: (query: AuditLogQuery = {}, options?: CallOptions) =>
+        pages((next: AuditLogQuery) => listAuditLog(next, options), query),
+      /** Every entry of those pages. */
+      all: (query: AuditLogQuery = {}, options?: CallOptions) =>
+        items((next: AuditLogQuery) => listAuditLog(next, options), query),
+    },
+    /** The public keys that verify certificates and heads of the audit log. */
+    jwks: {
+      get: (options?: CallOptions) => call((base) => operations.getJwks(base), options),
     },
     /** Polls until the job is `done` and resolves with it; rejects with JobFailedError when it ends in `error`. */
     waitForJob: (id: string, options?: WaitOptions): Promise<Job> => waitForJob(getJob, id, options),

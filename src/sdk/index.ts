@@ -4,8 +4,9 @@
  * behind them and are exported as `generated`.
  */
 export { createFramelift } from './framelift.ts';
-export type { CreateOptions, Framelift, FrameliftOptions, ListQuery } from './framelift.ts';
+export type { AuditLogQuery, CreateOptions, Framelift, FrameliftOptions, ListQuery } from './framelift.ts';
 export type { CallOptions } from './call.ts';
+export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';
 export type { Page } from './pages.ts';
 export {

@@ -1,17 +1,19 @@
 /** Reads lists page by page. */
 
 /** What every list of the service answers. */
-export interface Page<Item> {
+export interface Page<Item, Cursor extends string | number = string | number> {
   data: Item[];
   has_more: boolean;
   /** what to pass as `starting_after` to read on */
-  next_cursor: string | null;
+  next_cursor: Cursor | null;
 }
 
-type Query = { starting_after?: string };
+interface Query<Cursor> {
+  starting_after?: Cursor;
+}
 
 /** The page that `query` asks for and those after it, each fetched when it is asked for. */
-export async function* pages<Q extends Query, P extends Page<unknown>>(
+export async function* pages<Cursor extends string | number, Q extends Query<Cursor>, P extends Page<unknown, Cursor>>(
   fetchPage: (query: Q) => Promise<P>,
   query: Q,
 ): AsyncGenerator<P, void, undefined> {
@@ -24,8 +26,8 @@ export async function* pages<Q extends Query, P extends Page<unknown>>(
 }
 
 /** The items of those pages, one by one. */
-export async function* items<Q extends Query, Item>(
-  fetchPage: (query: Q) => Promise<Page<Item>>,
+export async function* items<Cursor extends string | number, Q extends Query<Cursor>, Item>(
+  fetchPage: (query: Q) => Promise<Page<Item, Cursor>>,
   query: Q,
 ): AsyncGenerator<Item, void, undefined> {
   for await (const page of pages(fetchPage, query)) yield* page.data;

@@ -5,11 +5,10 @@
  * Webhooks 1.0.0, whose signature covers id, time and body, so that a recorded delivery cannot be played again later.
  */
 import { FrameliftError } from './errors.ts';
+import type { JobCompletedEvent, JobFailedEvent } from './types.gen.ts';
 
 /** A job has ended. Later versions may send events of other names: ignore those that you do not know. */
-export type WebhookEvent =
-  | { event: 'job.completed'; job_id: string; status: 'done' }
-  | { event: 'job.failed'; job_id: string; status: 'error' };
+export type WebhookEvent = JobCompletedEvent | JobFailedEvent;
 
 export interface VerifyWebhookOptions {
   /** the body as it was received; never JSON that was parsed and written again */
