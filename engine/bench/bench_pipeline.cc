@@ -88,7 +88,7 @@ struct Bench {
     settings.frame_rate = plan.frame_rate;
     settings.color = plan.color;
     settings.quality = options.encoder;
-    settings.threads = threads;
+    settings.threads = threads == 1 ? 1 : (threads * 3 + 1) / 2;  // as Enhance does
     return settings;
   }
 

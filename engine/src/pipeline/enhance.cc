@@ -242,6 +242,7 @@ class EnhanceRun {
     }
     if (stop_.stop_requested()) return;
     if (frames_ == 0) throw Error(ErrorCode::kInvalidArgument, "The segment holds no frame of the video.");
+    encoder_threads_.CpuSeconds();  // a look at those that end while draining
     {
       const StageScope scope(clocks_, Stage::kEncode);
       encoder_->Drain(write);

@@ -54,13 +54,18 @@ LibraryThreads::Guard::Guard(LibraryThreads& owner) : owner_(owner) {
 
 LibraryThreads::Guard::~Guard() {
   const std::vector<int> after = ThreadIds();
-  std::ranges::set_difference(after, before_, std::back_inserter(owner_.ids_));
+  std::vector<int> appeared;
+  std::ranges::set_difference(after, before_, std::back_inserter(appeared));
+  for (const int id : appeared) owner_.threads_.push_back({id, 0});
   open_mutex.unlock();
 }
 
-double LibraryThreads::CpuSeconds() const {
+double LibraryThreads::CpuSeconds() {
   double sum = 0;
-  for (const int id : ids_) sum += Seconds(ThreadClock(id));
+  for (Watched& thread : threads_) {
+    thread.cpu_seconds = std::max(thread.cpu_seconds, Seconds(ThreadClock(thread.id)));
+    sum += thread.cpu_seconds;
+  }
   return sum;
 }
 

@@ -27,8 +27,9 @@ class LibraryThreads {
     return open();
   }
 
-  /// Their CPU seconds so far; call it before the codec is closed.
-  double CpuSeconds() const;
+  /// Their CPU seconds so far; call it before the codec is closed. A thread that has ended meanwhile counts with
+  /// what it had used at the call before: x264's lookahead ends while draining, so call it before that too.
+  double CpuSeconds();
 
  private:
   class Guard {
@@ -40,7 +41,11 @@ class LibraryThreads {
     LibraryThreads& owner_;
     std::vector<int> before_;
   };
-  std::vector<int> ids_;
+  struct Watched {
+    int id = 0;
+    double cpu_seconds = 0;  ///< at the last look
+  };
+  std::vector<Watched> threads_;
 };
 
 /// The stages that are timed, in pipeline order.
