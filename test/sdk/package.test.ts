@@ -1,0 +1,175 @@
+/** The package as its users get it: built, packed, installed into an empty project, and used against the service. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { build } from 'esbuild';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createHmac } from 'node:crypto';
+import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
+import type { Outcome } from './consumer.ts';
+import { createProject, nodes, type Project, readmeExamples } from './project.ts';
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+/** bytes, minified: the whole package */
+const bundleLimit = 40_000;
+
+let project: Project;
+let site: Site;
+let api: Running;
+let key: string;
+let examples: string[];
+
+beforeAll(async () => {
+  project = await createProject();
+  const consumer = await readFile(join(import.meta.dirname, 'consumer.ts'), 'utf8');
+  await project.write('consumer.ts', consumer.replaceAll('../../src/sdk/index.ts', '@framelift/sdk'));
+  examples = await readmeExamples(project.installed);
+  for (const [i, code] of examples.entries()) await project.write(`readme/${i}.ts`, code);
+  site = await createSite({ FRAMELIFT_SANDBOX_DELAY_MS: '300' });
+  ({ key } = await createCustomer(site, { lane: 'test' }));
+  api = await site.start('start');
+});
+
+afterAll(async () => {
+  await site?.close();
+  await project?.remove();
+});
+
+const environment = () => ({
+  FRAMELIFT_URL: api.url,
+  FRAMELIFT_API_KEY: key,
+  FRAMELIFT_WEBHOOK_SECRET: secret,
+});
+
+function checkOutcome(outcome: Outcome): void {
+  expect(outcome.job).toMatchObject({ status: 'done', sandbox: true, credits_charged: 0, resolution: '1080p' });
+  expect(outcome.progress.at(-1)).toBe(1);
+  expect(outcome.resultUrl).toMatch(/^https?:\/\//);
+  expect(outcome.failure).toEqual({ code: 'processing_failed', status: 'error' });
+  expect(outcome.afterDeletion).toBe('job_not_found');
+  expect(outcome.webhook).toBe('missing_header');
+}
+
+describe('the package', () => {
+  it('has what it needs and nothing else', async () => {
+    const manifest = JSON.parse(await readFile(join(project.installed, 'package.json'), 'utf8')) as Record<string, unknown>;
+    expect(manifest['dependencies'] ?? manifest['peerDependencies'] ?? manifest['scripts']).toBeUndefined();
+    const main = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8')) as Record<string, unknown>;
+    for (const field of ['version', 'license', 'type']) expect(manifest[field], field).toBe(main[field]);
+    expect((await readdir(project.installed)).sort()).toEqual(['README.md', 'dist', 'package.json']);
+    expect(await readdir(join(project.dir, 'node_modules'))).toEqual(expect.arrayContaining(['@framelift']));
+    expect(await readdir(join(project.dir, 'node_modules', '@framelift'))).toEqual(['sdk']);
+  });
+
+  it('imports only its own files, by names that exist', async () => {
+    const dist = join(project.installed, 'dist');
+    const files = (await readdir(dist, { recursive: true })).filter((path) => /\.(js|d\.ts)$/.test(path));
+    expect(files.length).toBeGreaterThan(30);
+    for (const path of files) {
+      const text = await readFile(join(dist, path), 'utf8');
+      const imports = [...text.matchAll(/(?:from |import\()['"]([^'"\n]+)['"]/g)].map(([, name]) => name!);
+      for (const name of imports.filter((one) => !one.startsWith('@hey-api/'))) {
+        const target = join(path, '..', name);
+        expect(files, `${path} imports ${name}`).toContain(path.endsWith('.d.ts') ? target.replace(/\.js$/, '.d.ts') : target);
+      }
+    }
+  });
+
+  const resolvers = [
+    ['nodenext with Node’s types', { module: 'nodenext', lib: ['ES2022'], types: ['node'] }],
+    ['nodenext with the DOM', { module: 'nodenext', lib: ['ES2022', 'DOM'], types: [] }],
+    ['bundler with the DOM', { module: 'esnext', moduleResolution: 'bundler', lib: ['ES2022', 'DOM'], types: [] }],
+  ] as const;
+
+  it.each(resolvers)('type-checks strictly: %s', async (_name, options) => {
+    await project.compile({ ...options, noEmit: true }, ['consumer.ts']);
+  });
+});
+
+describe('on Node', () => {
+  beforeAll(async () => {
+    await project.compile({ module: 'nodenext', types: ['node'], outDir: 'out', rootDir: '.' }, ['consumer.ts', 'readme']);
+    await project.write('main.mjs', `import { use } from './out/consumer.js';
+      console.log(JSON.stringify(await use(process.env.FRAMELIFT_URL, process.env.FRAMELIFT_API_KEY)));`);
+  });
+
+  it('works against the service, also on the oldest supported line', async () => {
+    const found = await nodes();
+    console.log(`Node versions: ${found.map(({ version }) => version).join(', ')}`);
+    for (const { path } of found) {
+      checkOutcome(JSON.parse(await project.run(path, 'main.mjs', environment())) as Outcome);
+    }
+  });
+
+  it('runs every example of the README', async () => {
+    const expected = [
+      /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
+      /^top up: /,
+      /^true\n$/,
+      /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
+      /^$/,
+      /^\d+ true\n\d+ \d+\nstatus 0\n{ status: 'ok' }\n$/,
+    ];
+    expect(examples).toHaveLength(expected.length);
+    for (const [i, pattern] of expected.entries()) {
+      expect(await project.run(process.execPath, `out/readme/${i}.js`, environment()), examples[i]).toMatch(pattern);
+    }
+  });
+
+  it('runs the receiver of the README', async () => {
+    const body = '{"event":"job.completed","job_id":"job_1","status":"done"}';
+    const now = new Date();
+    const headers = {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': new Webhook(secret).sign('evt_1', now, body),
+      'X-Service-Signature': createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(body).digest('hex'),
+    };
+    const receiver = examples.findIndex((code) => code.includes('verifyWebhook'));
+    await project.write('receive.mjs', `import { POST } from './out/readme/${receiver}.js';
+      const send = (body) => POST(new Request('http://hooks/', { method: 'POST', body, headers: ${JSON.stringify(headers)} }));
+      const body = ${JSON.stringify(body)};
+      for (const sent of [body, body + ' ']) { const { status } = await send(sent); console.log(status); }`);
+    expect(await project.run(process.execPath, 'receive.mjs', environment())).toBe('done: job_1\n204\n400\n');
+  });
+});
+
+describe('in a browser', () => {
+  const bundle = async (contents: string, globalName: string) => {
+    const { outputFiles, warnings } = await build({
+      stdin: { contents, resolveDir: project.dir, loader: 'ts' },
+      bundle: true,
+      minify: true,
+      write: false,
+      format: 'iife',
+      globalName,
+      platform: 'browser',
+      target: 'es2022',
+      logLevel: 'silent',
+    });
+    expect(warnings).toEqual([]);
+    return outputFiles[0]!.text;
+  };
+
+  /** What a page, a worker and an edge runtime have; nothing of Node. */
+  const globals = () => ({
+    AbortController, AbortSignal, Headers, ReadableStream, Request, Response, TextDecoder, TextDecoderStream, TextEncoder,
+    URL, atob, btoa, clearTimeout, crypto, fetch, setTimeout,
+  });
+
+  it('the bundle works with nothing but the globals of the web', async () => {
+    const code = await bundle(`export { use } from './consumer.ts';`, 'consumer');
+    const use = runInNewContext(`${code}; consumer.use`, globals()) as (url: string, key: string) => Promise<Outcome>;
+    checkOutcome(JSON.parse(JSON.stringify(await use(api.url, key))) as Outcome);
+  });
+
+  it('the bundle is small, and verifyWebhook alone smaller', async () => {
+    const all = (await bundle(`export * from '@framelift/sdk';`, 'all')).length;
+    const client = (await bundle(`export { createFramelift } from '@framelift/sdk';`, 'one')).length;
+    const webhook = (await bundle(`export { verifyWebhook } from '@framelift/sdk';`, 'one')).length;
+    console.log(`minified: everything ${all} bytes, createFramelift ${client}, verifyWebhook ${webhook}`);
+    expect(all).toBeLessThan(bundleLimit);
+    expect(webhook).toBeLessThan(4_000);
+  });
+});
