@@ -68,8 +68,9 @@ export async function openStore(config: Config) {
     await database.stop();
     throw error;
   }
-  const store = createStore({ url: database.url });
-  const evidence = createEvidence({ keys: store.signingKeys, vault: createVault(secrets.keyPepper) });
+  const vault = createVault(secrets.keyPepper);
+  const store = createStore({ url: database.url, vault });
+  const evidence = createEvidence({ keys: store.signingKeys, vault });
   const close = async () => {
     await store.close();
     await database.stop();
@@ -103,7 +104,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promis
 
   if (roles.worker) {
     const sandboxSample = createSandboxSample({ dataDir: config.dataDir, media });
-    const worker = createWorker({ databaseUrl, store, media, net, storage, sandboxSample, logger, config });
+    const worker = createWorker({ databaseUrl, store, media, net, storage, evidence, sandboxSample, logger, config });
     await worker.start();
     shutdown.add(() => worker.stop());
   }

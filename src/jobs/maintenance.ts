@@ -45,6 +45,9 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
         await store.workers.dropExpiredKeys();
         await store.workers.dropFinishedRows();
         report('overdue destructions queued again', await store.objects.requeueDoomed(tuning.destroyOverdueS));
+        report('overdue certificates queued again', await store.certificates.requeueDue(tuning.destroyOverdueS));
+        report('overdue webhooks queued again', await store.deliveries.requeueOverdue(tuning.webhooks.overdueS));
+        await store.rateLimits.prune();
       },
     },
     { name: 'storage', everyMs: rarelyMs, run: () => destroyReturnedObjects(worker) },

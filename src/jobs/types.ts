@@ -2,8 +2,10 @@
 import type { TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import type { Resolution } from '../domain/job.ts';
+import { webhookTriesS } from '../domain/webhooks.ts';
 import type { Media } from '../media/types.ts';
-import type { NetClient } from '../net/types.ts';
+import type { Evidence } from '../evidence/index.ts';
+import type { GuardedClient, NetClient } from '../net/types.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 
@@ -27,12 +29,14 @@ export interface WorkerDeps {
   store: Store;
   storage: Storage;
   media: Media;
-  net: NetClient;
+  net: NetClient & Pick<GuardedClient, 'post'>;
+  /** signs deletion certificates */
+  evidence: Pick<Evidence, 'signCertificate'>;
   logger: Logger;
   config: WorkerConfig;
   /** Path of an MP4 of exactly the target's size (1920×1080, 3840×2160) that sandbox jobs deliver. */
   sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
-  /** tasks of other rooms (webhooks …), run beside the light ones */
+  /** further tasks, run beside the light ones */
   extraTasks?: TaskList;
   tuning?: Partial<Tuning>;
 }
@@ -57,6 +61,14 @@ export interface Tuning {
   maintenance: { oftenMs: number; seldomMs: number; rarelyMs: number };
   /** seconds after which a destruction that nobody queues any more is queued again */
   destroyOverdueS: number;
+  webhooks: {
+    /** of one try, ms */
+    timeoutMs: number;
+    /** when the tries are due, seconds after the first */
+    triesS: readonly number[];
+    /** seconds after which a due delivery that nobody queues any more is queued again */
+    overdueS: number;
+  };
 }
 
 export const defaultTuning: Tuning = {
@@ -69,6 +81,7 @@ export const defaultTuning: Tuning = {
   stopGraceMs: 15_000,
   maintenance: { oftenMs: 15_000, seldomMs: 5 * 60_000, rarelyMs: 60 * 60_000 },
   destroyOverdueS: 600,
+  webhooks: { timeoutMs: 10_000, triesS: webhookTriesS, overdueS: 120 },
 };
 
 /** One running worker process. */

@@ -10,6 +10,7 @@ import { chores, startChores } from './maintenance.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
+import { webhookTask } from './webhook.ts';
 import { defaultTuning, type WorkerContext, type WorkerDeps, WorkerStopping } from './types.ts';
 
 export interface Worker {
@@ -22,7 +23,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Sandbox jobs mostly sleep, destroying mostly waits: they never stand in the way of a media job. */
+/** Sandbox jobs mostly sleep, destroying and webhooks mostly wait: they never stand in the way of a media job. */
 const lightConcurrency = 8;
 
 /** Media jobs and light ones have runners of their own over one pool of connections. No signal handlers. */
@@ -37,7 +38,12 @@ export function createWorker(deps: WorkerDeps): Worker {
     stopping: stopper.signal,
   };
   const media: TaskList = { job_ingest: ingestTask(worker), job_enhance: enhanceTask(worker) };
-  const light: TaskList = { ...extraTasks, job_sandbox: sandboxTask(worker), objects_destroy: destroyTask(worker) };
+  const light: TaskList = {
+    ...extraTasks,
+    job_sandbox: sandboxTask(worker),
+    objects_destroy: destroyTask(worker),
+    webhook_deliver: webhookTask(worker),
+  };
   const specs = [
     { tasks: media, concurrency: worker.config.workerConcurrency },
     { tasks: light, concurrency: lightConcurrency },

@@ -2,11 +2,13 @@
 import { asc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
+import type { Vault } from '../domain/vault.ts';
 import { type Db, transact } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
 import { accounts } from './schema.ts';
 import type { Account, AccountStore, ApprovalStatus } from './types.ts';
+import { addFirstSecret } from './webhook-secrets.ts';
 
 export interface CreateAccount {
   name: string;
@@ -14,7 +16,7 @@ export interface CreateAccount {
   plan?: string;
 }
 
-export function accountQueries(db: Db) {
+export function accountQueries(db: Db, vault?: Vault) {
   const byId = db
     .select(getTableColumns(accounts))
     .from(accounts)
@@ -37,6 +39,7 @@ export function accountQueries(db: Db) {
           .insert(accounts)
           .values({ id: newId('acct'), name, plan })
           .returning();
+        await addFirstSecret(tx, vault, row!.id);
         await appendEvent(tx, { accountId: row!.id, kind: 'account.created' });
         return row!;
       });

@@ -1,9 +1,11 @@
 /** The database behind one object; each aggregate has its file of queries. */
 import { sql } from 'drizzle-orm';
+import type { Vault } from '../domain/vault.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';
 import { certificateQueries } from './certificates.ts';
 import { connect } from './database.ts';
+import { deliveryQueries } from './deliveries.ts';
 import { eventQueries } from './events.ts';
 import { jobQueries } from './jobs.ts';
 import { keyQueries } from './keys.ts';
@@ -14,11 +16,13 @@ import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { JobFeed } from './watch.ts';
+import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
 export type { CreateAccount } from './accounts.ts';
 export type { AuditLog, LogHead } from './audit.ts';
 export type { DestroyedJob, DestroyedObject } from './certificates.ts';
+export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
 export type { AccountEvent } from './events.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
@@ -33,8 +37,8 @@ export interface StoreOptions {
   url: string;
   /** largest number of connections, default 10 */
   maxConnections?: number;
-  /** Graphile task that gets `{jobId, event}` when a job with a webhook ends; none by default */
-  webhookTask?: string;
+  /** seals the accounts' webhook secrets; without it there are none */
+  vault?: Vault;
 }
 
 export interface Store extends HttpStore {
@@ -49,6 +53,8 @@ export interface Store extends HttpStore {
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
   signingKeys: ReturnType<typeof signingKeyQueries>;
+  webhookSecrets: ReturnType<typeof webhookSecretQueries>;
+  deliveries: ReturnType<typeof deliveryQueries>;
   /** broken rules of the books; empty when all is well */
   ledgerCheck(): Promise<LedgerViolation[]>;
   close(): Promise<void>;
@@ -65,10 +71,10 @@ export function createStore(options: StoreOptions): Store {
   });
   const feed = new JobFeed(options.url);
   return {
-    accounts: accountQueries(db),
+    accounts: accountQueries(db, options.vault),
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
-    leases: leaseQueries(db, { webhookTask: options.webhookTask ?? null }),
+    leases: leaseQueries(db),
     objects: objectQueries(db),
     workers: workerQueries(db),
     events: eventQueries(db),
@@ -76,6 +82,8 @@ export function createStore(options: StoreOptions): Store {
     audit: auditQueries(db),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
+    webhookSecrets: webhookSecretQueries(db, options.vault),
+    deliveries: deliveryQueries(db),
     ledgerCheck: () => ledgerCheck(db),
     async ping() {
       try {

@@ -7,6 +7,7 @@ import type { JobRecord, Lane } from '../domain/job.ts';
 import { defaultRetentionDays } from '../domain/limits.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
+import { stopDeliveries } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { fromVisibleRow, type JobRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { postTransfer } from './ledger.ts';
@@ -201,6 +202,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     .set({ expiresAt: sql`least(expires_at, greatest(created_at + interval '24 hours', now()))` })
     .where(eq(idempotencyKeys.jobId, job.id));
   await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${stepKey(job.id)})`);
+  await stopDeliveries(tx, job.id);
   await enqueueDestroy(tx, job.id);
   if (refundedCredits > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: job.accountId, jobId: job.id, credits: refundedCredits });

@@ -7,12 +7,13 @@ import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type Db, transact, type Tx } from './database.ts';
+import { announceEnd } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
-import { enqueue, enqueueDestroy, enqueueStep } from './queue.ts';
+import { enqueueDestroy, enqueueStep } from './queue.ts';
 import { jobs, objects, type Step } from './schema.ts';
 
 export interface Claim {
@@ -41,12 +42,7 @@ const heldBy = ({ jobId, attempt, owner }: Fence) =>
 const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 const noLease = { leaseOwner: null, leaseExpiresAt: null };
 
-export interface LeaseOptions {
-  /** task that delivers webhooks; null while there is none */
-  webhookTask: string | null;
-}
-
-export function leaseQueries(db: Db, options: LeaseOptions) {
+export function leaseQueries(db: Db) {
   return {
     claim: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
       claim(db, jobId, step, owner, leaseSeconds),
@@ -90,14 +86,14 @@ export function leaseQueries(db: Db, options: LeaseOptions) {
       }),
 
     /** The output is stored: the job is done. Throws LeaseLost. */
-    finish: (fence: Fence, result: FinishedJob) => transact(db, (tx) => finish(tx, fence, result, options)),
+    finish: (fence: Fence, result: FinishedJob) => transact(db, (tx) => finish(tx, fence, result)),
 
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: Fence, failure: JobFailure) =>
       transact(db, async (tx) => {
         const [row] = await tx.select().from(jobs).where(heldBy(fence)).for('update');
         if (!row) throw new LeaseLost(fence.jobId);
-        await failRow(tx, row, failure, options);
+        await failRow(tx, row, failure);
       }),
 
     /** Gives the job back after a failure that may pass; it runs again in `delayS`. Throws LeaseLost. */
@@ -115,7 +111,7 @@ export function leaseQueries(db: Db, options: LeaseOptions) {
     release: (fence: Fence) => transact(db, (tx) => release(tx, fence)),
 
     /** Takes expired leases away and queues those jobs again; after `maxCrashes` of them a job fails. */
-    sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes, options),
+    sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes),
 
     requeueOrphans: () => requeueOrphans(db),
   };
@@ -182,7 +178,7 @@ export interface FinishedJob {
   applied: AppliedEnhancements | null;
 }
 
-async function finish(tx: Tx, fence: Fence, { stored, output, applied }: FinishedJob, options: LeaseOptions) {
+async function finish(tx: Tx, fence: Fence, { stored, output, applied }: FinishedJob) {
   const [row] = await tx
     .update(jobs)
     .set({
@@ -200,12 +196,12 @@ async function finish(tx: Tx, fence: Fence, { stored, output, applied }: Finishe
   if (!row) throw new LeaseLost(fence.jobId);
   await markStored(tx, stored);
   await enqueueLeftovers(tx, row);
-  await announce(tx, row, 'job.completed', options);
+  await announceEnd(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });
 }
 
 /** Ends a locked, unfinished row in error. */
-async function failRow(tx: Tx, row: JobRow, failure: JobFailure, options: LeaseOptions): Promise<void> {
+async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> {
   const refund = refundOnFailure(row);
   await tx
     .update(jobs)
@@ -220,17 +216,12 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure, options: LeaseO
     })
     .where(and(eq(jobs.id, row.id), eq(jobs.status, row.status), isNull(jobs.deletedAt)));
   await enqueueDestroy(tx, row.id);
-  await announce(tx, row, 'job.failed', options);
+  await announceEnd(tx, row, 'job.failed');
   if (refund > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
   }
   const data = { code: failure.code, refunded_credits: refund };
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.failed', jobId: row.id, data });
-}
-
-async function announce(tx: Tx, row: JobRow, event: 'job.completed' | 'job.failed', { webhookTask }: LeaseOptions) {
-  if (webhookTask === null || row.webhookUrl === null) return;
-  await enqueue(tx, { task: webhookTask, payload: { jobId: row.id, event }, key: `webhook:${row.id}`, maxAttempts: 1 });
 }
 
 /**
@@ -257,7 +248,7 @@ export interface SweptLeases {
   failed: string[];
 }
 
-async function sweepExpired(db: Db, maxCrashes: number, options: LeaseOptions): Promise<SweptLeases> {
+async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
   const expired = and(
     sql`${jobs.leaseExpiresAt} < clock_timestamp()`,
     eq(jobs.status, 'running'),
@@ -280,7 +271,7 @@ async function sweepExpired(db: Db, maxCrashes: number, options: LeaseOptions): 
         return 'requeued';
       }
       const message = `Processing stopped unexpectedly ${crashes} times.`;
-      await failRow(tx, row, { code: 'processing_failed', message }, options);
+      await failRow(tx, row, { code: 'processing_failed', message });
       return 'failed';
     });
     if (outcome) swept[outcome].push(id);

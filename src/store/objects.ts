@@ -65,12 +65,18 @@ export function objectQueries(db: Db) {
 
     doomed: (jobId: string) => doomed(db, jobId),
 
-    /** Notes that the storage itself has answered "absent". */
-    async markDestroyed(key: string): Promise<void> {
+    /** Every key that was ever announced for a job. */
+    async keysOf(jobId: string): Promise<string[]> {
+      const rows = await db.select({ key: objects.key }).from(objects).where(eq(objects.jobId, jobId));
+      return rows.map((row) => row.key);
+    },
+
+    /** Notes that the storage itself has answered "absent"; `again`: also of one that is noted already. */
+    async markDestroyed(key: string, { again = false } = {}): Promise<void> {
       await db
         .update(objects)
         .set({ state: 'destroyed', destroyedAt: sql`clock_timestamp()` })
-        .where(and(eq(objects.key, key), sql`${objects.state} <> 'destroyed'`));
+        .where(and(eq(objects.key, key), again ? undefined : sql`${objects.state} <> 'destroyed'`));
     },
 
     /**

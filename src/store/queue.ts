@@ -9,6 +9,7 @@ export interface Tasks {
   job_enhance: { jobId: string };
   job_sandbox: { jobId: string };
   objects_destroy: { jobId: string };
+  webhook_deliver: { deliveryId: string };
 }
 export type TaskName = keyof Tasks;
 

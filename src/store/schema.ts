@@ -21,6 +21,7 @@ import type {
   SourceFacts,
   Tier,
 } from '../domain/job.ts';
+import type { WebhookEvent } from '../domain/webhooks.ts';
 import type { ApprovalStatus } from './types.ts';
 
 const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' });
@@ -221,7 +222,6 @@ export const webhookSecrets = pgTable('webhook_secrets', {
   expiresAt: instant('expires_at'),
 });
 
-export type WebhookEvent = 'job.completed' | 'job.failed';
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
 
 export const webhookDeliveries = pgTable('webhook_deliveries', {

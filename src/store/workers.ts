@@ -67,7 +67,7 @@ export function workerQueries(db: Db) {
   };
 }
 
-const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'job_sandbox', 'objects_destroy']`;
+const ownTasks = `ARRAY['job_ingest', 'job_enhance', 'job_sandbox', 'objects_destroy', 'webhook_deliver']`;
 
 async function unlock(tx: Parameters<Parameters<Db['transaction']>[0]>[0], pools: string[]): Promise<void> {
   if (pools.length === 0) return;

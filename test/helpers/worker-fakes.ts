@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
+import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker, type Tuning, type Worker, type WorkerConfig, type WorkerDeps } from '../../src/jobs/index.ts';
 import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest, ProbeResult } from '../../src/media/types.ts';
-import type { NetClient } from '../../src/net/types.ts';
+import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
-import type { World } from './worker-world.ts';
+import { testVault, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -89,6 +90,14 @@ export class FakeNet implements NetClient {
     await this.onDownload(url, signal);
     await writeFile(path, this.bytes);
     return { bytes: this.bytes.length, sha256: sha256(this.bytes), url };
+  }
+
+  posts: { url: string; options: PostOptions }[] = [];
+  onPost: (url: string, options: PostOptions) => Promise<Partial<PostReply>> = async () => ({});
+
+  async post(url: string, options: PostOptions): Promise<PostReply> {
+    this.posts.push({ url, options });
+    return { status: 204, headers: {}, body: new Uint8Array(), truncated: false, ...(await this.onPost(url, options)) };
   }
 
   openVideo(): Promise<never> {
@@ -176,6 +185,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
   const sample = join(dataDir, 'sample.mp4');
   await writeFile(sample, 'a sample');
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
+  const evidence = createEvidence({ keys: world.store.signingKeys, vault: testVault });
   const made: Worker[] = [];
   const errors: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
@@ -188,6 +198,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
         databaseUrl: world.url,
         store: world.store,
         ...parts,
+        evidence,
         logger,
         config: {
           dataDir,

@@ -7,9 +7,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
+import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
 import { createStore } from '../../src/store/index.ts';
+import { testVault } from './worker-world.ts';
 import { enhanceResult, FakeMedia, FakeNet, pause } from './worker-fakes.ts';
 
 export interface WorkerProcessOptions {
@@ -93,13 +95,14 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     await stallAt('put', put.signal);
     return stored;
   };
-  const store = createStore({ url: options.url });
+  const store = createStore({ url: options.url, vault: testVault });
   const worker = createWorker({
     databaseUrl: options.url,
     store,
     storage,
     media,
     net,
+    evidence: createEvidence({ keys: store.signingKeys, vault: testVault }),
     logger: pino({ level: 'fatal' }),
     config: {
       dataDir: options.dataDir,

@@ -316,26 +316,6 @@ describe('a sandbox job', () => {
   });
 });
 
-describe('webhook tasks', () => {
-  it('are queued with the end of a job only where such a task exists', async () => {
-    const other = await createWorld({ webhookTask: 'webhook_deliver' });
-    const workshop = await createWorkshop(other);
-    const delivered: unknown[] = [];
-    const customer = await fundedAccount(other.store, 90);
-    const made = async (webhookUrl: string | null) =>
-      (await other.store.jobs.create(jobInput(customer, { webhookUrl }))).job;
-    const [loud, silent] = [await made('https://hooks.example.com'), await made(null)];
-    await workshop
-      .worker({ deps: { extraTasks: { webhook_deliver: async (payload: unknown) => void delivered.push(payload) } } })
-      .start();
-    await eventually(async () => (await other.store.jobs.get(customer.id, 'live', silent.id))?.status === 'done');
-    await eventually(() => delivered.length === 1);
-    expect(delivered).toEqual([{ jobId: loud.id, event: 'job.completed' }]);
-    await workshop.close();
-    await other.close();
-  });
-});
-
 describe('scratch folders', () => {
   it('belong to one attempt and are private', async () => {
     let mode = 0;

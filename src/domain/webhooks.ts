@@ -1,0 +1,87 @@
+/** What a webhook says, how it is signed, and when it is tried again. Pure. */
+import { createHmac, randomBytes } from 'node:crypto';
+
+export type WebhookEvent = 'job.completed' | 'job.failed';
+
+const statusOf: Readonly<Record<WebhookEvent, 'done' | 'error'>> = { 'job.completed': 'done', 'job.failed': 'error' };
+
+/** The raw body, exactly these three fields. */
+export function webhookBody(event: WebhookEvent, jobId: string): string {
+  return JSON.stringify({ event, job_id: jobId, status: statusOf[event] });
+}
+
+const secretPrefix = 'whsec_';
+const secretBytes = 32;
+
+/** A new signing secret: `whsec_` and the base64 of 32 random bytes. */
+export function newWebhookSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString('base64');
+}
+
+export interface WebhookMessage {
+  /** `evt_…`, the same in every try */
+  id: string;
+  /** of this try */
+  at: Date;
+  body: string;
+  /** the account's secrets, the current one first; at least one */
+  secrets: readonly string[];
+}
+
+/**
+ * Headers of one try: the specification's own signature (lower-case hex HMAC-SHA256 of the body under the current
+ * secret) and those of Standard Webhooks 1.0.0, whose signature covers id and time as well. While one secret
+ * replaces another, the latter are signed under both. The key is the decoded base64 behind `whsec_`.
+ */
+export function webhookHeaders({ id, at, body, secrets }: WebhookMessage): Record<string, string> {
+  const timestamp = Math.floor(at.getTime() / 1000).toString();
+  const keys = secrets.map((secret) => Buffer.from(secret.slice(secretPrefix.length), 'base64'));
+  if (keys.length === 0) throw new RangeError('Expected at least one secret for secrets but received none');
+  const signatures = keys.map((key) => `v1,${hmac(key, `${id}.${timestamp}.${body}`).toString('base64')}`);
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Framelift-Webhooks/1',
+    'x-service-signature': hmac(keys[0]!, body).toString('hex'),
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+
+const minute = 60;
+const hour = 3600;
+/** when the tries of a delivery are due, seconds after the first */
+export const webhookTriesS = [0, 5, 30, 2 * minute, 10 * minute, 30 * minute, 2 * hour, 6 * hour, 12 * hour, 24 * hour] as const;
+/** a wish of the receiver's beyond this is not granted */
+const maxRetryAfterS = 24 * hour;
+const jitter = 0.1;
+
+export interface NextTry {
+  /** failed tries so far, at least 1 */
+  failed: number;
+  /** what the receiver asked for */
+  retryAfterS: number | null;
+  /** due times, seconds after the first */
+  triesS?: readonly number[];
+  /** 0…1, so that receivers that were down are not all called in one moment */
+  random: number;
+}
+
+/** Seconds until the next try, never sooner than the receiver asked for; null when it was the last. */
+export function nextTryInS({ failed, retryAfterS, triesS = webhookTriesS, random }: NextTry): number | null {
+  const [before, due] = [triesS[failed - 1], triesS[failed]];
+  if (before === undefined || due === undefined) return null;
+  const gap = (due - before) * (1 + jitter * (2 * random - 1));
+  return Math.max(gap, Math.min(retryAfterS ?? 0, maxRetryAfterS));
+}
+
+/** Seconds that a Retry-After header asks for (RFC 9110 §10.2.3); null when there is none, or none that makes sense. */
+export function parseRetryAfter(value: string | undefined, now: Date): number | null {
+  const text = value?.trim() ?? '';
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, (at - now.getTime()) / 1000);
+}

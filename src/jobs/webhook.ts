@@ -1,0 +1,76 @@
+/** Delivers one webhook: one guarded POST a run, whose outcome decides whether and when there is another. */
+import { FrameliftError } from '../domain/errors.ts';
+import { nextTryInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
+import { NetFailure, type PostReply } from '../net/index.ts';
+import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/index.ts';
+import { deliveryIdOf } from './payload.ts';
+import type { WorkerContext } from './types.ts';
+
+/** of a reply is read so much, and kept so much; bytes */
+const maxReplyBytes = 65_536;
+const keptReplyBytes = 2048;
+
+/** Throws, and is run again by another worker, only when no try was made. */
+export const webhookTask =
+  (worker: WorkerContext) =>
+  async (payload: unknown): Promise<void> => {
+    const id = deliveryIdOf(payload);
+    const delivery = await worker.store.deliveries.begin(id);
+    if (!delivery) return;
+    const at = new Date();
+    const start = performance.now();
+    const answer = await post(worker, delivery, at).catch(async (error: unknown) => {
+      await worker.store.deliveries.release(id);
+      throw error;
+    });
+    const attempt = { at, durationMs: Math.round(performance.now() - start), ...describe(answer) };
+    const outcome = decide(worker, delivery, attempt, answer);
+    await worker.store.deliveries.settle(id, attempt, outcome);
+    const { status, failure } = attempt;
+    worker.logger.info({ job: delivery.jobId, delivery: id, status, failure, outcome: outcome.state }, 'webhook tried');
+  };
+
+/** A reply, or the sentence that says why there was none. */
+type Answer = PostReply | string;
+
+async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Promise<Answer> {
+  const { id, accountId, jobId, event, url } = delivery;
+  const body = webhookBody(event, jobId);
+  const secrets = await worker.store.webhookSecrets.active(accountId);
+  const headers = webhookHeaders({ id, at, body, secrets });
+  const { timeoutMs } = worker.tuning.webhooks;
+  try {
+    return await worker.net.post(url, { headers, body, timeoutMs, maxReplyBytes, signal: worker.stopping });
+  } catch (error) {
+    if (error instanceof NetFailure) return `${error.message}.`;
+    if (error instanceof FrameliftError && error.code === 'url_not_allowed') return 'the address is not allowed.';
+    throw error;
+  }
+}
+
+function describe(answer: Answer): Pick<DeliveryAttempt, 'status' | 'failure' | 'reply'> {
+  if (typeof answer === 'string') return { status: null, failure: answer, reply: null };
+  const { status } = answer;
+  const failure = isSuccess(status) ? null : `the server answered with status ${status}.`;
+  return { status, failure, reply: excerpt(answer.body) };
+}
+
+const isSuccess = (status: number) => status >= 200 && status <= 299;
+
+/** Text that PostgreSQL takes, cut to what is kept; a character that was cut in two becomes U+FFFD. */
+function excerpt(body: Uint8Array): string {
+  return new TextDecoder().decode(body.subarray(0, keptReplyBytes)).replaceAll('\0', '\uFFFD');
+}
+
+function decide(worker: WorkerContext, delivery: DueDelivery, attempt: DeliveryAttempt, answer: Answer): DeliveryOutcome {
+  if (attempt.failure === null) return { state: 'delivered' };
+  if (attempt.status === 410) return { state: 'stopped' };
+  const header = typeof answer === 'string' ? undefined : answer.headers['retry-after'];
+  const inS = nextTryInS({
+    failed: delivery.tries + 1,
+    retryAfterS: parseRetryAfter(header, new Date()),
+    triesS: worker.tuning.webhooks.triesS,
+    random: Math.random(),
+  });
+  return inS === null ? { state: 'dead' } : { state: 'pending', inS };
+}

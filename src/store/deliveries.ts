@@ -1,0 +1,208 @@
+/** Webhook deliveries: written with the end of a job, tried by a task, kept with every try of theirs. */
+import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm';
+import { newId } from '../domain/ids.ts';
+import type { WebhookEvent } from '../domain/webhooks.ts';
+import { type Db, type Executor, transact, type Tx } from './database.ts';
+import type { JobRow } from './job-rows.ts';
+import { enqueue } from './queue.ts';
+import { type DeliveryState, webhookAttempts, webhookDeliveries } from './schema.ts';
+
+export interface DueDelivery {
+  /** `evt_…` */
+  id: string;
+  accountId: string;
+  jobId: string;
+  event: WebhookEvent;
+  url: string;
+  /** failed tries of this round */
+  tries: number;
+}
+
+export interface DeliveryAttempt {
+  at: Date;
+  durationMs: number;
+  /** of the answer; null when there was none */
+  status: number | null;
+  /** why it does not count as delivered; null when it does */
+  failure: string | null;
+  /** the beginning of the answer's body */
+  reply: string | null;
+}
+
+/** What follows from a try. */
+export type DeliveryOutcome = { state: 'delivered' | 'dead' | 'stopped' } | { state: 'pending'; inS: number };
+
+export interface DeliveryRecord {
+  id: string;
+  jobId: string;
+  event: WebhookEvent;
+  /** null when the job was deleted */
+  url: string | null;
+  state: DeliveryState;
+  nextAt: Date | null;
+  createdAt: Date;
+  settledAt: Date | null;
+  /** oldest first */
+  attempts: (DeliveryAttempt & { number: number })[];
+}
+
+/** In the transaction that ends the job. */
+export async function announceEnd(tx: Tx, row: JobRow, event: WebhookEvent): Promise<void> {
+  if (row.webhookUrl === null) return;
+  const id = newId('evt');
+  const { accountId, id: jobId, webhookUrl: url } = row;
+  await tx.insert(webhookDeliveries).values({ id, accountId, jobId, event, url, nextAt: sql`now()` });
+  await enqueueDelivery(tx, id, 0);
+}
+
+/** In the transaction that deletes the job: its address and what was answered there are dropped, no more is sent. */
+export async function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
+  const stopped = await tx
+    .update(webhookDeliveries)
+    .set({
+      url: null,
+      state: sql`CASE ${webhookDeliveries.state} WHEN 'pending' THEN 'stopped' ELSE ${webhookDeliveries.state} END`,
+      nextAt: null,
+      settledAt: sql`coalesce(${webhookDeliveries.settledAt}, now())`,
+    })
+    .where(eq(webhookDeliveries.jobId, jobId))
+    .returning({ id: webhookDeliveries.id });
+  const ids = stopped.map(({ id }) => id);
+  if (ids.length === 0) return;
+  await tx.update(webhookAttempts).set({ reply: null }).where(inArray(webhookAttempts.deliveryId, ids));
+  for (const id of ids) await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${queueKey(id)})`);
+}
+
+const queueKey = (id: string) => `webhook:${id}`;
+
+function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void> {
+  // What follows from a try is in the delivery's own row; the queue's tries only cover dead workers.
+  return enqueue(on, {
+    task: 'webhook_deliver',
+    payload: { deliveryId: id },
+    key: queueKey(id),
+    delayS,
+    maxAttempts: 25,
+    priority: -1,
+  });
+}
+
+/** seconds after which a try that was begun counts as lost with its worker */
+const busyS = 60;
+
+export function deliveryQueries(db: Db) {
+  return {
+    /** Takes a pending delivery for one try; null when there is nothing to do, or another worker is at it. */
+    async begin(id: string): Promise<DueDelivery | null> {
+      const [row] = await db
+        .update(webhookDeliveries)
+        .set({ busyUntil: sql`clock_timestamp() + make_interval(secs => ${busyS})` })
+        .where(
+          and(
+            eq(webhookDeliveries.id, id),
+            eq(webhookDeliveries.state, 'pending'),
+            sql`coalesce(${webhookDeliveries.busyUntil} < clock_timestamp(), true)`,
+          ),
+        )
+        .returning();
+      if (!row || row.url === null) return null;
+      const { accountId, jobId, event, url, tries } = row;
+      return { id, accountId, jobId, event, url, tries };
+    },
+
+    /** Gives a try back that was not made. */
+    async release(id: string): Promise<void> {
+      await db.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
+    },
+
+    settle: (id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome) =>
+      transact(db, (tx) => settle(tx, id, attempt, outcome)),
+
+    /** Newest first. */
+    list: (accountId: string, limit: number) => list(db, accountId, limit),
+
+    /**
+     * Sends again at once, under the same id, with a schedule from its beginning. null for an unknown delivery.
+     * Throws Error when its job was deleted, and with it the address.
+     */
+    resend: (id: string) => transact(db, (tx) => resend(tx, id)),
+
+    /** A safety net: pending deliveries that are overdue and that no queue row stands for. Returns their ids. */
+    async requeueOverdue(afterS: number): Promise<string[]> {
+      const rows = await db
+        .select({ id: webhookDeliveries.id })
+        .from(webhookDeliveries)
+        .where(
+          and(
+            eq(webhookDeliveries.state, 'pending'),
+            sql`${webhookDeliveries.nextAt} < now() - make_interval(secs => ${afterS}::float8)`,
+            sql`coalesce(${webhookDeliveries.busyUntil} < now(), true)`,
+            sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'webhook:' || ${webhookDeliveries.id}
+              AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
+          ),
+        )
+        .limit(100);
+      for (const { id } of rows) await enqueueDelivery(db, id, 0);
+      return rows.map(({ id }) => id);
+    },
+  };
+}
+
+async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {
+  const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('update');
+  if (!row) return;
+  const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
+  // The job may have been deleted meanwhile: nothing of the customer's is written down any more.
+  const reply = row.url === null ? null : attempt.reply;
+  await tx.insert(webhookAttempts).values({ ...attempt, reply, deliveryId: id, number: next });
+  if (row.state !== 'pending') return;
+  const pending = outcome.state === 'pending';
+  await tx
+    .update(webhookDeliveries)
+    .set({
+      state: outcome.state,
+      tries: attempt.failure === null ? row.tries : row.tries + 1,
+      nextAt: pending ? sql`clock_timestamp() + make_interval(secs => ${outcome.inS}::float8)` : null,
+      settledAt: pending ? null : sql`now()`,
+      busyUntil: null,
+    })
+    .where(eq(webhookDeliveries.id, id));
+  if (pending) await enqueueDelivery(tx, id, outcome.inS);
+}
+
+async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
+  const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('update');
+  if (!row) return null;
+  if (row.url === null) throw new Error(`The job of ${id} was deleted, and with it the address.`);
+  await tx
+    .update(webhookDeliveries)
+    .set({ state: 'pending', tries: 0, nextAt: sql`now()`, settledAt: null })
+    .where(eq(webhookDeliveries.id, id));
+  await enqueueDelivery(tx, id, 0);
+  return (await withAttempts(tx, [{ ...row, state: 'pending', nextAt: new Date(), settledAt: null }]))[0]!;
+}
+
+async function list(db: Db, accountId: string, limit: number): Promise<DeliveryRecord[]> {
+  const rows = await db
+    .select()
+    .from(webhookDeliveries)
+    .where(eq(webhookDeliveries.accountId, accountId))
+    .orderBy(desc(webhookDeliveries.id))
+    .limit(limit);
+  return withAttempts(db, rows);
+}
+
+type Row = typeof webhookDeliveries.$inferSelect;
+
+async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]> {
+  const ids = rows.map(({ id }) => id);
+  const attempts = ids.length === 0 ? [] : await on
+    .select()
+    .from(webhookAttempts)
+    .where(inArray(webhookAttempts.deliveryId, ids))
+    .orderBy(asc(webhookAttempts.number));
+  return rows.map(({ id, jobId, event, url, state, nextAt, createdAt, settledAt }) => ({
+    ...{ id, jobId, event, url, state, nextAt, createdAt, settledAt },
+    attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),
+  }));
+}

@@ -1,0 +1,244 @@
+/** Webhooks to a real receiver through the guarded client, verified by a library that is not ours. */
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
+import type { Account, CreateJob } from '../../src/store/types.ts';
+import { FrameliftError } from '../../src/domain/errors.ts';
+import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+interface Received {
+  headers: Record<string, string>;
+  body: string;
+  at: number;
+}
+
+let world: World;
+let shop: Workshop;
+let account: Account;
+let receiver: Server;
+let received: Received[] = [];
+let answer: (response: ServerResponse, count: number) => void;
+let url: string;
+let net: GuardedClient;
+
+beforeAll(async () => {
+  world = await createWorld();
+  receiver = createServer((request, response) => void receive(request, response));
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?token=t0ken`;
+});
+afterAll(async () => {
+  receiver.close();
+  await world.close();
+});
+beforeEach(async () => {
+  received = [];
+  answer = (response) => response.writeHead(204).end();
+  net = createNetClient({ allowHosts: [new URL(url).host] });
+  shop = await createWorkshop(world);
+  account = await fundedAccount(world.store, 300);
+});
+afterEach(async () => {
+  await shop.close();
+  await net.close();
+  receiver.closeAllConnections();
+});
+
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = '';
+  for await (const chunk of request) body += String(chunk);
+  received.push({ headers: request.headers as Record<string, string>, body, at: performance.now() });
+  answer(response, received.length);
+}
+
+/** A worker whose downloads and pictures are stand-ins and whose webhooks are real. */
+async function startWorker(triesS: readonly number[] = [0, 0.2, 0.4, 0.6]): Promise<void> {
+  const mixed = { ...net, download: shop.net.download.bind(shop.net) };
+  const webhooks = { timeoutMs: 1000, triesS, overdueS: 1 };
+  await shop.worker({ deps: { net: mixed }, tuning: { webhooks } }).start();
+}
+const create = async (change: Partial<CreateJob> = {}) =>
+  (await world.store.jobs.create(jobInput(account, { webhookUrl: url, ...change }))).job;
+const delivery = async () => (await world.store.deliveries.list(account.id, 10))[0]!;
+const settled = async (state: string) => {
+  await eventually(async () => (await delivery())?.state === state);
+  return delivery();
+};
+const secret = async () => (await world.store.webhookSecrets.active(account.id))[0]!;
+
+describe('a webhook', () => {
+  for (const [event, status] of [
+    ['job.completed', 'done'],
+    ['job.failed', 'error'],
+  ] as const) {
+    it(`${event} has exactly three fields and both signatures`, async () => {
+      if (status === 'error') shop.media.onEnhance = () => Promise.reject(new FrameliftError('unreadable_video', 'No.'));
+      const job = await create();
+      await startWorker();
+      const sent = await settled('delivered');
+      const [{ headers, body }] = received as [Received];
+      expect(body).toBe(`{"event":"${event}","job_id":"${job.id}","status":"${status}"}`);
+      expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': sent.id });
+      const key = Buffer.from((await secret()).slice('whsec_'.length), 'base64');
+      expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update(body).digest('hex'));
+      expect(new Webhook(await secret()).verify(body, headers)).toEqual(JSON.parse(body));
+      expect(() => new Webhook(otherSecret).verify(body, headers)).toThrow();
+      expect(() => new Webhook(key).verify(`${body} `, headers)).toThrow();
+      expect(sent).toMatchObject({ jobId: job.id, event, url, attempts: [{ number: 1, status: 204, failure: null }] });
+    });
+  }
+
+  it('is not sent for a job without an address, nor twice', async () => {
+    await create({ webhookUrl: null });
+    const job = await create();
+    await startWorker();
+    await settled('delivered');
+    await eventually(async () => {
+      const { jobs } = await world.store.jobs.list({ accountId: account.id, lane: 'live', limit: 5 });
+      return jobs.every(({ status }) => status === 'done');
+    });
+    expect(received).toHaveLength(1);
+    expect(received[0]!.body).toContain(job.id);
+  });
+
+  it('is signed under both secrets for a day after a rotation', async () => {
+    const old = await secret();
+    const fresh = (await world.store.webhookSecrets.rotate(account.id))!;
+    expect(fresh).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(fresh).not.toBe(old);
+    await create();
+    await startWorker();
+    await settled('delivered');
+    const [{ headers, body }] = received as [Received];
+    for (const each of [old, fresh]) expect(new Webhook(each).verify(body, headers)).toBeTruthy();
+    const key = Buffer.from(fresh.slice('whsec_'.length), 'base64');
+    expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update(body).digest('hex'));
+    await world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE account_id = ${account.id} AND expires_at IS NOT NULL`;
+    expect(await world.store.webhookSecrets.active(account.id)).toEqual([fresh]);
+  });
+});
+const otherSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;
+
+describe('a delivery that fails', () => {
+  it('is tried again under the same id, later and later, until it is dead', async () => {
+    answer = (response) => response.writeHead(500).end('out of order');
+    await create();
+    await startWorker([0, 0.3, 0.9]);
+    const dead = await settled('dead');
+    expect(received).toHaveLength(3);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([dead.id]));
+    for (const { headers, body } of received) expect(new Webhook(await secret()).verify(body, headers)).toBeTruthy();
+    expect(received[1]!.at - received[0]!.at).toBeGreaterThan(260);
+    expect(received[2]!.at - received[1]!.at).toBeGreaterThan(530);
+    expect(dead.attempts.map(({ number, status, failure, reply }) => ({ number, status, failure, reply }))).toEqual(
+      [1, 2, 3].map((number) => ({
+        number,
+        status: 500,
+        failure: 'the server answered with status 500.',
+        reply: 'out of order',
+      })),
+    );
+  });
+
+  for (const status of [301, 307, 400, 404, 429, 503]) {
+    it(`with status ${status} is tried again, and delivered when that passes`, async () => {
+      answer = (response, count) =>
+        count === 1 ? response.writeHead(status, { location: url }).end() : response.writeHead(200).end('thanks');
+      await create();
+      await startWorker();
+      const { attempts } = await settled('delivered');
+      expect(attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
+      expect(received).toHaveLength(2);
+    });
+  }
+
+  it('with 410 is stopped at once', async () => {
+    answer = (response) => response.writeHead(410).end();
+    await create();
+    await startWorker();
+    expect(await settled('stopped')).toMatchObject({ nextAt: null, attempts: [{ status: 410 }] });
+    expect(received).toHaveLength(1);
+  });
+
+  it('waits as long as the receiver asks for', async () => {
+    answer = (response, count) => response.writeHead(count === 1 ? 503 : 200, { 'retry-after': '2' }).end();
+    await create();
+    await startWorker();
+    await settled('delivered');
+    expect(received[1]!.at - received[0]!.at).toBeGreaterThan(1950);
+  });
+
+  it('for want of an answer, of a server, or of an allowed address says why', async () => {
+    const cases = [
+      ['the server did not answer in time.', () => {}, url],
+      ['the server broke the connection off.', (response: ServerResponse) => response.destroy(), url],
+      ['the address is not allowed.', () => {}, 'http://169.254.169.254/hook'],
+    ] as const;
+    await startWorker([0]);
+    for (const [failure, reaction, webhookUrl] of cases) {
+      answer = reaction;
+      account = await fundedAccount(world.store, 30);
+      await create({ webhookUrl });
+      expect((await settled('dead')).attempts).toMatchObject([{ status: null, failure, reply: null }]);
+    }
+  });
+
+  it('reads no endless answer and keeps its beginning', async () => {
+    const megabytes = Buffer.alloc(5 * 2 ** 20, 'ä\0');
+    answer = (response) => response.writeHead(200).end(megabytes);
+    await create();
+    await startWorker();
+    const { attempts } = await settled('delivered');
+    expect(attempts[0]!.reply!.length).toBeLessThan(2049);
+    expect(attempts[0]!.reply).toMatch(/^(ä\uFFFD)+/);
+  });
+});
+
+describe('an operator', () => {
+  it('sends a dead delivery again, with the same id and a whole schedule', async () => {
+    answer = (response) => response.writeHead(500).end();
+    await create();
+    await startWorker([0, 0.1]);
+    const dead = await settled('dead');
+    answer = (response, count) => response.writeHead(count === 3 ? 500 : 200).end();
+    expect(await world.store.deliveries.resend(dead.id)).toMatchObject({ state: 'pending' });
+    const { attempts } = await settled('delivered');
+    expect(attempts.map(({ number, status }) => `${number} ${status}`)).toEqual(['1 500', '2 500', '3 500', '4 200']);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(await world.store.deliveries.resend('evt_00000000000000000000000000')).toBeNull();
+  });
+});
+
+describe('the deletion of a job', () => {
+  it('stops its pending delivery and keeps nothing of the address or the answer', async () => {
+    answer = (response) => response.writeHead(500).end('t0ken');
+    const job = await create();
+    await startWorker([0, 600]);
+    await eventually(async () => (await delivery())?.attempts.length === 1);
+    await world.store.jobs.delete(account.id, 'live', job.id);
+    const stopped = await delivery();
+    expect(stopped).toMatchObject({ state: 'stopped', url: null, attempts: [{ status: 500, reply: null }] });
+    expect(JSON.stringify(stopped)).not.toContain('t0ken');
+    const queued = await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE key = ${`webhook:${stopped.id}`}`;
+    expect(queued).toHaveLength(0);
+    await expect(world.store.deliveries.resend(stopped.id)).rejects.toThrow('was deleted');
+  });
+});
+
+describe('a worker that dies', () => {
+  it('in mid-try leaves a delivery that another makes', async () => {
+    const job = await create();
+    await startWorker([0, 0.1]);
+    await eventually(async () => (await world.store.jobs.get(account.id, 'live', job.id))?.status === 'done');
+    const { id } = await settled('delivered');
+    // As it stands when a worker took it, died, and its queue row is lost.
+    await world.sql`UPDATE webhook_deliveries SET state = 'pending', settled_at = NULL, next_at = now() - interval '1 minute',
+      busy_until = now() + interval '1 second' WHERE id = ${id}`;
+    await settled('delivered');
+    expect(received).toHaveLength(2);
+  });
+});
