@@ -93,7 +93,7 @@ describe.each(secured)('$method $path', ({ method, path }) => {
       const response = await api.request(address(path), { method: method.toUpperCase(), key: api.keys.live });
       expect(response.status).toBe(403);
       expect(await errorOf(response)).toMatchObject({ code: 'account_pending_approval', type: 'permission_error' });
-      const sandbox = await api.request(address(path), { method: method.toUpperCase(), key: api.keys.test });
+      const sandbox = await api.request(address(path), { method: method.toUpperCase(), key: api.keys.testSecure });
       expect(sandbox.status).not.toBe(403);
     }
   });

@@ -5,7 +5,7 @@ import { errorOf, makeApi } from '../helpers/http.ts';
 import { descriptionText, operations } from '../helpers/http-contract.ts';
 
 const paths = [...new Set(operations.map(({ path }) => path))];
-const address = (path: string) => path.replace('{id}', newId('job')).replace('{key}', 'outputs/a.mp4');
+const address = (path: string) => path.replace('{id}', newId('job')).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');
 const documented = (path: string) =>
   operations.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 

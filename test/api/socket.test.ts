@@ -46,7 +46,7 @@ describe('over a socket', () => {
   it('405 for TRACE, with Allow', async () => {
     const response = await exchange(['TRACE /v1/account HTTP/1.1', authorization]);
     expect(response).toMatch(/^HTTP\/1\.1 405 /);
-    expect(response).toMatch(/\r\nallow: GET, HEAD, OPTIONS\r\n/i);
+    expect(response).toMatch(/\r\nallow: GET, PATCH, HEAD, OPTIONS\r\n/i);
   });
 
   it('413 for a chunked body that grows too large, without reading on', async () => {

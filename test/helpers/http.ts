@@ -1,17 +1,17 @@
 /** The API over fakes: a store and a storage in memory, a measurement that the test decides. */
 import { Readable } from 'node:stream';
-import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
-import { FrameliftError } from '../../src/domain/errors.ts';
-import { newId } from '../../src/domain/ids.ts';
-import type { JobRecord, Lane, SourceFacts, Tier } from '../../src/domain/job.ts';
+import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
+import { signHead } from '../../src/evidence/audit-log.ts';
+import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { HttpDeps, HttpOptions } from '../../src/http/deps.ts';
 import type { FilesystemStorage } from '../../src/storage/filesystem.ts';
 import { makeLink, verifyLink } from '../../src/storage/links.ts';
-import type { Account, CreateJob, HttpStore, Idempotency, ListJobs } from '../../src/store/types.ts';
+import type { Account } from '../../src/store/types.ts';
 import { checkResponse, descriptionText } from './http-contract.ts';
+import { fakeAccount, FakeStore, pepper } from './http-store.ts';
 
-export const pepper = 'a pepper for tests';
+export { fakeAccount, fakeJob, FakeStore, pepper } from './http-store.ts';
 export const linkSecret = 'a link secret for tests';
 export const publicUrl = 'http://framelift.test';
 
@@ -25,159 +25,6 @@ export const source: SourceFacts = {
   duration: 41.375,
   size_bytes: 5_242_880,
 };
-
-export function fakeAccount(overrides: Partial<Account> = {}): Account {
-  return {
-    id: newId('acct'),
-    name: 'Test',
-    plan: 'pay-as-you-go',
-    approvalStatus: 'approved',
-    credits: 10_000,
-    sandboxCredits: 10_000,
-    retentionDays: 30,
-    createdAt: new Date(),
-    ...overrides,
-  };
-}
-
-/** In memory, with the store's contract: lanes and accounts apart, idempotency, no overdraft. */
-export class FakeStore implements HttpStore {
-  readonly accountsById = new Map<string, Account>();
-  readonly keysByHash = new Map<string, { id: string; accountId: string; lane: Lane; tier: Tier }>();
-  readonly jobsById = new Map<string, JobRecord & { accountId: string }>();
-  readonly idempotencyKeys = new Map<string, { fingerprint: string; jobId: string }>();
-  /** how often a key was looked up */
-  lookUps = 0;
-  healthy = true;
-  /** thrown by every query when set */
-  failure: Error | undefined;
-
-  addKey(lane: Lane, tier: Tier, account: Account): string {
-    this.accountsById.set(account.id, account);
-    const { key } = generateApiKey(lane);
-    this.keysByHash.set(hashApiKey(key, pepper).toString('hex'), {
-      id: newId('key'),
-      accountId: account.id,
-      lane,
-      tier,
-    });
-    return key;
-  }
-
-  #check(): void {
-    if (this.failure !== undefined) throw this.failure;
-  }
-
-  readonly keys: HttpStore['keys'] = {
-    authenticate: async (hash) => {
-      this.lookUps += 1;
-      this.#check();
-      const key = this.keysByHash.get(hash.toString('hex'));
-      if (key === undefined) return null;
-      return { keyId: key.id, lane: key.lane, tier: key.tier, account: this.accountsById.get(key.accountId)! };
-    },
-  };
-
-  readonly accounts: HttpStore['accounts'] = {
-    get: async (id) => {
-      this.#check();
-      return this.accountsById.get(id) ?? null;
-    },
-  };
-
-  #visible(accountId: string, lane: Lane, id: string): (JobRecord & { accountId: string }) | null {
-    this.#check();
-    const job = this.jobsById.get(id);
-    return job !== undefined && job.accountId === accountId && job.lane === lane ? job : null;
-  }
-
-  #replay(accountId: string, lane: Lane, { key, fingerprint }: Idempotency): JobRecord | null {
-    const used = this.idempotencyKeys.get(JSON.stringify([accountId, lane, key]));
-    if (used === undefined) return null;
-    if (used.fingerprint !== fingerprint) {
-      throw new FrameliftError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
-    }
-    return this.jobsById.get(used.jobId) ?? null;
-  }
-
-  #create(input: CreateJob): { job: JobRecord; replayed: boolean } {
-    this.#check();
-    const { account, lane, idempotency } = input;
-    const replay = idempotency === null ? null : this.#replay(account.id, lane, idempotency);
-    if (replay !== null) return { job: replay, replayed: true };
-    const owner = this.accountsById.get(account.id)!;
-    if (owner.credits < input.credits) {
-      throw new FrameliftError(
-        'insufficient_credits',
-        `The job costs ${input.credits} and there are ${owner.credits}.`,
-      );
-    }
-    owner.credits -= input.credits;
-    const job = fakeJob({ ...input, accountId: account.id, creditsCharged: input.credits });
-    this.jobsById.set(job.id, job);
-    if (idempotency !== null) {
-      const { key, fingerprint } = idempotency;
-      this.idempotencyKeys.set(JSON.stringify([account.id, lane, key]), { fingerprint, jobId: job.id });
-    }
-    return { job, replayed: false };
-  }
-
-  #list({ accountId, lane, limit, startingAfter, status }: ListJobs) {
-    this.#check();
-    const all = [...this.jobsById.values()]
-      .filter((job) => job.accountId === accountId && job.lane === lane && (status ?? job.status) === job.status)
-      .filter((job) => startingAfter === undefined || job.id < startingAfter)
-      .sort((a, b) => (a.id < b.id ? 1 : -1));
-    return { jobs: all.slice(0, limit), hasMore: all.length > limit };
-  }
-
-  readonly jobs: HttpStore['jobs'] = {
-    findReplay: async (accountId, lane, idempotency) => this.#replay(accountId, lane, idempotency),
-    create: async (input) => this.#create(input),
-    get: async (accountId, lane, id) => this.#visible(accountId, lane, id),
-    list: async (query) => this.#list(query),
-    outputKey: async (id) => (this.jobsById.get(id)?.output ? `outputs/${id}.mp4` : null),
-    delete: async (accountId, lane, id) => {
-      const job = this.#visible(accountId, lane, id);
-      if (job === null) return null;
-      this.jobsById.delete(id);
-      return { id, deletedAt: new Date(), refundedCredits: job.status === 'queued' ? job.creditsCharged : 0 };
-    },
-  };
-
-  ping = async () => this.healthy;
-}
-
-export function fakeJob(overrides: Partial<JobRecord> & { accountId: string }): JobRecord {
-  const createdAt = new Date();
-  const job: JobRecord = {
-    id: newId('job'),
-    lane: 'live',
-    tier: 'standard',
-    status: 'queued',
-    resolution: '1080p',
-    videoUrl: 'https://media.example.com/a.mp4',
-    webhookUrl: null,
-    model: null,
-    enhancements: {},
-    metadata: {},
-    durationSeconds: 42,
-    creditsCharged: 0,
-    creditsRefunded: 0,
-    progress: 0,
-    etaSeconds: null,
-    source: null,
-    output: null,
-    applied: null,
-    error: null,
-    createdAt,
-    startedAt: null,
-    finishedAt: null,
-    expiresAt: new Date(createdAt.getTime() + 30 * 86_400_000),
-    ...overrides,
-  };
-  return job;
-}
 
 /** The part of a finished job that a queued one lacks. */
 export function finished(): Partial<JobRecord> {
@@ -230,6 +77,7 @@ export interface ApiOptions {
   measure?: HttpDeps['measure'];
   options?: HttpOptions;
   account?: Partial<Account>;
+  metrics?: HttpDeps['metrics'];
 }
 
 export interface RequestOptions {
@@ -243,7 +91,7 @@ export interface RequestOptions {
 }
 
 /** The API with one approved account and a key of each kind; `request` holds every response against the contract. */
-export function makeApi({ measure, options, account: overrides }: ApiOptions = {}) {
+export function makeApi({ measure, options, account: overrides, metrics }: ApiOptions = {}) {
   const store = new FakeStore();
   const objects = new Map<string, Buffer>();
   const storage = fakeStorage(objects);
@@ -254,8 +102,10 @@ export function makeApi({ measure, options, account: overrides }: ApiOptions = {
     test: store.addKey('test', 'standard', account),
     testSecure: store.addKey('test', 'secure', account),
   };
+  const signer = generateSigningKey();
   const logged: { level: string; facts: object; message: string }[] = [];
   const log = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message });
+  const logger = { debug: log('debug'), info: log('info'), error: log('error') };
   const measured: string[] = [];
   const app = buildApp({
     store,
@@ -264,9 +114,17 @@ export function makeApi({ measure, options, account: overrides }: ApiOptions = {
       measured.push(url);
       return measure === undefined ? Promise.resolve(source) : measure(url, signal);
     },
+    evidence: {
+      signHead: async (head) => signHead(head, await signer),
+      jwks: async () => {
+        if (store.failure !== undefined) throw store.failure;
+        return { keys: [(await signer).publicJwk] };
+      },
+    },
     keyPepper: pepper,
     description: descriptionText,
-    logger: { debug: log('debug'), info: log('info'), error: log('error') },
+    logger,
+    ...(metrics === undefined ? {} : { metrics }),
     ...(options === undefined ? {} : { options }),
   });
 
@@ -284,7 +142,8 @@ export function makeApi({ measure, options, account: overrides }: ApiOptions = {
     return response;
   }
 
-  return { app, store, storage, objects, account, keys, logged, measured, request };
+  const jwks = async () => ({ keys: [(await signer).publicJwk] });
+  return { app, store, storage, objects, account, keys, logger, logged, measured, jwks, request };
 }
 
 export type Api = ReturnType<typeof makeApi>;

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import type { HttpOptions } from '../../src/http/deps.ts';
+import { errorOf, fakeAccount, fakeJob, finished, makeApi } from '../helpers/http.ts';
+
+interface Event {
+  name: string;
+  data: Record<string, unknown>;
+}
+
+/** The events of a stream, by the rules of the HTML standard as far as they are used here. */
+async function* eventsOf(response: Response): AsyncGenerator<Event | 'comment'> {
+  let rest = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    const blocks = (rest + chunk).split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      if (block.startsWith(':')) {
+        yield 'comment';
+        continue;
+      }
+      const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s, 2)));
+      expect(Object.keys(fields).sort()).toEqual(['data', 'event']);
+      yield { name: fields['event']!, data: JSON.parse(fields['data']!) as Record<string, unknown> };
+    }
+  }
+  expect(rest).toBe('');
+}
+
+function watched(options: HttpOptions = {}) {
+  const api = makeApi({ options });
+  const job = fakeJob({ accountId: api.account.id });
+  api.store.jobsById.set(job.id, job);
+  return { api, id: job.id, path: `/v1/jobs/${job.id}/events` };
+}
+
+/** All events of a response, without comments. */
+async function allOf(response: Response): Promise<Event[]> {
+  const events: Event[] = [];
+  for await (const event of eventsOf(response)) if (event !== 'comment') events.push(event);
+  return events;
+}
+
+describe('GET /v1/jobs/{id}/events', () => {
+  it('200: the job at once, each change, and the end, with the facts of polling', async () => {
+    const { api, id, path } = watched();
+    const response = await api.request(path, { headers: { 'Last-Event-ID': '7' } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('Content-Type')).toBe('text/event-stream');
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    const changes = [
+      { status: 'running', startedAt: new Date() },
+      { progress: 0.5, etaSeconds: 3 },
+      finished(),
+    ] as const;
+    const events: Event[] = [];
+    for await (const event of eventsOf(response)) {
+      if (event === 'comment') continue;
+      events.push(event);
+      expect(event.data).toEqual(await (await api.request(`/v1/jobs/${id}`)).json());
+      const change = changes[events.length - 1];
+      if (change !== undefined) api.store.change(id, change);
+    }
+    expect(events.map(({ name, data }) => [name, data['status'], data['progress']])).toEqual([
+      ['status', 'queued', 0],
+      ['status', 'running', 0],
+      ['progress', 'running', 0.5],
+      ['status', 'done', 1],
+    ]);
+    expect(api.store.watching).toBe(0);
+  });
+
+  it('ends at once for a job that has ended', async () => {
+    for (const end of [finished(), { status: 'error', error: { code: 'processing_failed', message: 'No.' } } as const]) {
+      const { api, id, path } = watched();
+      api.store.change(id, end);
+      const events = await allOf(await api.request(path));
+      expect(events.map(({ name, data }) => [name, data['status']])).toEqual([['status', end.status]]);
+    }
+  });
+
+  it('tells of a deletion and ends', async () => {
+    const { api, id, path } = watched();
+    const events: Event[] = [];
+    for await (const event of eventsOf(await api.request(path))) {
+      if (event === 'comment') continue;
+      events.push(event);
+      api.store.change(id, null);
+    }
+    expect(events.at(-1)).toEqual({ name: 'deleted', data: { id, deleted: true } });
+    expect(events).toHaveLength(2);
+  });
+
+  it('sends comments while nothing changes, and ends after its time without an event', async () => {
+    const { api, path } = watched({ eventHeartbeatMs: 5, eventStreamMs: 60 });
+    let comments = 0;
+    const events: Event[] = [];
+    for await (const event of eventsOf(await api.request(path))) {
+      if (event === 'comment') comments += 1;
+      else events.push(event);
+    }
+    expect(comments).toBeGreaterThan(3);
+    expect(events.map(({ name }) => name)).toEqual(['status']);
+    expect(api.store.watching).toBe(0);
+  });
+
+  it('stops watching when the reader goes away', async () => {
+    const { api, path } = watched();
+    const response = await api.request(path);
+    const reader = response.body!.getReader();
+    await reader.read();
+    expect(api.store.watching).toBe(1);
+    await reader.cancel();
+    await sleep(5);
+    expect(api.store.watching).toBe(0);
+  });
+
+  it('stops watching when the request is aborted', async () => {
+    const { api, path } = watched();
+    const caller = new AbortController();
+    const headers = { Authorization: `Bearer ${api.keys.live}` };
+    const response = await api.app.request(path, { headers, signal: caller.signal });
+    await response.body!.getReader().read();
+    caller.abort();
+    await sleep(5);
+    expect(api.store.watching).toBe(0);
+    expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('ends, and logs why, when the watch fails', async () => {
+    const { api, id, path } = watched();
+    const response = await api.request(path);
+    const events: Event[] = [];
+    for await (const event of eventsOf(response)) {
+      if (event === 'comment') continue;
+      events.push(event);
+      api.store.failure = new Error('canary');
+      api.store.change(id, { progress: 0.1 });
+    }
+    expect(events).toHaveLength(1);
+    const line = api.logged.find(({ level }) => level === 'error');
+    expect(line?.facts).toMatchObject({ err: { message: 'canary' } });
+  });
+
+  it('HEAD watches nothing', async () => {
+    const { api, path } = watched();
+    const response = await api.request(path, { method: 'HEAD' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('Content-Type')).toBe('text/event-stream');
+    expect(api.store.watching).toBe(0);
+  });
+
+  it('404 for what is no job of the caller’s', async () => {
+    const { api } = watched();
+    const foreign = fakeJob({ accountId: fakeAccount().id });
+    const otherLane = fakeJob({ accountId: api.account.id, lane: 'test' });
+    for (const job of [foreign, otherLane]) api.store.jobsById.set(job.id, job);
+    for (const id of [foreign.id, otherLane.id, newId('job'), 'nonsense']) {
+      const response = await api.request(`/v1/jobs/${id}/events`);
+      expect(response.status).toBe(404);
+      expect((await errorOf(response)).code).toBe('job_not_found');
+    }
+  });
+});

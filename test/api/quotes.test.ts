@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
+import { errorOf, fakeJob, finished, makeApi, source } from '../helpers/http.ts';
+
+const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
+const post = { method: 'POST' } as const;
+
+describe('POST /v1/quotes', () => {
+  it('200 with the price of each tier and target, and changes nothing', async () => {
+    const prices = [
+      { resolution: '1080p', secure: false, credits: 126 },
+      { resolution: '4k', secure: false, credits: 252 },
+      { resolution: '1080p', secure: true, credits: 252 },
+      { resolution: '4k', secure: true, credits: 504 },
+    ];
+    const api = makeApi({ account: { credits: 1 } });
+    for (const { resolution, secure, credits } of prices) {
+      const json = { ...input, resolution, secure, duration_seconds: 3 };
+      const response = await api.request('/v1/quotes', { ...post, key: api.keys.liveSecure, json });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({
+        duration_seconds: 42,
+        credits,
+        resolution,
+        tier: secure ? 'secure' : 'standard',
+        sandbox: false,
+        source,
+      });
+    }
+    expect(api.account.credits).toBe(1);
+    expect(api.store.jobsById.size).toBe(0);
+    expect(api.measured).toHaveLength(4);
+  });
+
+  it('estimates the time from the account’s latest jobs of the same target, else from the configured rate', async () => {
+    const api = makeApi({ options: { processingRates: { '1080p': 2, '4k': 10 } } });
+    const estimate = async (resolution: string) => {
+      const response = await api.request('/v1/quotes', { ...post, json: { ...input, resolution } });
+      return ((await response.json()) as { estimated_seconds: number }).estimated_seconds;
+    };
+    expect([await estimate('1080p'), await estimate('4k')]).toEqual([84, 420]);
+    const startedAt = new Date();
+    for (const seconds of [10, 40, 400]) {
+      const finishedAt = new Date(startedAt.getTime() + seconds * 1000);
+      const job = fakeJob({ accountId: api.account.id, ...finished(), durationSeconds: 10, startedAt, finishedAt });
+      api.store.jobsById.set(job.id, job);
+    }
+    // The median: 4 seconds for one of video.
+    expect([await estimate('1080p'), await estimate('4k')]).toEqual([168, 420]);
+  });
+
+  it('measures nothing in the sandbox: the hint, or 10 s, without charge', async () => {
+    const api = makeApi({ options: { sandboxDelayMs: 2500 } });
+    for (const [extra, duration, seconds] of [
+      [{}, 10, 3],
+      [{ duration_seconds: 77 }, 77, 3],
+      [{ video_url: 'https://media.example.com/slow.mp4' }, 10, 30],
+      [{ video_url: 'https://media.example.com/insufficient_credits.mp4' }, 10, 3],
+    ] as const) {
+      const response = await api.request('/v1/quotes', { ...post, key: api.keys.test, json: { ...input, ...extra } });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toEqual({
+        duration_seconds: duration,
+        credits: 0,
+        resolution: '1080p',
+        tier: 'standard',
+        sandbox: true,
+        estimated_seconds: seconds,
+        source: null,
+      });
+    }
+    expect(api.measured).toEqual([]);
+  });
+
+  const refusals: ErrorCode[] = ['url_not_allowed', 'video_unreachable', 'unreadable_video', 'video_too_long', 'video_too_large'];
+  it.each(refusals)('400 %s, as creation refuses it', async (code) => {
+    const api = makeApi({ measure: () => Promise.reject(new FrameliftError(code, 'No.')) });
+    const response = await api.request('/v1/quotes', { ...post, json: input });
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code, param: '/video_url' });
+  });
+
+  it('400 for the sandbox’s refusing addresses', async () => {
+    const api = makeApi();
+    for (const name of ['unreadable_video', 'video_too_long', 'video_too_large']) {
+      const json = { ...input, video_url: `https://media.example.com/${name}.mp4` };
+      const response = await api.request('/v1/quotes', { ...post, key: api.keys.test, json });
+      expect(response.status).toBe(400);
+      expect((await errorOf(response)).code).toBe(name);
+    }
+  });
+
+  it('403 for a secure quote with a Standard key', async () => {
+    const api = makeApi();
+    const response = await api.request('/v1/quotes', { ...post, json: { ...input, secure: true } });
+    expect(response.status).toBe(403);
+    expect(await errorOf(response)).toMatchObject({ code: 'secure_tier_required', param: '/secure' });
+  });
+});
