@@ -1,0 +1,202 @@
+/** Deletion certificates from the worker: never before the storage says "absent", and never lost. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JobRecord } from '../../src/domain/job.ts';
+import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
+import type { Account, CreateJob } from '../../src/store/types.ts';
+import { createWorkshop, hang, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let shop: Workshop;
+let account: Account;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  shop = await createWorkshop(world);
+  account = await fundedAccount(world.store, 600);
+});
+afterEach(async () => {
+  await shop.close();
+  expect(await world.store.ledgerCheck()).toEqual([]);
+});
+
+const create = async (change: Partial<CreateJob> = {}) =>
+  (await world.store.jobs.create(jobInput(account, { tier: 'secure', ...change }))).job;
+const remove = (job: JobRecord) => world.store.jobs.delete(account.id, job.lane, job.id);
+const state = (job: JobRecord) => world.store.certificates.get(account.id, job.lane, job.id);
+const statusOf = async (job: JobRecord) => (await world.store.jobs.get(account.id, job.lane, job.id))?.status;
+const evidence = () => createEvidence({ keys: world.store.signingKeys, vault: testVault });
+
+async function certificate(job: JobRecord) {
+  await eventually(async () => (await state(job))?.state === 'issued');
+  const issued = await state(job);
+  return verifyCertificate(issued?.state === 'issued' ? issued.jws : '', await evidence().jwks());
+}
+
+describe('a deletion certificate', () => {
+  for (const actor of ['customer', 'retention'] as const) {
+    it(`names every object of a done job that the ${actor} deleted, and stays`, async () => {
+      const job = await create();
+      await shop.worker().start();
+      await eventually(async () => (await statusOf(job)) === 'done');
+      expect(await state(job)).toEqual({ state: 'not_deleted' });
+      if (actor === 'customer') await remove(job);
+      else await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${job.id}`;
+      const payload = await certificate(job);
+      expect(payload).toMatchObject({
+        job_id: job.id,
+        account_id: account.id,
+        actor,
+        storage: 'filesystem',
+        method: 'logical deletion, verified absent',
+        objects: [
+          { role: 'original', size_bytes: 11, sha256: expect.any(String), version: null },
+          { role: 'output', size_bytes: 14 },
+        ],
+      });
+      for (const { key, verified_absent_at } of payload.objects) {
+        expect(shop.storage.objects.has(key)).toBe(false);
+        expect(verified_absent_at >= payload.deleted_at && verified_absent_at <= payload.issued_at).toBe(true);
+      }
+      const { entries } = await world.store.audit.list({ accountId: account.id, limit: 1, jobId: job.id });
+      expect(entries[0]).toMatchObject({ kind: 'certificate.issued', data: { certificate_id: payload.id, objects: 2 } });
+      expect(payload.audit).toEqual({ sequence: entries[0]!.sequence, hash: entries[0]!.hash });
+      expect(await state(job)).toEqual(await state(job));
+    });
+  }
+
+  it('is of no other tier, lane, account or job', async () => {
+    const [standard, sandbox] = [await create({ tier: 'standard' }), await create({ lane: 'test' })];
+    await remove(standard);
+    await remove(sandbox);
+    expect(await state(standard)).toBeNull();
+    expect(await state(sandbox)).toEqual({ state: 'pending' });
+    expect(await world.store.certificates.get(account.id, 'live', sandbox.id)).toBeNull();
+    expect(await world.store.certificates.get('acct_00000000000000000000000000', 'test', sandbox.id)).toBeNull();
+    expect(await world.store.certificates.get(account.id, 'test', 'job_00000000000000000000000000')).toBeNull();
+    await shop.worker().start();
+    expect(await certificate(sandbox)).toMatchObject({ objects: [] });
+  });
+
+  it('waits while the storage is down, is pending meanwhile, and comes with it', async () => {
+    const job = await create();
+    await shop.worker().start();
+    await eventually(async () => (await statusOf(job)) === 'done');
+    shop.storage.fault = new Error('The storage is down');
+    await remove(job);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await state(job)).toEqual({ state: 'pending' });
+    shop.storage.fault = undefined;
+    expect((await certificate(job)).objects).toHaveLength(2);
+  });
+
+  it('is not issued by a storage that deletes and does not mean it', async () => {
+    const job = await create();
+    await shop.worker().start();
+    await eventually(async () => (await statusOf(job)) === 'done');
+    const destroy = shop.storage.destroy.bind(shop.storage);
+    shop.storage.destroy = async () => {};
+    await remove(job);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await state(job)).toEqual({ state: 'pending' });
+    shop.storage.destroy = destroy;
+    await certificate(job);
+  });
+
+  it('speaks of what failed attempts left, too, and destroys what came back', async () => {
+    const job = await create();
+    let tries = 0;
+    shop.media.onEnhance = async () => {
+      if (tries++ === 0) throw new Error('once');
+      throw Object.assign(new Error('again'), { name: 'Again' });
+    };
+    await shop.worker().start();
+    await eventually(async () => (await statusOf(job)) === 'error');
+    const gone = async () => (await world.sql`SELECT key FROM objects WHERE job_id = ${job.id} AND state = 'destroyed'`).length;
+    await eventually(async () => (await gone()) === 1);
+    const [{ key }] = (await world.sql`SELECT key FROM objects WHERE job_id = ${job.id}`) as unknown as [{ key: string }];
+    shop.storage.objects.set(key, Buffer.from('a late writer'));
+    await remove(job);
+    const payload = await certificate(job);
+    expect(payload.objects).toMatchObject([{ key, role: 'original', size_bytes: 11 }]);
+    expect(shop.storage.objects.size).toBe(0);
+  });
+
+  it('waits for the worker that may still write', async () => {
+    let letGo = () => {};
+    shop.storage.beforePut = (key) =>
+      key.endsWith('.mp4') ? new Promise((resolve) => (letGo = resolve)) : Promise.resolve();
+    const job = await create();
+    await shop.worker({ config: { leaseSeconds: 3 } }).start();
+    await eventually(async () => (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND role = 'output'`).length === 1);
+    await remove(job);
+    expect(await state(job)).toEqual({ state: 'pending' });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    letGo();
+    const payload = await certificate(job);
+    expect(payload.objects.map(({ role }) => role)).toEqual(['original', 'output']);
+    expect(shop.storage.objects.size).toBe(0);
+  });
+
+  it('is issued once by many workers, and by none that died before: it is queued again', async () => {
+    const jobs = await Promise.all(Array.from({ length: 10 }, () => create({ durationSeconds: 1, credits: 6 })));
+    for (const job of jobs) await remove(job);
+    await world.sql`DELETE FROM graphile_worker._private_jobs WHERE key LIKE 'destroy:%'`;
+    await Promise.all([shop.worker().start(), shop.worker().start(), shop.worker().start()]);
+    const ids = await Promise.all(jobs.map(async (job) => (await certificate(job)).id));
+    expect(new Set(ids).size).toBe(10);
+    const log = await world.store.audit.export(account.id);
+    expect(log.entries.filter(({ kind }) => kind === 'certificate.issued')).toHaveLength(10);
+    const signer = evidence();
+    const head = await signer.signHead({ account_id: account.id, ...log.head, signed_at: new Date().toISOString() });
+    expect(await verifyAuditLog({ entries: log.entries, head }, await signer.jwks())).toMatchObject({ ok: true });
+  });
+
+  it('cannot be changed or dropped in the database', async () => {
+    const job = await create();
+    await remove(job);
+    await shop.worker().start();
+    await certificate(job);
+    for (const statement of ["UPDATE certificates SET jws = 'x'", 'DELETE FROM certificates', 'TRUNCATE certificates']) {
+      await expect(world.sql.unsafe(statement)).rejects.toMatchObject({ code: '23001' });
+    }
+  });
+});
+
+describe('signing keys', () => {
+  it('are one for all who start together; a rotation keeps the old ones published', async () => {
+    const fresh = await createWorld();
+    const services = Array.from({ length: 5 }, () => createEvidence({ keys: fresh.store.signingKeys, vault: testVault }));
+    const sets = await Promise.all(services.map((service) => service.jwks()));
+    expect(new Set(sets.map((set) => JSON.stringify(set))).size).toBe(1);
+    expect(sets[0]!.keys).toHaveLength(1);
+    const head = { account_id: account.id, size: 0, hash: '0'.repeat(64), signed_at: '2026-01-01T00:00:00.000Z' };
+    const before = await services[0]!.signHead(head);
+    const kid = await services[1]!.rotate();
+    const after = await services[0]!.signHead(head);
+    const { keys } = await services[2]!.jwks();
+    expect(keys.map((key) => key.kid)).toEqual([sets[0]!.keys[0]!.kid, kid]);
+    const header = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[0]!, 'base64url').toString()) as { kid: string };
+    expect([header(before).kid, header(after).kid]).toEqual(keys.map((key) => key.kid));
+    for (const jws of [before, after]) {
+      expect(await verifyAuditLog({ entries: [], head: jws }, { keys })).toMatchObject({ ok: true });
+    }
+    const rows = JSON.stringify(await fresh.sql`SELECT * FROM signing_keys`);
+    expect(rows).not.toContain('"d"');
+    for (const statement of ['DELETE FROM signing_keys', "UPDATE signing_keys SET private_jwk = ''", 'UPDATE signing_keys SET retired_at = NULL']) {
+      await expect(fresh.sql.unsafe(statement)).rejects.toMatchObject({ code: '23001' });
+    }
+    await fresh.close();
+  });
+});
+
+it('a job that hangs and is deleted is certified when its worker has let go', async () => {
+  shop.media.onEnhance = ({ signal }) => hang(signal);
+  const job = await create();
+  await shop.worker().start();
+  await eventually(() => shop.media.running === 1);
+  await remove(job);
+  expect((await certificate(job)).objects).toHaveLength(1);
+});
