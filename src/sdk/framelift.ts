@@ -109,6 +109,7 @@ export function createFramelift(options: FrameliftOptions): Framelift {
   const client = createClient({
     baseUrl: checkedBaseUrl(options.baseUrl),
     auth: () => apiKey,
+    requestValidator: dropClient,
     ...(fetch === undefined ? {} : { fetch: (request: RequestInfo | URL) => fetch(request as Request) }),
   });
   return { ...resources(makeCall({ client, maxRetries, timeoutMs })), client };
@@ -120,6 +121,14 @@ function checkedBaseUrl(baseUrl: string): string {
     throw new TypeError('baseUrl must be an http(s) URL without user name, query and fragment.');
   }
   return parsed.href.replace(/\/+$/, '');
+}
+
+/**
+ * The generated functions hand their options, the client among them, to `new Request`, where Deno knows a field of that
+ * name and refuses this one. The validator is the last to see them before.
+ */
+async function dropClient(options: unknown): Promise<void> {
+  delete (options as { client?: unknown }).client;
 }
 
 /** An id is one segment of a path; anything else would call another operation. */

@@ -54,6 +54,23 @@ describe('a call', () => {
     }
   });
 
+  it('gives the Request no field that a runtime reads otherwise', async () => {
+    const fields: string[] = [];
+    class Spy extends Request {
+      constructor(address: string, init: RequestInit) {
+        fields.push(...Object.keys(init));
+        super(address, init);
+      }
+    }
+    vi.stubGlobal('Request', Spy);
+    await fakeService([json(jobView())]).framelift.jobs.get(jobId).finally(() => vi.unstubAllGlobals());
+    expect(fields).toContain('signal');
+    // Deno's and undici's clients, Bun's transport, Cloudflare's options.
+    for (const name of ['client', 'dispatcher', 'proxy', 'tls', 'unix', 'verbose', 'cf', 'fetcher']) {
+      expect(fields).not.toContain(name);
+    }
+  });
+
   const transient: [string, () => Answer][] = [
     ['429', () => refusal(429, 'rate_limit_exceeded')],
     ['503', () => refusal(503, 'service_unavailable')],
