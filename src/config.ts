@@ -17,6 +17,16 @@ const flag = z
   .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })
   .transform((value) => value === '1' || value === 'true' || value === 'yes');
 
+/** `create=120,read=600,other=240`: calls a minute and key; what is left out keeps its default. */
+const rateLimits = z
+  .string()
+  .default('')
+  .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
+  .pipe(z.array(z.string().regex(/^(create|read|other)=[1-9]\d{0,6}$/, 'must be a list such as create=120,read=600,other=240')))
+  .transform((entries): Partial<Record<'create' | 'read' | 'other', number>> =>
+    Object.fromEntries(entries.map((entry) => entry.split('=')).map(([name, count]) => [name, Number(count)])),
+  );
+
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
 const environment = z.object({
@@ -42,6 +52,7 @@ const environment = z.object({
   FRAMELIFT_ENCODER_CRF: integer(18, 0, 51),
   FRAMELIFT_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  FRAMELIFT_RATE_LIMITS: rateLimits,
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
@@ -71,6 +82,8 @@ export interface Config {
   /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
   keyPepper: string | undefined;
   linkSecret: string | undefined;
+  /** calls a minute and key, by class; absent = the default */
+  rateLimits: Partial<Record<'create' | 'read' | 'other', number>>;
   leaseSeconds: number;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
@@ -109,6 +122,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     encoder: { preset: e.FRAMELIFT_ENCODER_PRESET, crf: e.FRAMELIFT_ENCODER_CRF },
     keyPepper: e.FRAMELIFT_KEY_PEPPER,
     linkSecret: e.FRAMELIFT_LINK_SECRET,
+    rateLimits: e.FRAMELIFT_RATE_LIMITS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.
     logLevel: e.FRAMELIFT_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
