@@ -14,7 +14,7 @@ export interface VerifyWebhookOptions {
   /** the body as it was received; never JSON that was parsed and written again */
   body: string | Uint8Array | ArrayBuffer;
   /** of the request: `Headers`, or a plain object such as Node's `request.headers`; names in any case */
-  headers: Headers | Record<string, string | readonly string[] | undefined>;
+  headers: { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;
   /** the account's signing secret, `whsec_…`; several while one replaces another */
   secret: string | readonly string[];
   /** seconds that `webhook-timestamp` may be off the clock, either way; default 300 */
@@ -85,11 +85,16 @@ function checkTime(timestamp: string, toleranceS: number): void {
 }
 
 function header(headers: VerifyWebhookOptions['headers'], name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : plainHeader(headers, name);
+  const value = isHeaders(headers) ? headers.get(name) : plainHeader(headers, name);
   if (typeof value !== 'string' || value === '') {
     throw new WebhookVerificationError('missing_header', `The header ${name} is missing.`);
   }
   return value;
+}
+
+/** By its method: frameworks bring a `Headers` of their own. */
+function isHeaders(headers: VerifyWebhookOptions['headers']): headers is { get(name: string): string | null } {
+  return typeof headers.get === 'function';
 }
 
 /** A repeated header is no valid one: joined as `Headers` joins it. */

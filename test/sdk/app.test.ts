@@ -28,6 +28,26 @@ describe('the client', () => {
     expect((await framelift.account.get()).sandbox).toBe(false);
   });
 
+  it('makes one job and one charge of a creation whose answers were lost', async () => {
+    const api = makeApi();
+    let lost = 0;
+    const framelift = createFramelift({
+      baseUrl: publicUrl,
+      apiKey: api.keys.live,
+      fetch: async (request) => {
+        const response = await api.app.request(request);
+        if (lost === 2) return response;
+        lost += 1;
+        throw new TypeError('fetch failed');
+      },
+    });
+    const before = api.account.credits;
+    const job = await framelift.jobs.create(input);
+    expect([...api.store.jobsById.keys()]).toEqual([job.id]);
+    expect(before - api.account.credits).toBe(job.credits_charged);
+    expect(job.credits_charged).toBeGreaterThan(0);
+  });
+
   it('waits for the end and fetches a link', async () => {
     const { api, framelift } = client('test');
     const { id } = await framelift.jobs.create(input);

@@ -11,12 +11,34 @@ export interface Outcome {
   resultUrl: string;
   failure: { code: string; status: string };
   afterDeletion: string;
-  webhook: string;
+  /** what verifyWebhook says of them */
+  webhooks: string[];
 }
 
 const video = (name: string): JobInput => ({ video_url: `https://media.example.com/${name}.mp4`, resolution: '1080p' });
 
-/** A job to its end and its deletion, one that fails, and a webhook that nobody signed. */
+/** A delivery of 2026-11-21 that was signed elsewhere. */
+const delivery = {
+  body: '{"event":"job.completed","job_id":"job_01jdq4s9xkf5v8t2m6w0c3rhbz","status":"done"}',
+  headers: {
+    'webhook-id': 'evt_01jdq4s9xkf5v8t2m6w0c3rhbz',
+    'webhook-timestamp': '1795248000',
+    'webhook-signature': 'v1,/AiwAoN1lxi/dE1OkWGkLCcaxDK2+mrujE+d70C2TPc=',
+    'x-service-signature': 'e8253240dfeea63a7ce794f5170f3a0a80ce385b88361ddbe6e956b875d34b5b',
+  },
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  toleranceS: 1e10,
+};
+
+async function verify(body: string): Promise<string> {
+  try {
+    return (await verifyWebhook({ ...delivery, body })).event;
+  } catch (error) {
+    return error instanceof WebhookVerificationError ? error.code : String(error);
+  }
+}
+
+/** A job to its end and its deletion, one that fails, and two webhooks, one of them forged. */
 export async function use(baseUrl: string, apiKey: string): Promise<Outcome> {
   const framelift: Framelift = createFramelift({ baseUrl, apiKey });
   const { id } = await framelift.jobs.create(video('holiday'));
@@ -38,11 +60,8 @@ export async function use(baseUrl: string, apiKey: string): Promise<Outcome> {
     () => 'still there',
     (error: unknown) => (error instanceof NotFoundError ? error.code : String(error)),
   );
-  const webhook = await verifyWebhook({ body: '{}', headers: {}, secret: 'whsec_c2VjcmV0' }).then(
-    () => 'accepted',
-    (error: unknown) => (error instanceof WebhookVerificationError ? error.code : String(error)),
-  );
-  return { job, progress, resultUrl: download_url, failure, afterDeletion, webhook };
+  const webhooks = [await verify(delivery.body), await verify(`${delivery.body} `)];
+  return { job, progress, resultUrl: download_url, failure, afterDeletion, webhooks };
 }
 
 /** Never called: the lines that must not compile. */

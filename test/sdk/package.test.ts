@@ -48,7 +48,7 @@ function checkOutcome(outcome: Outcome): void {
   expect(outcome.resultUrl).toMatch(/^https?:\/\//);
   expect(outcome.failure).toEqual({ code: 'processing_failed', status: 'error' });
   expect(outcome.afterDeletion).toBe('job_not_found');
-  expect(outcome.webhook).toBe('missing_header');
+  expect(outcome.webhooks).toEqual(['job.completed', 'signature_mismatch']);
 }
 
 describe('the package', () => {

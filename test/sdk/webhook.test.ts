@@ -1,6 +1,7 @@
 /** verifyWebhook against vectors, against `standardwebhooks` as independent signer and verifier, and against forgers. */
 import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import { Headers as ForeignHeaders } from 'undici';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyWebhook, type VerifyWebhookOptions, WebhookVerificationError } from '../../src/sdk/index.ts';
@@ -68,7 +69,7 @@ describe('a webhook of the service', () => {
   it('is accepted with headers in every form', async () => {
     const upper = Object.fromEntries(Object.entries(headers()).map(([name, value]) => [name.toUpperCase(), value]));
     const lists = Object.fromEntries(Object.entries(headers()).map(([name, value]) => [name, [value]]));
-    for (const form of [headers(), upper, lists, new Headers(headers())]) {
+    for (const form of [headers(), upper, lists, new Headers(headers()), new ForeignHeaders(headers())]) {
       expect(await codeOf({ body, headers: form, secret })).toBe('accepted');
     }
   });
