@@ -55,6 +55,7 @@ const steps: Step[] = [
     command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
     report: vitestCounts,
   },
+  { name: 'every documented status was seen', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
 function execute(command: string[]): Promise<boolean> {
