@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './cli/accounts.ts';
+import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
+import { verifyCommands } from './cli/verify.ts';
 import { enhanceCommand, probeCommand } from './cli/enhance.ts';
 import { startCommand } from './cli/start.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -65,6 +67,11 @@ function program(): Command {
 
   framelift.addCommand(accountCommands());
   framelift.addCommand(keyCommands());
+  framelift.addCommand(webhookCommands());
+  framelift.addCommand(ledgerCommands());
+  framelift.addCommand(auditCommands());
+  framelift.addCommand(signingKeyCommands());
+  framelift.addCommand(verifyCommands());
   return framelift;
 }
 

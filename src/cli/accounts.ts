@@ -1,46 +1,35 @@
 /** `framelift accounts …` and `framelift keys …`: what an operator does without the console. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Lane, Tier } from '../domain/job.ts';
-import { openStore } from '../main.ts';
-import { loadSecrets } from '../secrets.ts';
-import type { Store } from '../store/index.ts';
-
-async function withStore<T>(work: (store: Store, config: Config) => Promise<T>): Promise<T> {
-  const config = loadConfig();
-  const { store, close } = await openStore(config);
-  try {
-    return await work(store, config);
-  } finally {
-    await close();
-  }
-}
-
-const print = (value: unknown) => console.log(JSON.stringify(value, null, 2));
-
-function known<T>(value: T | null, what: string, id: string): T {
-  if (value === null) throw new Error(`There is no ${what} ${id}.`);
-  return value;
-}
-
-function positiveWhole(text: string): number {
-  if (!/^[1-9]\d{0,11}$/.test(text)) throw new InvalidArgumentError('Expected a positive whole number.');
-  return Number(text);
-}
+import { keyOverlapDaysRange } from '../domain/limits.ts';
+import { known, positiveWhole, print, withStore } from './store.ts';
 
 export function accountCommands(): Command {
-  const accounts = new Command('accounts').description('accounts: create, approve, fund');
+  const accounts = new Command('accounts').description('accounts: create, approve, reject, fund');
   accounts
     .command('create')
     .description('create an account; it is pending until it is approved')
     .argument('<name>', 'whose account it is')
-    .action((name: string) => withStore(async (store) => print(await store.accounts.create({ name }))));
+    .action((name: string) => withStore(async ({ store }) => print(await store.accounts.create({ name }))));
   accounts
     .command('approve')
     .description('let the live keys of an account work')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) => withStore(async (store) => print(known(await store.accounts.approve(id), 'account', id))));
+    .action((id: string) => withStore(async ({ store }) => print(known(await store.accounts.approve(id), 'account', id))));
+  accounts
+    .command('reject')
+    .description('refuse the live keys of an account')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) => withStore(async ({ store }) => print(known(await store.accounts.reject(id), 'account', id))));
+  accounts
+    .command('set-plan')
+    .description('name the plan that the account shows')
+    .argument('<account>', 'id, acct_…')
+    .argument('<plan>', 'a name: letters, digits, - and _')
+    .action((id: string, plan: string) =>
+      withStore(async ({ store }) => print(known(await store.accounts.setPlan(id, plan), 'account', id))),
+    );
   accounts
     .command('grant')
     .description('add live credits; 1 credit = 1 US cent')
@@ -48,12 +37,12 @@ export function accountCommands(): Command {
     .argument('<credits>', 'how many', positiveWhole)
     .option('--note <text>', 'kept in the ledger', '')
     .action((id: string, credits: number, { note }: { note: string }) =>
-      withStore(async (store) => print(known(await store.accounts.grant(id, credits, note), 'account', id))),
+      withStore(async ({ store }) => print(known(await store.accounts.grant(id, credits, note), 'account', id))),
     );
   accounts
     .command('list')
     .description('list all accounts')
-    .action(() => withStore(async (store) => print(await store.accounts.list())));
+    .action(() => withStore(async ({ store }) => print(await store.accounts.list())));
   return accounts;
 }
 
@@ -63,17 +52,33 @@ interface KeyOptions {
 }
 
 async function createKey(accountId: string, { lane, tier }: KeyOptions): Promise<void> {
-  await withStore(async (store, config) => {
+  await withStore(async ({ store, secrets }) => {
     known(await store.accounts.get(accountId), 'account', accountId);
-    const { keyPepper } = await loadSecrets(config);
     const { key, lastFour } = generateApiKey(lane);
-    const record = await store.keys.create({ accountId, lane, tier, hash: hashApiKey(key, keyPepper), lastFour });
+    const hash = hashApiKey(key, secrets.keyPepper);
+    const record = await store.keys.create({ accountId, lane, tier, hash, lastFour });
     print({ ...record, key });
   });
 }
 
+async function rotateKey(id: string, { overlapDays }: { overlapDays: number }): Promise<void> {
+  await withStore(async ({ store, secrets }) => {
+    const old = known(await store.keys.get(id), 'key', id);
+    const { key, lastFour } = generateApiKey(old.lane);
+    const rotated = await store.keys.rotate(id, { hash: hashApiKey(key, secrets.keyPepper), lastFour, overlapDays });
+    if (rotated === null) throw new Error(`The key ${id} is revoked or expired.`);
+    print({ ...rotated.fresh, key, replaces: rotated.old });
+  });
+}
+
+function overlapDays(text: string): number {
+  const { min, max } = keyOverlapDaysRange;
+  if (!/^\d{1,2}$/.test(text) || Number(text) > max) throw new InvalidArgumentError(`Expected ${min} to ${max} days.`);
+  return Number(text);
+}
+
 export function keyCommands(): Command {
-  const keys = new Command('keys').description('API keys: create, revoke');
+  const keys = new Command('keys').description('API keys: create, rotate, revoke');
   keys
     .command('create')
     .description('create a key; it is printed once and stored only as a hash')
@@ -82,14 +87,24 @@ export function keyCommands(): Command {
     .addOption(new Option('--tier <tier>', 'what the key may ask for').choices(['standard', 'secure']).default('standard'))
     .action(createKey);
   keys
+    .command('rotate')
+    .description('replace a key by a new one of the same lane and tier; the old one works on for the overlap')
+    .argument('<key>', 'id, key_…')
+    .addOption(
+      new Option('--overlap-days <days>', 'how long both work, 0 to 7; 0 ends the old one at once')
+        .argParser(overlapDays)
+        .default(1),
+    )
+    .action(rotateKey);
+  keys
     .command('revoke')
     .description('end a key at once')
     .argument('<key>', 'id, key_…')
-    .action((id: string) => withStore(async (store) => print(known(await store.keys.revoke(id), 'key', id))));
+    .action((id: string) => withStore(async ({ store }) => print(known(await store.keys.revoke(id), 'key', id))));
   keys
     .command('list')
     .description('list the keys of an account')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) => withStore(async (store) => print(await store.keys.list(id))));
+    .action((id: string) => withStore(async ({ store }) => print(await store.keys.list(id))));
   return keys;
 }

@@ -10,7 +10,7 @@ import { eventQueries } from './events.ts';
 import { jobQueries } from './jobs.ts';
 import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
-import { ledgerCheck, type LedgerViolation } from './ledger.ts';
+import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
 import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
@@ -57,6 +57,7 @@ export interface Store extends HttpStore {
   deliveries: ReturnType<typeof deliveryQueries>;
   /** broken rules of the books; empty when all is well */
   ledgerCheck(): Promise<LedgerViolation[]>;
+  ledgerSums(): Promise<LedgerSums>;
   close(): Promise<void>;
 }
 
@@ -85,6 +86,7 @@ export function createStore(options: StoreOptions): Store {
     webhookSecrets: webhookSecretQueries(db, options.vault),
     deliveries: deliveryQueries(db),
     ledgerCheck: () => ledgerCheck(db),
+    ledgerSums: () => ledgerSums(db),
     async ping() {
       try {
         await db.execute(sql`SELECT 1`);

@@ -3,7 +3,8 @@ import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
-import { type Db, transact } from './database.ts';
+import { keyOverlapDaysRange } from '../domain/limits.ts';
+import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { apiKeys } from './schema.ts';
 import type { Account, KeyStore, Principal } from './types.ts';
@@ -16,6 +17,11 @@ export interface CreateKey {
   hash: Buffer;
   lastFour: string;
   expiresAt?: Date;
+}
+
+export interface RotateKey extends Pick<CreateKey, 'hash' | 'lastFour'> {
+  /** days that both keys work, 0…7 */
+  overlapDays: number;
 }
 
 /** A key without its hash. */
@@ -44,8 +50,9 @@ const principalQuery = `SELECT k.id AS "keyId", k.lane, k.tier,
 
 type PrincipalRow = Omit<Principal, 'account'> & Omit<Account, 'createdAt'> & { createdAt: string; stale: boolean };
 
+const { hash: _hash, ...visible } = getTableColumns(apiKeys);
+
 export function keyQueries(db: Db, client: postgres.Sql) {
-  const { hash: _hash, ...visible } = getTableColumns(apiKeys);
   /** Several processes may find the note stale at once; the row's own state lets one of them write. */
   const noteUse = (keyId: string) =>
     db
@@ -79,6 +86,17 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       });
     },
 
+    async get(keyId: string): Promise<KeyRecord | null> {
+      const [row] = await db.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId));
+      return row ?? null;
+    },
+
+    /**
+     * A new key of the same account, lane and tier; the old one works for `overlapDays` (0…7) more. null for a key
+     * that is unknown, revoked or expired.
+     */
+    rotate: (keyId: string, fresh: RotateKey) => transact(db, (tx) => rotate(tx, keyId, fresh)),
+
     /** null for an unknown key; revoking twice keeps the first time. */
     revoke(keyId: string): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
@@ -100,4 +118,29 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return db.select(visible).from(apiKeys).where(eq(apiKeys.accountId, accountId)).orderBy(asc(apiKeys.id));
     },
   } satisfies KeyStore & Record<string, unknown>;
+}
+
+async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: RotateKey) {
+  const { min, max } = keyOverlapDaysRange;
+  if (!Number.isSafeInteger(overlapDays) || overlapDays < min || overlapDays > max) {
+    throw new RangeError(`Expected ${min} to ${max} whole days for overlapDays but received ${overlapDays}`);
+  }
+  const [old] = await tx
+    .update(apiKeys)
+    // least() leaves out what is null: a key without an end gets one.
+    .set({ expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(days => ${overlapDays}::int))` })
+    .where(
+      and(
+        eq(apiKeys.id, keyId),
+        isNull(apiKeys.revokedAt),
+        sql`coalesce(${apiKeys.expiresAt} > now(), true)`,
+      ),
+    )
+    .returning(visible);
+  if (!old) return null;
+  const { accountId, lane, tier } = old;
+  const [fresh] = await tx.insert(apiKeys).values({ id: newId('key'), accountId, lane, tier, hash, lastFour }).returning(visible);
+  const data = { key_id: keyId, replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour };
+  await appendEvent(tx, { accountId, kind: 'key.rotated', data });
+  return { old, fresh: fresh! };
 }

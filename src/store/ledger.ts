@@ -113,3 +113,30 @@ export async function ledgerCheck(db: Db): Promise<LedgerViolation[]> {
   const rows = await db.execute<{ rule: string; subject: string; detail: string }>(ledgerRules);
   return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));
 }
+
+export interface LedgerSums {
+  transfers: number;
+  entries: number;
+  /** credits in each book; together they are 0 */
+  books: Record<Book, number>;
+  total: number;
+  /** credits by kind of transfer; what was earned is charge − refund */
+  kinds: Record<TransferKind, number>;
+}
+
+export async function ledgerSums(db: Db): Promise<LedgerSums> {
+  const [row] = await db.execute<{ sums: LedgerSums }>(sql`SELECT jsonb_build_object(
+    'transfers', (SELECT count(*) FROM ledger_transfers), 'entries', count(*),
+    'books', jsonb_build_object(
+      'customer', coalesce(sum(amount) FILTER (WHERE book = 'customer'), 0),
+      'issued', coalesce(sum(amount) FILTER (WHERE book = 'issued'), 0),
+      'revenue', coalesce(sum(amount) FILTER (WHERE book = 'revenue'), 0)),
+    'total', coalesce(sum(amount), 0),
+    'kinds', (SELECT jsonb_build_object(
+      'grant', coalesce(sum(credits) FILTER (WHERE kind = 'grant'), 0),
+      'charge', coalesce(sum(credits) FILTER (WHERE kind = 'charge'), 0),
+      'refund', coalesce(sum(credits) FILTER (WHERE kind = 'refund'), 0)) FROM ledger_transfers)) AS sums
+    FROM ledger_entries`);
+  const { sums } = row!;
+  return typeof sums === 'string' ? (JSON.parse(sums) as LedgerSums) : sums;
+}

@@ -24,6 +24,8 @@ export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
       transact(db, async (tx) => {
         const [account] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
         if (!account) return null;
+        // An account without one gets it first, so that nobody else makes one in between.
+        await addSecret(tx, required(vault), accountId);
         await tx
           .update(webhookSecrets)
           .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })

@@ -1,0 +1,29 @@
+/** What the commands with a database share: opening it, printing JSON, refusing unknown ids. */
+import { InvalidArgumentError } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
+import { openStore } from '../main.ts';
+
+export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
+
+/** The database is migrated, and closed whatever `work` does. */
+export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+  const config = loadConfig();
+  const opened = await openStore(config);
+  try {
+    return await work({ ...opened, config });
+  } finally {
+    await opened.close();
+  }
+}
+
+export const print = (value: unknown) => console.log(JSON.stringify(value, null, 2));
+
+export function known<T>(value: T | null, what: string, id: string): T {
+  if (value === null) throw new Error(`There is no ${what} ${id}.`);
+  return value;
+}
+
+export function positiveWhole(text: string): number {
+  if (!/^[1-9]\d{0,11}$/.test(text)) throw new InvalidArgumentError('Expected a positive whole number.');
+  return Number(text);
+}

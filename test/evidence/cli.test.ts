@@ -1,0 +1,190 @@
+/** The operator's commands as processes: keys, books, secrets, and proofs checked without a database. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../../src/domain/audit.ts';
+import { hashApiKey } from '../../src/domain/api-key.ts';
+import { type CertificatePayload, signCertificate } from '../../src/evidence/certificate.ts';
+import { generateSigningKey } from '../../src/evidence/keys.ts';
+import { createStore } from '../../src/store/index.ts';
+import { createSite, type Site } from '../helpers/service.ts';
+
+const run = promisify(execFile);
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+let site: Site;
+let dir: string;
+beforeAll(async () => {
+  site = await createSite();
+  dir = await mkdtemp(join(tmpdir(), 'framelift-cli-'));
+});
+afterAll(async () => {
+  await site.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+interface Outcome {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A command on a machine that has neither the database nor the data folder. */
+async function offline(...args: string[]): Promise<Outcome> {
+  const env = { PATH: process.env['PATH']!, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', FRAMELIFT_DATA_DIR: '/nonexistent' };
+  return attempt(env, args);
+}
+async function attempt(env: Record<string, string>, args: string[]): Promise<Outcome> {
+  return run(process.execPath, [cli, ...args], { env, timeout: 60_000 }).then(
+    ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, stdout, stderr }),
+  );
+}
+const file = async (name: string, content: unknown) => {
+  const path = join(dir, name);
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+};
+const account = async () => (await site.framelift<{ id: string }>('accounts', 'create', 'Somebody')).id;
+
+describe('accounts and keys', { timeout: 120_000 }, () => {
+  it('are rejected, planned, rotated with an overlap', async () => {
+    const id = await account();
+    expect(await site.framelift('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
+    expect(await site.framelift('accounts', 'set-plan', id, 'studio')).toMatchObject({ plan: 'studio' });
+    const old = await site.framelift<{ id: string; key: string }>('keys', 'create', id, '--tier', 'secure');
+    const fresh = await site.framelift<{ id: string; key: string }>('keys', 'rotate', old.id, '--overlap-days', '3');
+    expect(fresh).toMatchObject({ lane: 'live', tier: 'secure', expiresAt: null, replaces: { id: old.id } });
+    const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
+    const store = createStore({ url: site.databaseUrl });
+    const owner = (key: string) => store.keys.authenticate(hashApiKey(key, keyPepper));
+    expect([(await owner(old.key))?.keyId, (await owner(fresh.key))?.keyId]).toEqual([old.id, fresh.id]);
+    const [kept] = await store.keys.list(id);
+    expect(kept!.expiresAt!.getTime() / 1000).toBeCloseTo(Date.now() / 1000 + 3 * 86_400, -2);
+    await site.framelift('keys', 'rotate', fresh.id, '--overlap-days', '0');
+    expect(await owner(fresh.key)).toBeNull();
+    await store.close();
+    for (const [args, message] of [
+      [['keys', 'rotate', old.id, '--overlap-days', '8'], 'Expected 0 to 7 days'],
+      [['keys', 'rotate', fresh.id], 'is revoked or expired'],
+      [['keys', 'rotate', 'key_00000000000000000000000000'], 'There is no key'],
+      [['accounts', 'set-plan', id, 'a b'], 'Expected the name of a plan'],
+    ] as const) {
+      const { status, stderr } = await attempt(site.env, [...args]);
+      expect(status).toBe(1);
+      expect(stderr).toContain(message);
+    }
+  });
+});
+
+describe('the ledger check', { timeout: 120_000 }, () => {
+  it('prints every sum, and ends with status 1 when one does not hold', async () => {
+    const id = await account();
+    await site.framelift('accounts', 'grant', id, '70');
+    const good = await site.framelift<{ ok: boolean; sums: { total: number; books: object } }>('ledger', 'check');
+    expect(good).toMatchObject({ ok: true, violations: [], sums: { total: 0, books: { customer: 70, issued: -70, revenue: 0 } } });
+    const sql = postgres(site.databaseUrl, { max: 1 });
+    await sql`UPDATE accounts SET credits = credits + 1 WHERE id = ${id}`;
+    const bad = await attempt(site.env, ['ledger', 'check']);
+    expect(bad.status).toBe(1);
+    expect(JSON.parse(bad.stdout)).toMatchObject({ ok: false, violations: [{ subject: id, detail: '71 <> 70' }] });
+    await sql`UPDATE accounts SET credits = credits - 1 WHERE id = ${id}`;
+    await sql.end();
+  });
+});
+
+describe('webhook secrets', { timeout: 120_000 }, () => {
+  it('are made with the account, sealed, and rotated', async () => {
+    const id = await account();
+    const first = await site.framelift<{ secret: string }>('webhooks', 'secret', id);
+    expect(first).toMatchObject({ account: id, secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/), replaced: [] });
+    const { secret } = await site.framelift<{ secret: string }>('webhooks', 'rotate-secret', id);
+    expect(await site.framelift('webhooks', 'secret', id)).toEqual({ account: id, secret, replaced: [first.secret] });
+    expect(await site.framelift('webhooks', 'deliveries', id)).toEqual([]);
+    const { status, stderr } = await attempt(site.env, ['webhooks', 'resend', 'evt_00000000000000000000000000']);
+    expect([status, stderr]).toEqual([1, 'framelift: There is no delivery evt_00000000000000000000000000.\n']);
+    // Under another pepper nothing is opened, and the reason is said.
+    const other = await attempt({ ...site.env, FRAMELIFT_KEY_PEPPER: 'quite another pepper', FRAMELIFT_LINK_SECRET: 'x'.repeat(16) }, ['webhooks', 'secret', id]);
+    expect(other.stderr).toContain('FRAMELIFT_KEY_PEPPER is not the one');
+  });
+});
+
+interface Exported {
+  entries: AuditEntry[];
+  head: string;
+  jwks: { keys: object[] };
+}
+
+describe('an exported audit log', { timeout: 120_000 }, () => {
+  it('is verified offline, also after the key that signed it was replaced', async () => {
+    const id = await account();
+    for (const credits of ['1', '2', '3']) await site.framelift('accounts', 'grant', id, credits);
+    const log = await site.framelift<Exported>('audit', 'export', id);
+    await site.framelift('signing-keys', 'rotate');
+    const { jwks } = await site.framelift<{ jwks: { keys: object[] } }>('signing-keys', 'list');
+    expect(jwks.keys).toHaveLength(2);
+    const published = await file('jwks.json', jwks);
+    const good = await offline('verify', 'audit-log', await file('log.json', log), '--jwks', published);
+    expect(good).toMatchObject({ status: 0, stderr: '' });
+    expect(JSON.parse(good.stdout)).toEqual({ valid: true, size: 4, hash: log.entries[3]!.hash });
+    const own = await offline('verify', 'audit-log', await file('log.json', log));
+    expect(own.status).toBe(0);
+    expect(own.stderr).toContain('compare them with the published ones');
+
+    const [a, b, c, d] = log.entries as [AuditEntry, AuditEntry, AuditEntry, AuditEntry];
+    for (const [what, entries, index] of [
+      ['flipped', [a, { ...b, data: { ...b.data, credits: 100 } }, c, d], 1],
+      ['dropped', [a, c, d], 1],
+      ['swapped', [a, c, b, d], 1],
+      ['inserted', [a, b, b, c, d], 2],
+      ['truncated', [a, b], 2],
+    ] as const) {
+      const bad = await offline('verify', 'audit-log', await file(`${what}.json`, { ...log, entries }), '--jwks', published);
+      expect([what, bad.status]).toEqual([what, 1]);
+      expect(JSON.parse(bad.stdout)).toMatchObject({ valid: false, first_bad_index: index });
+      expect(bad.stderr).toContain(`entry ${index} `);
+    }
+  });
+});
+
+describe('a certificate', { timeout: 120_000 }, () => {
+  it('is verified offline, alone or in the answer of the API; changed by one byte it is refused', async () => {
+    const key = await generateSigningKey();
+    const payload: CertificatePayload = {
+      id: 'cert_00000000000000000000000000',
+      version: 1,
+      job_id: 'job_00000000000000000000000000',
+      account_id: 'acct_00000000000000000000000000',
+      objects: [],
+      method: 'logical deletion, verified absent',
+      storage: 's3',
+      actor: 'customer',
+      deleted_at: '2026-01-01T00:00:00.000Z',
+      issued_at: '2026-01-01T00:00:01.000Z',
+      audit: { sequence: 3, hash: 'b'.repeat(64) },
+    };
+    const jws = await signCertificate(payload, key);
+    const keys = await file('keys.json', { keys: [key.publicJwk] });
+    for (const content of [jws, `${jws}\n`, JSON.stringify({ certificate: jws, payload })]) {
+      const good = await offline('verify', 'certificate', await file('good', content), '--jwks', keys);
+      expect(JSON.parse(good.stdout)).toEqual({ valid: true, certificate: payload });
+    }
+    const changed = jws.replace(/\.(.{40})(.)/, (_, head: string, c: string) => `.${head}${c === 'A' ? 'B' : 'A'}`);
+    for (const [content, args, message] of [
+      [changed, ['--jwks', keys], 'it was changed'],
+      [jws, [], '--jwks: name a file'],
+      [jws, ['--jwks', await file('none.json', '{}')], 'is no set of Ed25519 public keys'],
+      [jws, ['--jwks', join(dir, 'absent')], 'Cannot read'],
+      ['{"hello": 1}', ['--jwks', keys], 'holds no certificate'],
+    ] as const) {
+      const bad = await offline('verify', 'certificate', await file('bad', content), ...args);
+      expect(bad.status).toBe(1);
+      expect(bad.stderr).toContain(message);
+      expect(bad.stderr.trim().split('\n')).toHaveLength(1);
+    }
+  });
+});
