@@ -43,7 +43,7 @@ const longestRetryAfterS = 60;
 /** Passing states of the service or of a proxy before it. */
 const retriedStatuses = new Set([429, 502, 503, 504]);
 
-/** Whether the same call may succeed later: no answer, or one of a passing state (a conflict, if it is said to pass). */
+/** Whether the same call may succeed later: no answer, or a passing state (a conflict only if it is said to pass). */
 export function isTransient(error: unknown): boolean {
   if (error instanceof FrameliftApiError) {
     return retriedStatuses.has(error.status) || (error.status === 409 && error.retryAfterS !== undefined);
@@ -96,7 +96,10 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
   if (data === undefined || !type.test(response.headers.get('Content-Type') ?? '')) {
     // A SyntaxError as cause marks what a retry would not mend.
     const cause = data === undefined ? error : new SyntaxError('not JSON');
-    throw new FrameliftConnectionError(`The answer with status ${response.status} could not be read.`, { attempts, cause });
+    throw new FrameliftConnectionError(`The answer with status ${response.status} could not be read.`, {
+      attempts,
+      cause,
+    });
   }
   return data;
 }

@@ -6,8 +6,7 @@ import type { Job } from './types.gen.ts';
 
 /** What a job's stream tells: the job whenever it changed, or that it was deleted. */
 export type JobEvent =
-  | { event: 'status' | 'progress'; job: Job }
-  | { event: 'deleted'; job: { id: string; deleted: true } };
+  { event: 'status' | 'progress'; job: Job } | { event: 'deleted'; job: { id: string; deleted: true } };
 
 export interface StreamedEvent {
   event: string;
@@ -53,11 +52,7 @@ export async function* jobEvents(
 }
 
 /** The stream of an operation that the generator only knows to read with retries without end and without statuses. */
-export async function openStream(
-  call: Call,
-  id: string,
-  options: CallOptions,
-): Promise<ReadableStream<Uint8Array>> {
+export async function openStream(call: Call, id: string, options: CallOptions): Promise<ReadableStream<Uint8Array>> {
   const stream = await call<unknown>(
     (base) =>
       base.client.get({

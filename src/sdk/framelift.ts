@@ -47,7 +47,8 @@ function resources(call: Call) {
       /** One page, newest first. */
       list: listJobs,
       /** Every page from there on, fetched as it is asked for. */
-      pages: (query: ListQuery = {}, options?: CallOptions) => pages((next: ListQuery) => listJobs(next, options), query),
+      pages: (query: ListQuery = {}, options?: CallOptions) =>
+        pages((next: ListQuery) => listJobs(next, options), query),
       /** Every job of those pages. */
       all: (query: ListQuery = {}, options?: CallOptions) => items((next: ListQuery) => listJobs(next, options), query),
       /** A fresh download link, valid for an hour. */
@@ -59,7 +60,7 @@ function resources(call: Call) {
        */
       delete: (id: string, options?: CallOptions) =>
         call((base) => operations.deleteJob({ ...base, ...job(id) }), options),
-      /** The signed proof that a job of the Secure tier is gone; ConflictError while the storage has not confirmed it. */
+      /** The signed proof that a Secure job is gone; ConflictError until the storage has confirmed that. */
       deletionCertificate: (id: string, options?: CallOptions) =>
         call((base) => operations.getDeletionCertificate({ ...base, ...job(id) }), options),
       /** What changes, as it changes (server-sent events), until the job ends; `timeoutMs` holds for connecting. */
@@ -105,7 +106,8 @@ export type Framelift = ReturnType<typeof resources> & {
 export function createFramelift(options: FrameliftOptions): Framelift {
   const { apiKey, fetch, maxRetries = 3, timeoutMs = 30_000 } = options;
   // Visible ASCII: anything else cannot stand in a header. The key itself is not repeated: messages are logged.
-  if (typeof apiKey !== 'string' || !/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must be a key of the service.');
+  if (typeof apiKey !== 'string' || !/^[!-~]+$/.test(apiKey))
+    throw new TypeError('apiKey must be a key of the service.');
   const client = createClient({
     baseUrl: checkedBaseUrl(options.baseUrl),
     auth: () => apiKey,
@@ -117,7 +119,11 @@ export function createFramelift(options: FrameliftOptions): Framelift {
 
 function checkedBaseUrl(baseUrl: string): string {
   const parsed = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || `${parsed.username}${parsed.search}${parsed.hash}` !== '') {
+  if (
+    parsed === undefined ||
+    !/^https?:$/.test(parsed.protocol) ||
+    `${parsed.username}${parsed.search}${parsed.hash}` !== ''
+  ) {
     throw new TypeError('baseUrl must be an http(s) URL without user name, query and fragment.');
   }
   return parsed.href.replace(/\/+$/, '');
@@ -142,4 +148,3 @@ function randomUuid(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
-

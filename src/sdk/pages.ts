@@ -17,7 +17,7 @@ export async function* pages<Cursor extends string | number, Q extends Query<Cur
   fetchPage: (query: Q) => Promise<P>,
   query: Q,
 ): AsyncGenerator<P, void, undefined> {
-  for (let next = query; ; ) {
+  for (let next = query; ;) {
     const page = await fetchPage(next);
     yield page;
     if (!page.has_more || page.next_cursor === null) return;

@@ -42,7 +42,7 @@ export async function waitForJob(
 ): Promise<Job> {
   const { signal, onProgress, timeoutMs, pollIntervalMs = 1000, maxPollIntervalMs = 5000 } = options;
   let seen: Job | undefined;
-  let answeredAt = 0;
+  let answeredAt = -Infinity;
   const error = () => new WaitTimeoutError(`The job ${id} has not ended within ${timeoutMs} ms.`, seen);
   const job = await withTimeLimit({ ms: timeoutMs, signal, error }, async (inner) => {
     for (let intervalMs = pollIntervalMs; ; intervalMs = Math.min(intervalMs * growth, maxPollIntervalMs)) {
@@ -50,7 +50,7 @@ export async function waitForJob(
         seen = await get(id, { signal: inner });
         answeredAt = Date.now();
       } catch (failure) {
-        if (seen === undefined || !isTransient(failure) || Date.now() - answeredAt > outageMs) throw failure;
+        if (!isTransient(failure) || Date.now() - answeredAt > outageMs) throw failure;
         await pause(intervalMs, inner);
         continue;
       }

@@ -58,7 +58,10 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   const service = header(headers, 'x-service-signature');
   checkTime(timestamp, toleranceS);
   if (!/^[0-9a-f]{64}$/.test(service)) {
-    throw new WebhookVerificationError('invalid_header', 'The header x-service-signature is not lower-case hex of 32 bytes.');
+    throw new WebhookVerificationError(
+      'invalid_header',
+      'The header x-service-signature is not lower-case hex of 32 bytes.',
+    );
   }
 
   const signed = standard.flatMap((entry) => (entry.startsWith('v1,') ? decode(entry.slice(3)) : []));
@@ -68,7 +71,10 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   // While one secret replaces another a delivery is signed with both, but this header with the new one alone.
   const serviceMatches = (await anyMatches(keys, [hexBytes(service)], body)) || signed.length > 1;
   if (!standardMatches || !serviceMatches) {
-    throw new WebhookVerificationError('signature_mismatch', 'The signature does not match the body under this secret.');
+    throw new WebhookVerificationError(
+      'signature_mismatch',
+      'The signature does not match the body under this secret.',
+    );
   }
   return parse(body);
 }
@@ -114,7 +120,9 @@ async function importKey(secret: string): Promise<CryptoKey> {
 /** Web Crypto compares in constant time. */
 async function anyMatches(keys: CryptoKey[], signatures: Bytes[], content: Bytes): Promise<boolean> {
   const pairs = keys.flatMap((key) => signatures.map((signature) => ({ key, signature })));
-  const results = await Promise.all(pairs.map(({ key, signature }) => crypto.subtle.verify(hmac, key, signature, content)));
+  const results = await Promise.all(
+    pairs.map(({ key, signature }) => crypto.subtle.verify(hmac, key, signature, content)),
+  );
   return results.includes(true);
 }
 

@@ -63,7 +63,9 @@ describe('a call', () => {
       }
     }
     vi.stubGlobal('Request', Spy);
-    await fakeService([json(jobView())]).framelift.jobs.get(jobId).finally(() => vi.unstubAllGlobals());
+    await fakeService([json(jobView())])
+      .framelift.jobs.get(jobId)
+      .finally(() => vi.unstubAllGlobals());
     expect(fields).toContain('signal');
     // Deno's and undici's clients, Bun's transport, Cloudflare's options.
     for (const name of ['client', 'dispatcher', 'proxy', 'tls', 'unix', 'verbose', 'cf', 'fetcher']) {
@@ -77,7 +79,10 @@ describe('a call', () => {
     ['502 of a proxy', () => new Response('<html>', { status: 502, headers: { 'Content-Type': 'text/html' } })],
     ['504 of a proxy', () => new Response('', { status: 504 })],
     ['a lost connection', lost],
-    ['a connection lost in the body', () => new Response(cutStream(), { headers: { 'Content-Type': 'application/json' } })],
+    [
+      'a connection lost in the body',
+      () => new Response(cutStream(), { headers: { 'Content-Type': 'application/json' } }),
+    ],
     ['no answer in time', () => never],
   ];
 
@@ -125,7 +130,8 @@ describe('a call', () => {
   });
 
   it('times out while the body drags on', async () => {
-    const dragging = () => new Response(new ReadableStream({ pull: never as () => Promise<never> }), { headers: jsonType });
+    const dragging = () =>
+      new Response(new ReadableStream({ pull: never as () => Promise<never> }), { headers: jsonType });
     const { framelift } = fakeService([dragging], { maxRetries: 0, timeoutMs: 100 });
     expect((await settle(framelift.jobs.get(jobId))).error).toBeInstanceOf(FrameliftTimeoutError);
   });
@@ -156,7 +162,11 @@ describe('an abort', () => {
   const reason = new Error('enough');
 
   it('before, while in flight and between tries rejects with its own reason', async () => {
-    for (const [answer, afterMs] of [[never, -1], [never, 10], [lost(), 100]] as const) {
+    for (const [answer, afterMs] of [
+      [never, -1],
+      [never, 10],
+      [lost(), 100],
+    ] as const) {
       const controller = new AbortController();
       if (afterMs < 0) controller.abort(reason);
       else setTimeout(() => controller.abort(reason), afterMs);
@@ -284,9 +294,9 @@ describe('an error', () => {
 describe('Retry-After', () => {
   it('is seconds or a date', () => {
     vi.setSystemTime('2026-11-21T08:00:00Z');
-    expect([null, '0', '3', 'Sat, 21 Nov 2026 08:00:09 GMT', 'Sat, 21 Nov 2026 07:00:00 GMT', 'soon'].map(retryAfterS)).toEqual(
-      [undefined, 0, 3, 9, 0, undefined],
-    );
+    expect(
+      [null, '0', '3', 'Sat, 21 Nov 2026 08:00:09 GMT', 'Sat, 21 Nov 2026 07:00:00 GMT', 'soon'].map(retryAfterS),
+    ).toEqual([undefined, 0, 3, 9, 0, undefined]);
   });
 
   it('and backoff give a delay between their bounds', () => {

@@ -2,7 +2,13 @@
  * What the package test installs the package for: a consumer in an empty project, where its imports name the package.
  * `use` runs on Node and in the bundle for browsers; the rest of the file is for the type checker alone.
  */
-import { createFramelift, JobFailedError, NotFoundError, verifyWebhook, WebhookVerificationError } from '../../src/sdk/index.ts';
+import {
+  createFramelift,
+  JobFailedError,
+  NotFoundError,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '../../src/sdk/index.ts';
 import type { Framelift, Job, JobInput, WebhookEvent } from '../../src/sdk/index.ts';
 
 export interface Outcome {

@@ -20,7 +20,10 @@ interface Stream {
 }
 
 /** Sends the text in pieces of `size` bytes, then ends, breaks or stays open. */
-function stream(text: string, { end = 'close', size = 7 }: { end?: 'close' | 'break' | 'silence'; size?: number } = {}): Stream {
+function stream(
+  text: string,
+  { end = 'close', size = 7 }: { end?: 'close' | 'break' | 'silence'; size?: number } = {},
+): Stream {
   let cancelled = false;
   const bytes = new TextEncoder().encode(text);
   let at = 0;
@@ -64,7 +67,11 @@ describe('the events of a job', () => {
     const one = stream(text, { end: 'silence' });
     const { framelift, requests } = fakeService([one.answer]);
     expect(await collect(framelift.jobs.events(jobId))).toEqual({
-      seen: [['status', 0], ['progress', 0.5], ['status', 1]],
+      seen: [
+        ['status', 0],
+        ['progress', 0.5],
+        ['status', 1],
+      ],
       error: undefined,
     });
     expect(one.cancelled()).toBe(true);
@@ -78,16 +85,24 @@ describe('the events of a job', () => {
     expect(await collect(framelift.jobs.events(jobId))).toEqual({ seen: [['deleted', undefined]], error: undefined });
   });
 
-  it.each(['close', 'break', 'silence'] as const)('go on over a stream that ends by %s, telling only news', async (end) => {
-    const first = stream(event('status', view({ progress: 0.25 })), { end });
-    const second = stream(event('status', view({ progress: 0.25 })) + event('status', view({ status: 'error', progress: 0.3 })));
-    const { framelift, requests } = fakeService([first.answer, second.answer]);
-    const { seen, error } = await collect(framelift.jobs.events(jobId));
-    expect(error).toBeUndefined();
-    expect(seen).toEqual([['status', 0.25], ['status', 0.3]]);
-    expect(requests).toHaveLength(2);
-    if (end === 'silence') expect(first.cancelled()).toBe(true);
-  });
+  it.each(['close', 'break', 'silence'] as const)(
+    'go on over a stream that ends by %s, telling only news',
+    async (end) => {
+      const first = stream(event('status', view({ progress: 0.25 })), { end });
+      const second = stream(
+        event('status', view({ progress: 0.25 })) + event('status', view({ status: 'error', progress: 0.3 })),
+      );
+      const { framelift, requests } = fakeService([first.answer, second.answer]);
+      const { seen, error } = await collect(framelift.jobs.events(jobId));
+      expect(error).toBeUndefined();
+      expect(seen).toEqual([
+        ['status', 0.25],
+        ['status', 0.3],
+      ]);
+      expect(requests).toHaveLength(2);
+      if (end === 'silence') expect(first.cancelled()).toBe(true);
+    },
+  );
 
   it('reject as a call does', async () => {
     const gone = fakeService([refusal(404, 'job_not_found')]);
@@ -116,7 +131,9 @@ describe('the events of a job', () => {
     const one = stream(event('status', view()), { end: 'silence' });
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 500);
-    const { error } = await collect(fakeService([one.answer]).framelift.jobs.events(jobId, { signal: controller.signal }));
+    const { error } = await collect(
+      fakeService([one.answer]).framelift.jobs.events(jobId, { signal: controller.signal }),
+    );
     expect(error).toEqual(new Error('enough'));
     expect(one.cancelled()).toBe(true);
 
@@ -130,7 +147,8 @@ describe('the events of a job', () => {
 });
 
 describe('the reader of streams', () => {
-  const text = 'data: one\r\n\r\n: comment\nevent: x\ndata:two\ndata:  three é\nid: 7\nretry: 1\n\nevent: empty\n\ndata\n\ndata: cut';
+  const text =
+    'data: one\r\n\r\n: comment\nevent: x\ndata:two\ndata:  three é\nid: 7\nretry: 1\n\nevent: no\n\ndata\n\ndata: cut';
   const expected: StreamedEvent[] = [
     { event: 'message', data: 'one' },
     { event: 'x', data: 'two\n three é' },

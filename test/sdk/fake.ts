@@ -25,7 +25,11 @@ export const json = (body: unknown, status = 200, headers: Record<string, string
   Response.json(body, { status, headers });
 
 export function refusal(status: number, code: string, headers: Record<string, string> = {}): Response {
-  return json({ error: { code, message: `It is ${code}.`, type: 'some_error', request_id: 'req_body' } }, status, headers);
+  return json(
+    { error: { code, message: `It is ${code}.`, type: 'some_error', request_id: 'req_body' } },
+    status,
+    headers,
+  );
 }
 
 export const jobId = 'job_01jdq4s9xkf5v8t2m6w0c3rhbz';

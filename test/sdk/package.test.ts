@@ -53,9 +53,15 @@ function checkOutcome(outcome: Outcome): void {
 
 describe('the package', () => {
   it('has what it needs and nothing else', async () => {
-    const manifest = JSON.parse(await readFile(join(project.installed, 'package.json'), 'utf8')) as Record<string, unknown>;
+    const manifest = JSON.parse(await readFile(join(project.installed, 'package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
     expect(manifest['dependencies'] ?? manifest['peerDependencies'] ?? manifest['scripts']).toBeUndefined();
-    const main = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8')) as Record<string, unknown>;
+    const main = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
     for (const field of ['version', 'license', 'type']) expect(manifest[field], field).toBe(main[field]);
     expect((await readdir(project.installed)).sort()).toEqual(['README.md', 'dist', 'package.json']);
     expect(await readdir(join(project.dir, 'node_modules'))).toEqual(expect.arrayContaining(['@framelift']));
@@ -71,7 +77,9 @@ describe('the package', () => {
       const imports = [...text.matchAll(/(?:from |import\()['"]([^'"\n]+)['"]/g)].map(([, name]) => name!);
       for (const name of imports) {
         const target = join(path, '..', name);
-        expect(files, `${path} imports ${name}`).toContain(path.endsWith('.d.ts') ? target.replace(/\.js$/, '.d.ts') : target);
+        expect(files, `${path} imports ${name}`).toContain(
+          path.endsWith('.d.ts') ? target.replace(/\.js$/, '.d.ts') : target,
+        );
       }
     }
   });
@@ -89,9 +97,15 @@ describe('the package', () => {
 
 describe('on Node', () => {
   beforeAll(async () => {
-    await project.compile({ module: 'nodenext', types: ['node'], outDir: 'out', rootDir: '.' }, ['consumer.ts', 'readme']);
-    await project.write('main.mjs', `import { use } from './out/consumer.js';
-      console.log(JSON.stringify(await use(process.env.FRAMELIFT_URL, process.env.FRAMELIFT_API_KEY)));`);
+    await project.compile({ module: 'nodenext', types: ['node'], outDir: 'out', rootDir: '.' }, [
+      'consumer.ts',
+      'readme',
+    ]);
+    await project.write(
+      'main.mjs',
+      `import { use } from './out/consumer.js';
+      console.log(JSON.stringify(await use(process.env.FRAMELIFT_URL, process.env.FRAMELIFT_API_KEY)));`,
+    );
   });
 
   it('works against the service, also on the oldest supported line', async () => {
@@ -124,13 +138,19 @@ describe('on Node', () => {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
       'webhook-signature': new Webhook(secret).sign('evt_1', now, body),
-      'X-Service-Signature': createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(body).digest('hex'),
+      'X-Service-Signature': createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+        .update(body)
+        .digest('hex'),
     };
     const receiver = examples.findIndex((code) => code.includes('verifyWebhook'));
-    await project.write('receive.mjs', `import { POST } from './out/readme/${receiver}.js';
-      const send = (body) => POST(new Request('http://hooks/', { method: 'POST', body, headers: ${JSON.stringify(headers)} }));
+    await project.write(
+      'receive.mjs',
+      `import { POST } from './out/readme/${receiver}.js';
+      const headers = ${JSON.stringify(headers)};
+      const send = (body) => POST(new Request('http://hooks/', { method: 'POST', body, headers }));
       const body = ${JSON.stringify(body)};
-      for (const sent of [body, body + ' ']) { const { status } = await send(sent); console.log(status); }`);
+      for (const sent of [body, body + ' ']) { const { status } = await send(sent); console.log(status); }`,
+    );
     expect(await project.run(process.execPath, 'receive.mjs', environment())).toBe('done: job_1\n204\n400\n');
   });
 });
@@ -154,8 +174,22 @@ describe('in a browser', () => {
 
   /** What a page, a worker and an edge runtime have; nothing of Node. */
   const globals = () => ({
-    AbortController, AbortSignal, Headers, ReadableStream, Request, Response, TextDecoder, TextDecoderStream, TextEncoder,
-    URL, atob, btoa, clearTimeout, crypto, fetch, setTimeout,
+    AbortController,
+    AbortSignal,
+    Headers,
+    ReadableStream,
+    Request,
+    Response,
+    TextDecoder,
+    TextDecoderStream,
+    TextEncoder,
+    URL,
+    atob,
+    btoa,
+    clearTimeout,
+    crypto,
+    fetch,
+    setTimeout,
   });
 
   it('the bundle works with nothing but the globals of the web', async () => {

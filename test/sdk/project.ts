@@ -47,7 +47,8 @@ export async function createProject(): Promise<Project> {
       });
     },
     async run(node, script, env = {}) {
-      return (await exec(node, [script], { cwd: project, timeout, env: { PATH: process.env['PATH']!, ...env } })).stdout;
+      return (await exec(node, [script], { cwd: project, timeout, env: { PATH: process.env['PATH']!, ...env } }))
+        .stdout;
     },
     remove: () => rm(dir, { recursive: true, force: true }),
   };
@@ -71,7 +72,9 @@ export async function nodes(): Promise<{ version: string; path: string }[]> {
   const candidates = [process.execPath, '/usr/bin/node', '/usr/local/bin/node'].filter((path) => existsSync(path));
   const versions = await Promise.all(candidates.map(async (path) => (await exec(path, ['--version'])).stdout.trim()));
   const found = candidates.map((path, i) => ({ path, version: versions[i]! }));
-  return found.filter(({ version }, i) => versions.indexOf(version) === i && Number.parseInt(version.slice(1), 10) >= 20);
+  return found.filter(
+    ({ version }, i) => versions.indexOf(version) === i && Number.parseInt(version.slice(1), 10) >= 20,
+  );
 }
 
 /** The TypeScript blocks of the package's README. */

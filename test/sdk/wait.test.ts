@@ -32,7 +32,9 @@ describe('waiting', () => {
   it('polls until the job is done, telling every view', async () => {
     const { framelift } = fakeService([queued, running(0.1), running(0.6), done]);
     const seen: number[] = [];
-    const { job, ms } = await settle(framelift.waitForJob(jobId, { onProgress: ({ progress }) => seen.push(progress) }));
+    const { job, ms } = await settle(
+      framelift.waitForJob(jobId, { onProgress: ({ progress }) => seen.push(progress) }),
+    );
     expect(job?.status).toBe('done');
     expect(seen).toEqual([0, 0.1, 0.6, 1]);
     expect(ms).toBeCloseTo(1000 + 1250 + 1562, -1);
