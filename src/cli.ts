@@ -4,10 +4,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './cli/accounts.ts';
 import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
 import { verifyCommands } from './cli/verify.ts';
-import { enhanceCommand, probeCommand } from './cli/enhance.ts';
-import { startCommand } from './cli/start.ts';
 import { type Config, loadConfig } from './config.ts';
-import { createMedia } from './media/index.ts';
+import type { Roles } from './main.ts';
 import type { Strength } from './domain/job.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -22,7 +20,11 @@ function strength(text: string): Strength {
 const strengthOption = (name: string, what: string) =>
   new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
 
-const media = (config: Config) => createMedia({ requireSandbox: config.requireSandbox });
+// Each command loads what it runs on, and no more: the whole service takes a second to load.
+const media = async (config: Config) =>
+  (await import('./media/index.ts')).createMedia({ requireSandbox: config.requireSandbox });
+const start = async (roles: Roles) => (await import('./cli/start.ts')).startCommand(loadConfig(), roles);
+const enhance = () => import('./cli/enhance.ts');
 
 function program(): Command {
   const framelift = new Command('framelift')
@@ -30,9 +32,9 @@ function program(): Command {
     .version(version)
     .showHelpAfterError('(--help lists what there is)');
 
-  framelift.command('start').description('run API and worker in one process').action(() => startCommand(loadConfig(), { api: true, worker: true }));
-  framelift.command('serve').description('run the API').action(() => startCommand(loadConfig(), { api: true, worker: false }));
-  framelift.command('work').description('run a worker').action(() => startCommand(loadConfig(), { api: false, worker: true }));
+  framelift.command('start').description('run API and worker in one process').action(() => start({ api: true, worker: true }));
+  framelift.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
+  framelift.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
 
   framelift
     .command('enhance')
@@ -51,14 +53,14 @@ function program(): Command {
     .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto')
     .action(async (input: string, output: string, options) => {
       const config = loadConfig();
-      await enhanceCommand(await media(config), config, { input, output, ...options });
+      await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
     });
 
   framelift
     .command('probe')
     .description('measure a file and print the facts as JSON')
     .argument('<in>', 'a video file')
-    .action(async (input: string) => probeCommand(await media(loadConfig()), input));
+    .action(async (input: string) => (await enhance()).probeCommand(await media(loadConfig()), input));
 
   framelift
     .command('devices')

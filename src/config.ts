@@ -54,6 +54,7 @@ const environment = z.object({
   FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_RATE_LIMITS: rateLimits,
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
+  FRAMELIFT_METRICS_PORT: integer(0, 0, 65535),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_BUCKET: z.string().min(3, 'must have at least 3 characters').optional(),
@@ -85,6 +86,8 @@ export interface Config {
   /** calls a minute and key, by class; absent = the default */
   rateLimits: Partial<Record<'create' | 'read' | 'other', number>>;
   leaseSeconds: number;
+  /** port of `/metrics` on `host`; undefined: none */
+  metricsPort: number | undefined;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
 }
@@ -124,6 +127,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     linkSecret: e.FRAMELIFT_LINK_SECRET,
     rateLimits: e.FRAMELIFT_RATE_LIMITS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
+    metricsPort: given['FRAMELIFT_METRICS_PORT'] === undefined ? undefined : e.FRAMELIFT_METRICS_PORT,
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.
     logLevel: e.FRAMELIFT_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:

@@ -5,18 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { pino, type Logger } from 'pino';
 import type { Config } from './config.ts';
-import { openDatabase } from './database.ts';
-import { createVault } from './domain/vault.ts';
-import { createEvidence } from './evidence/index.ts';
 import { buildApp } from './http/app.ts';
+import { buildMetricsApp, createHttpMetrics, type HttpMetrics } from './http/metrics.ts';
 import { createWorker } from './jobs/index.ts';
 import { createMeasure } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { createNetClient } from './net/index.ts';
+import { openStore } from './open-store.ts';
 import { createSandboxSample } from './sample.ts';
-import { loadSecrets } from './secrets.ts';
 import { createStorage } from './storage/index.ts';
-import { createStore, migrate } from './store/index.ts';
+import type { Store } from './store/index.ts';
 
 export interface Roles {
   api: boolean;
@@ -26,7 +24,7 @@ export interface Roles {
 export interface Service {
   /** base URL of the API, null when this process has none */
   url: string | null;
-  store: ReturnType<typeof createStore>;
+  store: Store;
   keyPepper: string;
   logger: Logger;
   /** ends requests and jobs in order and frees everything; safe to call twice */
@@ -56,26 +54,6 @@ class Shutdown {
 
 export function createLogger(config: Config): Logger {
   return pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2));
-}
-
-/** The database, migrated, with its store: what every command needs. */
-export async function openStore(config: Config) {
-  const secrets = await loadSecrets(config);
-  const database = await openDatabase(config);
-  try {
-    await migrate({ url: database.url });
-  } catch (error) {
-    await database.stop();
-    throw error;
-  }
-  const vault = createVault(secrets.keyPepper);
-  const store = createStore({ url: database.url, vault });
-  const evidence = createEvidence({ keys: store.signingKeys, vault });
-  const close = async () => {
-    await store.close();
-    await database.stop();
-  };
-  return { store, evidence, secrets, databaseUrl: database.url, close };
 }
 
 /** Throws (after undoing what had started) when a part does not come up. */
@@ -112,11 +90,25 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promis
 
   const description = await readFile(new URL('../openapi.yaml', import.meta.url), 'utf8');
   const measure = createMeasure({ net, media });
-  const app = buildApp({ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger });
-  const url = await listen(app.fetch, config, shutdown);
+  const { rateLimits, sandboxDelayMs } = config;
+  const app = buildApp({
+    ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
+    ...(await serveMetrics(config, logger, shutdown)),
+    options: { rateLimits, sandboxDelayMs },
+  });
+  const url = await listen(app.fetch, { ...config, variable: 'PORT' }, shutdown);
   listening.url = url;
   logger.info({ url }, 'listening');
   return { url, store, keyPepper: secrets.keyPepper, logger, stop: () => shutdown.run() };
+}
+
+/** Metrics have a port of their own, where one is configured. */
+async function serveMetrics(config: Config, logger: Logger, shutdown: Shutdown): Promise<{ metrics?: HttpMetrics }> {
+  if (config.metricsPort === undefined) return {};
+  const metrics = createHttpMetrics();
+  const at = { host: config.host, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
+  logger.info({ url: await listen(buildMetricsApp(metrics).fetch, at, shutdown) }, 'metrics');
+  return { metrics };
 }
 
 /** The service's own public name: a customer's video is never fetched through it. */
@@ -124,14 +116,21 @@ function ownHosts(config: Config): string[] {
   return config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host];
 }
 
-type Fetch = ReturnType<typeof buildApp>['fetch'];
+type Fetch = ReturnType<typeof buildApp | typeof buildMetricsApp>['fetch'];
 
-async function listen(fetch: Fetch, config: Config, shutdown: Shutdown): Promise<string> {
-  const server = serve({ fetch, hostname: config.host, port: config.port, createServer }) as ReturnType<typeof createServer>;
+interface ListenAt {
+  host: string;
+  port: number;
+  /** of the environment, that an operator would change */
+  variable: string;
+}
+
+async function listen(fetch: Fetch, at: ListenAt, shutdown: Shutdown): Promise<string> {
+  const server = serve({ fetch, hostname: at.host, port: at.port, createServer }) as ReturnType<typeof createServer>;
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const taken = cause.code === 'EADDRINUSE' ? `PORT: ${config.port} is already in use on ${config.host}` : cause.message;
+      const taken = cause.code === 'EADDRINUSE' ? `${at.variable}: ${at.port} is already in use on ${at.host}` : cause.message;
       reject(new Error(taken, { cause }));
     });
   });
@@ -144,7 +143,7 @@ async function listen(fetch: Fetch, config: Config, shutdown: Shutdown): Promise
         setTimeout(() => server.closeAllConnections(), 5000).unref();
       }),
   );
-  return `http://${bracketed(config.host)}:${(server.address() as AddressInfo).port}`;
+  return `http://${bracketed(at.host)}:${(server.address() as AddressInfo).port}`;
 }
 
 function bracketed(host: string): string {

@@ -1,14 +1,15 @@
 /** What the commands with a database share: opening it, printing JSON, refusing unknown ids. */
 import { InvalidArgumentError } from 'commander';
 import { type Config, loadConfig } from '../config.ts';
-import { openStore } from '../main.ts';
+import type { openStore } from '../open-store.ts';
 
 export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 
 /** The database is migrated, and closed whatever `work` does. */
 export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = loadConfig();
-  const opened = await openStore(config);
+  // Loaded when it is needed: `--help` and the offline commands do without the database's driver.
+  const opened = await (await import('../open-store.ts')).openStore(config);
   try {
     return await work({ ...opened, config });
   } finally {
