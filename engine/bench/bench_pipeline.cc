@@ -53,15 +53,16 @@ double PeakMegabytes() {
 }
 
 void Print(const Watch& watch, long long frames, const std::string& extra = "") {
-  std::printf("{\"frames\": %lld, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"peak_rss_mb\": %.1f%s}\n", frames, watch.wall_s(),
-              watch.cpu_s(), PeakMegabytes(), extra.c_str());
+  std::printf("{\"frames\": %lld, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"peak_rss_mb\": %.1f%s}\n", frames,
+              watch.wall_s(), watch.cpu_s(), PeakMegabytes(), extra.c_str());
 }
 
 Target ParseTarget(const std::string& name) {
   if (name == "1080p") return Target::k1080p;
   if (name == "4k") return Target::k4k;
   if (name == "source") return Target::kSource;
-  throw Error(ErrorCode::kInvalidArgument, "Expected 1080p, 4k or source as the target but received '" + name + "'.");
+  throw Error(ErrorCode::kInvalidArgument,
+              "Expected 1080p, 4k or source as the target but received '" + name + "'.");
 }
 
 EnhanceOptions Options(const std::string& target) {
@@ -76,7 +77,10 @@ EnhanceOptions Options(const std::string& target) {
 /// One clip, opened as Enhance opens it.
 struct Bench {
   Bench(const std::string& path_in, const std::string& target)
-      : path(path_in), options(Options(target)), threads(AvailableCores()), plan(MakePlan(path, options, threads, {})) {}
+      : path(path_in),
+        options(Options(target)),
+        threads(AvailableCores()),
+        plan(MakePlan(path, options, threads, {})) {}
 
   FrameSource Source() { return FrameSource(path, plan, options, threads, {}, clocks); }
 
@@ -136,7 +140,8 @@ void Pixels(Bench& bench, int count) {
   std::string stages = ", \"stages_cpu_s\": {";
   for (const StageTime& stage : bench.clocks.Report()) {
     if (stage.name == "decode" || stage.name == "deinterlace") continue;  // of the preparation
-    stages += (stages.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);
+    stages +=
+        (stages.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);
   }
   Print(watch, count, stages + "}");
 }
@@ -163,7 +168,8 @@ void Encode(Bench& bench, int count) {
 void RunEnhance(const std::string& clip, const std::string& target, const std::string& out) {
   const Watch watch;
   const EnhanceResult result = Enhance(clip, out, Options(target));
-  std::string extra = ", \"width\": " + std::to_string(result.width) + ", \"height\": " + std::to_string(result.height) +
+  std::string extra = ", \"width\": " + std::to_string(result.width) +
+                      ", \"height\": " + std::to_string(result.height) +
                       ", \"bytes\": " + std::to_string(result.size_bytes) + ", \"stages_cpu_s\": {";
   for (const StageTime& stage : result.stages) {
     extra += (extra.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);

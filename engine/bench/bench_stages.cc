@@ -81,7 +81,8 @@ double MemcpyGigabytes(int threads) {
   const Timing timing = Measure(pool, [&] {
     pool.ParallelRows(kChunks, 1, [&](int first, int last) {
       const std::size_t begin = kBytes / kChunks * first;
-      std::memcpy(to.data() + begin, from.data() + begin, kBytes / kChunks * static_cast<std::size_t>(last - first));
+      std::memcpy(to.data() + begin, from.data() + begin,
+                  kBytes / kChunks * static_cast<std::size_t>(last - first));
     });
   });
   return 2.0 * kBytes / timing.wall_ms / 1e6;
@@ -95,7 +96,8 @@ std::vector<std::uint8_t> Source(Size size) {
     const int x = static_cast<int>(i) % size.width;
     const int y = static_cast<int>(i) / size.width;
     random = random * 1664525U + 1013904223U;
-    const double v = 120 + 40 * std::sin(0.02 * x + 0.01 * y) + ((x / 40 + y / 30) % 2 ? 20 : -20) + (random >> 29);
+    const double v =
+        120 + 40 * std::sin(0.02 * x + 0.01 * y) + ((x / 40 + y / 30) % 2 ? 20 : -20) + (random >> 29);
     bytes[i] = static_cast<std::uint8_t>(v);
   }
   return bytes;
@@ -154,11 +156,17 @@ struct Result {
 /// Pictures, stages and raw planes of one job.
 struct Job {
   Job(Size from_in, Size to_in)
-      : from(from_in), to(to_in), bytes(Source(from)), exported(static_cast<std::size_t>(to.samples())),
+      : from(from_in),
+        to(to_in),
+        bytes(Source(from)),
+        exported(static_cast<std::size_t>(to.samples())),
         in(from.width, from.height, {1, 1}, {Matrix::kBt601, Range::kLimited, ChromaSite::kLeft}),
-        clean(from.width, from.height, {1, 1}, {}), large(to.width, to.height, {1, 1}, {}),
-        sharp(to.width, to.height, {1, 1}, {}), denoiser(from.width, from.height, {1, 1}),
-        resizer(from.width, from.height, {1, 1}, {}, to.width, to.height), sharpener(to.width, to.height),
+        clean(from.width, from.height, {1, 1}, {}),
+        large(to.width, to.height, {1, 1}, {}),
+        sharp(to.width, to.height, {1, 1}, {}),
+        denoiser(from.width, from.height, {1, 1}),
+        resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
+        sharpener(to.width, to.height),
         contrast(to.width, to.height) {
     std::size_t offset_in = 0;
     std::size_t offset_out = 0;
@@ -194,7 +202,8 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   const ColorSpec bt709;
   bool forward = true;
   const auto convert = [&] {
-    ConvertColor(job.in, forward ? bt709 : ColorSpec{Matrix::kBt601, Range::kLimited, ChromaSite::kLeft}, pool);
+    ConvertColor(job.in, forward ? bt709 : ColorSpec{Matrix::kBt601, Range::kLimited, ChromaSite::kLeft},
+                 pool);
     forward = !forward;
   };
   const auto all = [&] {
@@ -231,14 +240,14 @@ void PrintRun(Job& job, int threads, bool last) {
   ThreadPool pool(threads);
   const std::vector<Result> results = MeasureStages(job, pool);
   const double memcpy_speed = MemcpyGigabytes(threads);
-  std::printf("  {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"threads\": %d, \"memcpy_gb_per_s\": %.1f,\n", job.from.width,
-              job.from.height, job.to.width, job.to.height, threads, memcpy_speed);
+  std::printf("  {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"threads\": %d, \"memcpy_gb_per_s\": %.1f,\n",
+              job.from.width, job.from.height, job.to.width, job.to.height, threads, memcpy_speed);
   std::printf("   \"stages\": {");
   double resize_ms = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = results[i];
-    std::printf("%s\n     \"%s\": {\"ms\": %.3f, \"cpu_ms\": %.3f", i == 0 ? "" : ",", r.name.c_str(), r.timing.wall_ms,
-                r.timing.cpu_ms);
+    std::printf("%s\n     \"%s\": {\"ms\": %.3f, \"cpu_ms\": %.3f", i == 0 ? "" : ",", r.name.c_str(),
+                r.timing.wall_ms, r.timing.cpu_ms);
     if (r.bytes > 0) {
       const double speed = r.bytes / r.timing.wall_ms / 1e6;
       std::printf(", \"gb_per_s\": %.2f, \"of_memcpy\": %.2f", speed, speed / memcpy_speed);
@@ -247,16 +256,18 @@ void PrintRun(Job& job, int threads, bool last) {
     if (r.name == "import_resize_export") resize_ms = r.timing.wall_ms;
   }
   const Timing peer = MeasureSwscale(job.from, job.to, threads);
-  std::printf("},\n   \"peer\": {\"name\": \"libswscale SWS_LANCZOS, 8 bits\", \"ms\": %.3f, "
-              "\"its_time_over_import_resize_export\": %.2f}}%s\n",
-              peer.wall_ms, peer.wall_ms / resize_ms, last ? "" : ",");
+  std::printf(
+      "},\n   \"peer\": {\"name\": \"libswscale SWS_LANCZOS, 8 bits\", \"ms\": %.3f, "
+      "\"its_time_over_import_resize_export\": %.2f}}%s\n",
+      peer.wall_ms, peer.wall_ms / resize_ms, last ? "" : ",");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) g_seconds = std::max(0.01, std::atof(argv[1]));
-  std::printf("{\"simd\": \"%s\", \"cores\": %u, \"runs\": [\n", SimdTarget(), std::thread::hardware_concurrency());
+  std::printf("{\"simd\": \"%s\", \"cores\": %u, \"runs\": [\n", SimdTarget(),
+              std::thread::hardware_concurrency());
   const Size jobs[][2] = {{{960, 540}, {1920, 1080}}, {{1920, 1080}, {3840, 2160}}};
   for (int j = 0; j < 2; ++j) {
     Job job(jobs[j][0], jobs[j][1]);

@@ -60,7 +60,8 @@ double ChromaAt(ConstPlane plane, int x, int y, Subsampling s, ChromaSite site) 
   for (int dy = 0; dy < 2; ++dy) {
     for (int dx = 0; dx < 2; ++dx) {
       const double weight = (dx ? px - x0 : 1 - px + x0) * (dy ? py - y0 : 1 - py + y0);
-      sum += weight * plane.Row(std::clamp(y0 + dy, 0, plane.height - 1))[std::clamp(x0 + dx, 0, plane.width - 1)];
+      sum += weight *
+             plane.Row(std::clamp(y0 + dy, 0, plane.height - 1))[std::clamp(x0 + dx, 0, plane.width - 1)];
     }
   }
   return sum;
@@ -100,8 +101,9 @@ TEST(Color, EveryPairEqualsTheReference) {
           Image image = testing::Copy(in);
           ConvertColor(image, to, pool);
           EXPECT_LE(testing::MaxDifference(image, Reference(in, to)), 1)
-              << static_cast<int>(from.matrix) << static_cast<int>(from.range) << " to " << static_cast<int>(to.matrix)
-              << static_cast<int>(to.range) << " site " << static_cast<int>(site);
+              << static_cast<int>(from.matrix) << static_cast<int>(from.range) << " to "
+              << static_cast<int>(to.matrix) << static_cast<int>(to.range) << " site "
+              << static_cast<int>(site);
           EXPECT_EQ(image.color().matrix, to.matrix);
           EXPECT_EQ(image.color().range, to.range);
         }

@@ -44,7 +44,8 @@ Levels LevelsOf(Range range) { return range == Range::kLimited ? Levels{3968, 55
 
 /// Values of the curve at the nodes, minus the nodes.
 std::vector<double> NodesOf(ConstPlane luma, int x0, int x1, int y0, int y1, const Levels& levels) {
-  const int step = std::max(1, static_cast<int>(std::ceil(std::sqrt((x1 - x0) * double(y1 - y0) / 4096) - 1e-9)));
+  const int step =
+      std::max(1, static_cast<int>(std::ceil(std::sqrt((x1 - x0) * double(y1 - y0) / 4096) - 1e-9)));
   std::vector<double> bins(levels.bins);
   double total = 0;
   for (int y = y0; y < y1; y += step) {
@@ -67,7 +68,8 @@ std::vector<double> NodesOf(ConstPlane luma, int x0, int x1, int y0, int y1, con
   double below = 0;
   for (int i = 0; i < levels.bins; ++i) {
     below += bins[i];
-    if ((i + 1) % levels.bins_per_node == 0) nodes.push_back(1024.0 * levels.bins * below / total - 1024.0 * (i + 1));
+    if ((i + 1) % levels.bins_per_node == 0)
+      nodes.push_back(1024.0 * levels.bins * below / total - 1024.0 * (i + 1));
   }
   return nodes;
 }
@@ -86,7 +88,8 @@ Image Reference(const Image& in, double strength) {
   std::vector<std::vector<double>> nodes;
   for (int ty = 0; ty < down.count(); ++ty) {
     for (int tx = 0; tx < across.count(); ++tx) {
-      nodes.push_back(NodesOf(luma, across.Begin(tx), across.Begin(tx + 1), down.Begin(ty), down.Begin(ty + 1), levels));
+      nodes.push_back(
+          NodesOf(luma, across.Begin(tx), across.Begin(tx + 1), down.Begin(ty), down.Begin(ty + 1), levels));
     }
   }
   const double black = in.color().range == Range::kLimited ? 4096 : 0;
@@ -136,7 +139,8 @@ TEST(Contrast, EqualsTheReference) {
     for (const Range range : {Range::kLimited, Range::kFull}) {
       for (const float strength : {0.3F, 1.0F}) {
         const ColorSpec color{Matrix::kBt709, range, ChromaSite::kLeft};
-        for (const Image& in : {Foggy(size, 70, 150, 1, range), testing::RandomPicture(size, {1, 1}, 5, color)}) {
+        for (const Image& in :
+             {Foggy(size, 70, 150, 1, range), testing::RandomPicture(size, {1, 1}, 5, color)}) {
           EXPECT_LE(testing::MaxDifference(Enhance(in, strength, 2), Reference(in, strength)), 2)
               << testing::Name(size) << " strength " << strength << " range " << static_cast<int>(range);
         }
@@ -180,7 +184,8 @@ TEST(Contrast, AWellSpreadHistogramStays) {
     const int codes = range == Range::kLimited ? 220 : 256;
     const ColorSpec color{Matrix::kBt709, range, ChromaSite::kLeft};
     Image even(880, 256, {1, 1}, color);  // every code equally often in every tile
-    testing::Fill(even, [&](int p, int x, int y) { return p > 0 ? 32768 : 256 * (first + (x * 7 + y * 13) % codes); });
+    testing::Fill(
+        even, [&](int p, int x, int y) { return p > 0 ? 32768 : 256 * (first + (x * 7 + y * 13) % codes); });
     EXPECT_LE(testing::MaxDifference(even, Enhance(even, 1, 2)), 256) << codes;
     Image noise(1920, 1080, {1, 1}, color);
     std::mt19937 random(5);

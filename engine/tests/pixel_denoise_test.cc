@@ -20,7 +20,8 @@ double BilateralAt(ConstPlane plane, int x, int y, int reach, double threshold) 
   double weights = 0;
   for (int dy = -reach; dy <= reach; ++dy) {
     for (int dx = -reach; dx <= reach; ++dx) {
-      const double v = plane.Row(std::clamp(y + dy, 0, plane.height - 1))[std::clamp(x + dx, 0, plane.width - 1)];
+      const double v =
+          plane.Row(std::clamp(y + dy, 0, plane.height - 1))[std::clamp(x + dx, 0, plane.width - 1)];
       const double u = (v - centre) / threshold;
       const double range = std::abs(u) < 1 ? (1 - u * u) * (1 - u * u) : 0;
       const double weight = std::exp(-(dx * dx + dy * dy) / (2 * 1.6 * 1.6)) * range;
@@ -58,7 +59,8 @@ TEST(Denoise, EqualsTheReference) {
             << testing::Name(size) << " strength " << strength;
       }
       const Image wild = testing::RandomPicture(size, subsampling, 5);
-      EXPECT_LE(testing::MaxDifference(Denoise(wild, 1, 20, 2), Reference(wild, 1, 20)), 1) << testing::Name(size);
+      EXPECT_LE(testing::MaxDifference(Denoise(wild, 1, 20, 2), Reference(wild, 1, 20)), 1)
+          << testing::Name(size);
     }
   }
 }
@@ -103,7 +105,8 @@ TEST(Denoise, GainsPsnrOnNoise) {
     testing::AddNoise(noisy, sigma, 17);
     const Image out = Denoise(noisy, 1, static_cast<float>(sigma), 2);
     for (int p = 0; p < 3; ++p) {
-      const double gain = testing::Psnr(out.plane(p), clean.plane(p)) - testing::Psnr(noisy.plane(p), clean.plane(p));
+      const double gain =
+          testing::Psnr(out.plane(p), clean.plane(p)) - testing::Psnr(noisy.plane(p), clean.plane(p));
       EXPECT_GT(gain, p == 0 ? 6.0 : 5.0) << "sigma " << sigma << " plane " << p;
     }
   }
@@ -215,7 +218,8 @@ Image CameraPicture(const std::string& file, double seconds, PictureSize size) {
   if (!std::filesystem::exists(path)) return {};
   const std::string command = "ffmpeg -v error -nostdin -ss " + std::to_string(seconds) + " -i '" + path +
                               "' -frames:v 1 -vf scale=" + std::to_string(size.width) + ":" +
-                              std::to_string(size.height) + ":flags=area -pix_fmt yuv420p -f rawvideo - 2>/dev/null";
+                              std::to_string(size.height) +
+                              ":flags=area -pix_fmt yuv420p -f rawvideo - 2>/dev/null";
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {};
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size.width) * size.height * 3 / 2);
@@ -243,7 +247,8 @@ TEST(EstimateNoise, CameraPictures) {
     EXPECT_LT(Estimate(clean), 0.5) << file;
     ExpectEstimates(clean, file);
   }
-  if (seen == 0) GTEST_SKIP() << "The folder of real sample files is not here: nothing was checked on cameras' pictures.";
+  if (seen == 0)
+    GTEST_SKIP() << "The folder of real sample files is not here: nothing was checked on cameras' pictures.";
 }
 
 }  // namespace

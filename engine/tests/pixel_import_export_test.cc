@@ -19,15 +19,22 @@ struct Layout {
 };
 
 const std::vector<Layout>& Layouts() {
-  static const std::vector<Layout> all = {
-      {"yuv420p", {8, false, false, false, false, {1, 1}}},    {"yuv422p", {8, false, false, false, false, {1, 0}}},
-      {"yuv444p", {8, false, false, false, false, {0, 0}}},    {"nv12", {8, false, true, false, false, {1, 1}}},
-      {"nv21", {8, false, true, true, false, {1, 1}}},         {"nv16", {8, false, true, false, false, {1, 0}}},
-      {"gray", {8, false, false, false, true, {1, 1}}},        {"yvu420p", {8, false, false, true, false, {1, 1}}},
-      {"yuv420p10", {10, false, false, false, false, {1, 1}}}, {"yuv444p12", {12, false, false, false, false, {0, 0}}},
-      {"yuv422p9", {9, false, false, false, false, {1, 0}}},   {"yuv420p16", {16, false, false, false, false, {1, 1}}},
-      {"gray10", {10, false, false, false, true, {1, 1}}},     {"p010", {10, true, true, false, false, {1, 1}}},
-      {"p016", {16, true, true, false, false, {1, 1}}},        {"p210", {10, true, true, false, false, {1, 0}}}};
+  static const std::vector<Layout> all = {{"yuv420p", {8, false, false, false, false, {1, 1}}},
+                                          {"yuv422p", {8, false, false, false, false, {1, 0}}},
+                                          {"yuv444p", {8, false, false, false, false, {0, 0}}},
+                                          {"nv12", {8, false, true, false, false, {1, 1}}},
+                                          {"nv21", {8, false, true, true, false, {1, 1}}},
+                                          {"nv16", {8, false, true, false, false, {1, 0}}},
+                                          {"gray", {8, false, false, false, true, {1, 1}}},
+                                          {"yvu420p", {8, false, false, true, false, {1, 1}}},
+                                          {"yuv420p10", {10, false, false, false, false, {1, 1}}},
+                                          {"yuv444p12", {12, false, false, false, false, {0, 0}}},
+                                          {"yuv422p9", {9, false, false, false, false, {1, 0}}},
+                                          {"yuv420p16", {16, false, false, false, false, {1, 1}}},
+                                          {"gray10", {10, false, false, false, true, {1, 1}}},
+                                          {"p010", {10, true, true, false, false, {1, 1}}},
+                                          {"p016", {16, true, true, false, false, {1, 1}}},
+                                          {"p210", {10, true, true, false, false, {1, 0}}}};
   return all;
 }
 
@@ -39,7 +46,8 @@ struct Frame {
 
 /// Code value of a sample, any repeatable number of `bits` bits.
 unsigned CodeAt(int plane, int x, int y, int bits) {
-  return (static_cast<unsigned>(x) * 2654435761U + static_cast<unsigned>(y) * 40503U + plane * 977U) >> (32 - bits);
+  return (static_cast<unsigned>(x) * 2654435761U + static_cast<unsigned>(y) * 40503U + plane * 977U) >>
+         (32 - bits);
 }
 
 void PutSample(std::uint8_t* row, int index, unsigned code, const PackedLayout& layout) {
@@ -61,7 +69,8 @@ Frame MakeFrame(const Image& shape, const PackedLayout& layout, int padding, boo
     const int stride = per_row + 2 * padding;
     frame.bytes[p].resize(static_cast<std::size_t>(stride) * (plane.height - 1) + per_row);
     for (int y = 0; y < plane.height; ++y) {
-      std::uint8_t* row = frame.bytes[p].data() + static_cast<std::size_t>(upside_down ? plane.height - 1 - y : y) * stride;
+      std::uint8_t* row =
+          frame.bytes[p].data() + static_cast<std::size_t>(upside_down ? plane.height - 1 - y : y) * stride;
       for (int x = 0; x < plane.width; ++x) {
         if (p > 0 && layout.semi_planar) {
           PutSample(row, 2 * x, CodeAt(layout.swap_chroma ? 2 : 1, x, y, layout.bits), layout);
@@ -71,7 +80,8 @@ Frame MakeFrame(const Image& shape, const PackedLayout& layout, int padding, boo
         }
       }
     }
-    frame.raw.data[p] = frame.bytes[p].data() + (upside_down ? static_cast<std::size_t>(stride) * (plane.height - 1) : 0);
+    frame.raw.data[p] =
+        frame.bytes[p].data() + (upside_down ? static_cast<std::size_t>(stride) * (plane.height - 1) : 0);
     frame.raw.stride[p] = upside_down ? -stride : stride;
   }
   return frame;

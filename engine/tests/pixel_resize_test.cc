@@ -22,7 +22,8 @@ struct Grid {
 };
 
 /// One line of `in`, resampled: out(i) lies at out_grid in the output's luma samples.
-std::vector<double> ResampleLine(const std::vector<double>& in, Grid in_grid, Grid out_grid, double ratio, int count) {
+std::vector<double> ResampleLine(const std::vector<double>& in, Grid in_grid, Grid out_grid, double ratio,
+                                 int count) {
   std::vector<double> out(count);
   const int size = static_cast<int>(in.size());
   for (int i = 0; i < count; ++i) {
@@ -64,8 +65,8 @@ Image ReferenceResize(const Image& in, PictureSize size) {
     std::vector<std::vector<double>> rows;
     for (int y = 0; y < from.height; ++y) {
       rows.push_back(ResampleLine({from.Row(y), from.Row(y) + from.width},
-                                  GridX(p, in.subsampling(), in.color().site), GridX(p, {1, 1}, ChromaSite::kLeft),
-                                  ratio_x, to.width));
+                                  GridX(p, in.subsampling(), in.color().site),
+                                  GridX(p, {1, 1}, ChromaSite::kLeft), ratio_x, to.width));
     }
     for (int x = 0; x < to.width; ++x) {
       std::vector<double> column;
@@ -93,11 +94,12 @@ struct Ratio {
 
 const std::vector<Ratio>& Ratios() {
   static const std::vector<Ratio> ratios = {
-      {{1, 1}, {1, 1}},       {{1, 1}, {2, 2}},        {{1, 1}, {40, 30}},   {{2, 2}, {1, 1}},      {{2, 2}, {4, 4}},
-      {{16, 16}, {16, 16}},   {{16, 16}, {32, 32}},    {{16, 16}, {48, 64}}, {{16, 16}, {80, 24}},  {{17, 31}, {34, 62}},
-      {{17, 31}, {40, 50}},   {{17, 31}, {12, 70}},    {{96, 54}, {64, 36}}, {{96, 54}, {128, 72}}, {{96, 54}, {216, 122}},
-      {{160, 90}, {48, 28}},  {{160, 90}, {20, 12}},   {{33, 18}, {66, 36}}, {{64, 48}, {96, 32}},  {{640, 8}, {426, 8}},   {{192, 108}, {96, 54}},  {{34, 70}, {17, 35}},   {{66, 30}, {33, 60}},
-      {{960, 54}, {1920, 108}}};
+      {{1, 1}, {1, 1}},       {{1, 1}, {2, 2}},      {{1, 1}, {40, 30}},     {{2, 2}, {1, 1}},
+      {{2, 2}, {4, 4}},       {{16, 16}, {16, 16}},  {{16, 16}, {32, 32}},   {{16, 16}, {48, 64}},
+      {{16, 16}, {80, 24}},   {{17, 31}, {34, 62}},  {{17, 31}, {40, 50}},   {{17, 31}, {12, 70}},
+      {{96, 54}, {64, 36}},   {{96, 54}, {128, 72}}, {{96, 54}, {216, 122}}, {{160, 90}, {48, 28}},
+      {{160, 90}, {20, 12}},  {{33, 18}, {66, 36}},  {{64, 48}, {96, 32}},   {{640, 8}, {426, 8}},
+      {{192, 108}, {96, 54}}, {{34, 70}, {17, 35}},  {{66, 30}, {33, 60}},   {{960, 54}, {1920, 108}}};
   return ratios;
 }
 
@@ -113,8 +115,8 @@ TEST_P(ResizeMatrix, EqualsTheDoublePrecisionReference) {
       const Image out = Resize(in, ratio.to, 2);
       const Image expected = ReferenceResize(in, ratio.to);
       EXPECT_LE(testing::MaxDifference(out, expected), 1)
-          << testing::Name(ratio.from) << " to " << testing::Name(ratio.to) << " subsampling " << subsampling.log2_x
-          << subsampling.log2_y << " site " << static_cast<int>(site);
+          << testing::Name(ratio.from) << " to " << testing::Name(ratio.to) << " subsampling "
+          << subsampling.log2_x << subsampling.log2_y << " site " << static_cast<int>(site);
       EXPECT_EQ(out.color().site, ChromaSite::kLeft);
     }
   }
@@ -124,7 +126,8 @@ TEST_P(ResizeMatrix, ThreadsDoNotChangeTheResult) {
   const Ratio ratio = Ratios()[GetParam()];
   const Image in = testing::RandomPicture(ratio.from, {1, 1}, 3);
   const Image one = Resize(in, ratio.to, 1);
-  for (const int threads : {2, 3}) EXPECT_EQ(testing::MaxDifference(one, Resize(in, ratio.to, threads)), 0) << threads;
+  for (const int threads : {2, 3})
+    EXPECT_EQ(testing::MaxDifference(one, Resize(in, ratio.to, threads)), 0) << threads;
 }
 
 TEST_P(ResizeMatrix, ConstantStaysConstant) {

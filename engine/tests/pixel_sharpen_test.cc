@@ -65,8 +65,10 @@ TEST(Sharpen, EqualsTheReference) {
     for (const Range range : {Range::kLimited, Range::kFull}) {
       const ColorSpec color{Matrix::kBt709, range, ChromaSite::kLeft};
       for (const float strength : {0.2F, 0.6F, 1.0F}) {
-        for (const Image& in : {testing::RandomPicture(size, {1, 1}, 6, color), testing::Pattern(size, {1, 1}, color)}) {
-          EXPECT_LE(testing::MaxDifference(Sharpen(in, strength, 2), Reference(in, strength)), 4)  // 4/256 of a code
+        for (const Image& in :
+             {testing::RandomPicture(size, {1, 1}, 6, color), testing::Pattern(size, {1, 1}, color)}) {
+          EXPECT_LE(testing::MaxDifference(Sharpen(in, strength, 2), Reference(in, strength)),
+                    4)  // 4/256 of a code
               << testing::Name(size) << " strength " << strength;
         }
       }
@@ -118,7 +120,8 @@ TEST(Sharpen, ASoftEdgeGetsSteeperWithoutHalo) {
   const Image out = Sharpen(in, 1, 1);
   const auto steepest = [](const Image& image) {
     int best = 0;
-    for (int x = 1; x < 64; ++x) best = std::max(best, image.plane(0).Row(8)[x] - image.plane(0).Row(8)[x - 1]);
+    for (int x = 1; x < 64; ++x)
+      best = std::max(best, image.plane(0).Row(8)[x] - image.plane(0).Row(8)[x - 1]);
     return best;
   };
   EXPECT_GT(steepest(out), 1.15 * steepest(in));

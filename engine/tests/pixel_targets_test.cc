@@ -18,7 +18,8 @@ Image RunAll(const Image& source) {
   Denoiser(source.width(), source.height(), source.subsampling()).Run(converted, denoised, 0.8F, 5, pool);
   Image doubled(2 * source.width(), 2 * source.height(), {1, 1}, {});
   Resizer(source.width(), source.height(), source.subsampling(), source.color(), 2 * source.width(),
-          2 * source.height()).Run(denoised, doubled, pool);
+          2 * source.height())
+      .Run(denoised, doubled, pool);
   Image sharpened(doubled.width(), doubled.height(), {1, 1}, {});
   Sharpener(doubled.width(), doubled.height()).Run(doubled, sharpened, 0.6F, pool);
   AdaptiveContrast(doubled.width(), doubled.height()).Run(sharpened, 0.5F, pool);

@@ -30,7 +30,9 @@ inline const std::vector<Subsampling>& Subsamplings() {
   return all;
 }
 
-inline std::string Name(PictureSize size) { return std::to_string(size.width) + "x" + std::to_string(size.height); }
+inline std::string Name(PictureSize size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
 
 inline std::uint16_t ToSample(double v) {
   return static_cast<std::uint16_t>(std::clamp(std::floor(v + 0.5), 0.0, 65535.0));
@@ -46,7 +48,8 @@ inline void Fill(Image& image, const std::function<double(int plane, int x, int 
   }
 }
 
-inline Image Constant(PictureSize size, Subsampling subsampling, double y, double cb, double cr, ColorSpec color = {}) {
+inline Image Constant(PictureSize size, Subsampling subsampling, double y, double cb, double cr,
+                      ColorSpec color = {}) {
   Image image(size.width, size.height, subsampling, color);
   Fill(image, [&](int p, int, int) { return p == 0 ? y : p == 1 ? cb : cr; });
   return image;
@@ -69,7 +72,8 @@ inline Image RandomPicture(PictureSize size, Subsampling subsampling, unsigned s
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> uniform(0, 65535);
   std::bernoulli_distribution extreme(0.2);
-  Fill(image, [&](int, int, int) { return extreme(random) ? (uniform(random) & 1 ? 65535 : 0) : uniform(random); });
+  Fill(image,
+       [&](int, int, int) { return extreme(random) ? (uniform(random) & 1 ? 65535 : 0) : uniform(random); });
   return image;
 }
 

@@ -20,7 +20,8 @@ TEST(ThreadPool, VisitsEveryRowOnce) {
           EXPECT_LT(first, last);
           for (int y = first; y < last; ++y) ++visits[y];
         });
-        for (int y = 0; y < rows; ++y) ASSERT_EQ(visits[y], 1) << threads << " threads, row " << y << " of " << rows;
+        for (int y = 0; y < rows; ++y)
+          ASSERT_EQ(visits[y], 1) << threads << " threads, row " << y << " of " << rows;
       }
     }
   }

@@ -48,7 +48,8 @@ Image ImportBytes(const std::vector<std::uint8_t>& bytes, PictureSize size, Subs
   for (int p = 0; p < 3; ++p) {
     const Plane plane = image.plane(p);
     for (int y = 0; y < plane.height; ++y) {
-      for (int x = 0; x < plane.width; ++x) plane.Row(y)[x] = static_cast<std::uint16_t>(bytes.at(next++) << 8);
+      for (int x = 0; x < plane.width; ++x)
+        plane.Row(y)[x] = static_cast<std::uint16_t>(bytes.at(next++) << 8);
     }
   }
   return image;
@@ -59,12 +60,13 @@ Image ZimgResize(const Image& in, const std::string& format, const std::string& 
   const std::string source = (folder.path / "in.yuv").string();
   const std::string target = (folder.path / "out.yuv").string();
   const auto bytes = Export(in);
-  std::ofstream(source, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
-  const std::string command = "ffmpeg -v error -nostdin -f rawvideo -pix_fmt " + format + " -s " +
-                              testing::Name({in.width(), in.height()}) + " -i " + source + " -vf 'zscale=w=" +
-                              std::to_string(size.width) + ":h=" + std::to_string(size.height) +
-                              ":filter=lanczos:param_a=3:chromalin=" + site +
-                              ":chromal=left,format=yuv420p' -f rawvideo " + target;
+  std::ofstream(source, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  const std::string command =
+      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt " + format + " -s " +
+      testing::Name({in.width(), in.height()}) + " -i " + source +
+      " -vf 'zscale=w=" + std::to_string(size.width) + ":h=" + std::to_string(size.height) +
+      ":filter=lanczos:param_a=3:chromalin=" + site + ":chromal=left,format=yuv420p' -f rawvideo " + target;
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   std::ifstream file(target, std::ios::binary);
   const std::vector<std::uint8_t> result((std::istreambuf_iterator<char>(file)), {});
@@ -96,22 +98,28 @@ int InteriorDifference(ConstPlane a, ConstPlane b, int border_x, int border_y) {
 }
 
 TEST(Zimg, AgreesWithinTwoCodes) {
-  if (!HasZscale()) GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+  if (!HasZscale())
+    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
   ThreadPool pool(2);
   for (const Case& c : kCases) {
-    for (const auto& [from, to] : std::vector<std::pair<PictureSize, PictureSize>>{
-             {{192, 108}, {384, 216}}, {{320, 180}, {480, 270}}, {{200, 150}, {640, 480}}, {{640, 360}, {300, 170}}}) {
+    for (const auto& [from, to] :
+         std::vector<std::pair<PictureSize, PictureSize>>{{{192, 108}, {384, 216}},
+                                                          {{320, 180}, {480, 270}},
+                                                          {{200, 150}, {640, 480}},
+                                                          {{640, 360}, {300, 170}}}) {
       Image in = testing::Pattern(from, c.subsampling, {Matrix::kBt709, Range::kLimited, c.chroma_site});
       testing::AddNoise(in, 3, 1);
       in = ImportBytes(Export(in), from, c.subsampling);
       Image out(to.width, to.height, {1, 1}, {});
-      Resizer(from.width, from.height, c.subsampling, {Matrix::kBt709, Range::kLimited, c.chroma_site}, to.width,
-              to.height).Run(in, out, pool);
+      Resizer(from.width, from.height, c.subsampling, {Matrix::kBt709, Range::kLimited, c.chroma_site},
+              to.width, to.height)
+          .Run(in, out, pool);
       const Image zimg = ZimgResize(in, c.format, c.site, to);
       for (int p = 0; p < 3; ++p) {
         const int border_x = 4 + 4 * std::max(1, to.width / from.width);
         EXPECT_LE(InteriorDifference(out.plane(p), zimg.plane(p), border_x, border_x), 2)
-            << c.format << " " << c.site << " plane " << p << " " << testing::Name(from) << " to " << testing::Name(to);
+            << c.format << " " << c.site << " plane " << p << " " << testing::Name(from) << " to "
+            << testing::Name(to);
         EXPECT_GT(testing::Psnr(out.plane(p), zimg.plane(p)), p == 0 ? 40 : 36);
       }
     }

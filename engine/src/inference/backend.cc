@@ -22,7 +22,8 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name) {
   for (const KnownBackend& known : kKnownBackends) {
     if (name == known.name) {
       throw Error(ErrorCode::kUnavailable,
-                  std::string("The ") + known.title + " backend was not built into this engine, so no network can run.");
+                  std::string("The ") + known.title +
+                      " backend was not built into this engine, so no network can run.");
     }
   }
   throw Error(ErrorCode::kInvalidArgument,

@@ -56,7 +56,8 @@ void ScaleLuma(uint16_t* row, int count, const AffineRow& luma) {
   const VF scale = hn::Set(d, luma.scale);
   const VF offset = hn::Set(d, luma.offset);
   const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) StoreSamples(hn::MulAdd(LoadSamples(row + x), scale, offset), row + x);
+  for (int x = 0; x < count; x += lanes)
+    StoreSamples(hn::MulAdd(LoadSamples(row + x), scale, offset), row + x);
 }
 
 void AddToLuma(uint16_t* row, int count, const AffineRow& luma, const float* part) {
@@ -143,7 +144,8 @@ RowPosition ChromaRowsOf(int y, Subsampling subsampling, ChromaSite site, int ch
   const int i = y / 2;
   const bool odd = y % 2 != 0;
   const int neighbour = std::clamp(odd ? i + 1 : i - 1, 0, chroma_height - 1);
-  if (site == ChromaSite::kTopLeft) return odd ? RowPosition{{i, neighbour}, {0.5, 0.5}} : RowPosition{{i, i}, {1, 0}};
+  if (site == ChromaSite::kTopLeft)
+    return odd ? RowPosition{{i, neighbour}, {0.5, 0.5}} : RowPosition{{i, i}, {1, 0}};
   return {{i, neighbour}, {0.75, 0.25}};
 }
 
@@ -154,8 +156,12 @@ constexpr UpsampleWeights kCositedWeights = {{0, 1, 0}, {0, 0.5F, 0.5F}};
 class LumaRow {
  public:
   LumaRow(Image& image, const ColorCoefficients& c)
-      : luma_(image.plane(0)), cb_(image.plane(1)), cr_(image.plane(2)), subsampling_(image.subsampling()),
-        site_(image.color().site), c_(c) {}
+      : luma_(image.plane(0)),
+        cb_(image.plane(1)),
+        cr_(image.plane(2)),
+        subsampling_(image.subsampling()),
+        site_(image.color().site),
+        c_(c) {}
 
   void Run(int y) {
     const RowPosition position = ChromaRowsOf(y, subsampling_, site_, cb_.height);
@@ -233,7 +239,8 @@ void ConvertChroma(Image& image, const ColorCoefficients& c, ThreadPool& pool) {
   const Plane cb = image.plane(1);
   const Plane cr = image.plane(2);
   const auto rows = [&](int first, int last) {
-    for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(TurnChroma)(cb.Row(y), cr.Row(y), cb.width, matrix);
+    for (int y = first; y < last; ++y)
+      HWY_DYNAMIC_DISPATCH(TurnChroma)(cb.Row(y), cr.Row(y), cb.width, matrix);
   };
   pool.ParallelRows(cb.height, kGrainRows, std::ref(rows));
 }

@@ -11,9 +11,12 @@ struct LumaWeights {
 
 LumaWeights WeightsOf(Matrix matrix) {
   switch (matrix) {
-    case Matrix::kBt601: return {0.299, 0.114};
-    case Matrix::kBt2020: return {0.2627, 0.0593};
-    default: return {0.2126, 0.0722};
+    case Matrix::kBt601:
+      return {0.299, 0.114};
+    case Matrix::kBt2020:
+      return {0.2627, 0.0593};
+    default:
+      return {0.2126, 0.0722};
   }
 }
 
@@ -25,7 +28,8 @@ struct Levels {
 };
 
 Levels LevelsOf(Range range) {
-  return range == Range::kFull ? Levels{0, 255.0 * 256, 255.0 * 256} : Levels{16.0 * 256, 219.0 * 256, 224.0 * 256};
+  return range == Range::kFull ? Levels{0, 255.0 * 256, 255.0 * 256}
+                               : Levels{16.0 * 256, 219.0 * 256, 224.0 * 256};
 }
 
 /// Y′, Cb, Cr of the target space for unit Cb or Cr (luma 0) of the source space.
@@ -45,7 +49,8 @@ Response RespondTo(double cb, double cr, LumaWeights from, LumaWeights to) {
 
 }  // namespace
 
-ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Matrix to_matrix, Range to_range) {
+ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Matrix to_matrix,
+                                        Range to_range) {
   const Levels from = LevelsOf(from_range);
   const Levels to = LevelsOf(to_range);
   ColorCoefficients c;

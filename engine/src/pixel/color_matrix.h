@@ -18,6 +18,7 @@ struct ColorCoefficients {
 
 /// Coefficients of ITU-R BT.601-7, BT.709-6 and BT.2020-2 (non-constant luminance). Full range spans
 /// 255 × 256 units, as 8-bit video does.
-ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Matrix to_matrix, Range to_range);
+ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Matrix to_matrix,
+                                        Range to_range);
 
 }  // namespace framelift::pixel

@@ -36,11 +36,11 @@ inline constexpr int kMaxSegments = 16;
 
 /// What the luma range means for curves, in working units: the codes' outer edges and their segments.
 struct CurveDomain {
-  float base;           ///< lower edge of the lowest code
+  float base;  ///< lower edge of the lowest code
   float segment_width;
   int segments;
-  float black;          ///< lowest code
-  float white;          ///< highest code
+  float black;  ///< lowest code
+  float white;  ///< highest code
 };
 
 /// Change of luma v in segment s at the left end of a span: value[s] + slope[s] × v, and its growth per unit
@@ -54,9 +54,9 @@ struct SpanTables {
 
 struct ContrastSpan {
   std::uint16_t* row;
-  int first;          ///< a multiple of 32
+  int first;  ///< a multiple of 32
   int last;
-  float way_offset;   ///< way = x × way_step + way_offset, 0 at the left and 1 at the right tile's centre
+  float way_offset;  ///< way = x × way_step + way_offset, 0 at the left and 1 at the right tile's centre
   float way_step;
 };
 
@@ -90,6 +90,7 @@ void ApplySpan(const ContrastSpan& span, const SpanTables& tables, const CurveDo
   const DI di;
   const VF base = hn::Set(d, domain.base);
   const VF per_segment = hn::Set(d, 1.0F / domain.segment_width);
+  const VF top = hn::Set(d, domain.base + domain.segment_width * static_cast<float>(domain.segments));
   const VF black = hn::Set(d, domain.black);
   const VF white = hn::Set(d, domain.white);
   const auto zero = hn::Zero(di);
@@ -111,8 +112,7 @@ void ApplySpan(const ContrastSpan& span, const SpanTables& tables, const CurveDo
     const VF curved = hn::Add(luma, hn::MulAdd(s, luma, v));
     // Codes of the range stay in it; codes outside (headroom, sync) stay as they are.
     const VF kept = hn::Min(hn::Max(curved, hn::Min(luma, black)), hn::Max(luma, white));
-    const auto inside = hn::And(hn::Ge(luma, base), hn::Le(luma, hn::MulAdd(hn::Set(d, domain.segment_width),
-                                                                            hn::Set(d, static_cast<float>(domain.segments)), base)));
+    const auto inside = hn::And(hn::Ge(luma, base), hn::Le(luma, top));
     StoreSamples(hn::IfThenElse(inside, kept, luma), span.row + x);
   }
 }
@@ -128,11 +128,11 @@ namespace {
 HWY_EXPORT(ApplySpan);
 
 constexpr int kMaxTiles = 8;
-constexpr int kMinTileSide = 32;      // smaller pictures have fewer tiles
-constexpr int kCentreAlignment = 32;  // spans are whole vectors
-constexpr int kWindow = 16;           // pictures whose histograms are summed
-constexpr double kClipLimit = 2.0;    // times the mean bin: the steepest slope before redistribution
-constexpr int kSamplesPerTile = 4096; // wanted; larger tiles are counted on a coarser grid
+constexpr int kMinTileSide = 32;       // smaller pictures have fewer tiles
+constexpr int kCentreAlignment = 32;   // spans are whole vectors
+constexpr int kWindow = 16;            // pictures whose histograms are summed
+constexpr double kClipLimit = 2.0;     // times the mean bin: the steepest slope before redistribution
+constexpr int kSamplesPerTile = 4096;  // wanted; larger tiles are counted on a coarser grid
 constexpr int kGrainRows = 32;
 
 constexpr int kBinBits = 10;  // a bin is 4 codes wide
@@ -191,7 +191,8 @@ Curve MakeCurve(const TileHistogram& histogram, const RangeLayout& layout) {
   double below = 0;
   for (int i = 0; i < layout.bins; ++i) {
     if (i % layout.bins_per_segment == 0) {
-      curve[i / layout.bins_per_segment] = static_cast<float>(width * (below - static_cast<double>(i) / layout.bins));
+      curve[i / layout.bins_per_segment] =
+          static_cast<float>(width * (below - static_cast<double>(i) / layout.bins));
     }
     below += bins[i];
   }
@@ -220,7 +221,8 @@ int TileCount(int size) { return std::clamp(size / kMinTileSide, 1, kMaxTiles); 
 struct AdaptiveContrast::Impl {
   using Histograms = std::array<TileHistogram, kMaxTiles * kMaxTiles>;
 
-  Impl(int width, int height) : across(width, TileCount(width)), down(height, TileCount(height)), history(kWindow) {}
+  Impl(int width, int height)
+      : across(width, TileCount(width)), down(height, TileCount(height)), history(kWindow) {}
 
   TileAxis across;
   TileAxis down;
@@ -229,7 +231,7 @@ struct AdaptiveContrast::Impl {
   std::vector<Histograms> history;  // ring of the last pictures
   Histograms sums{};
   std::array<Curve, kMaxTiles * kMaxTiles> curves{};
-  int pictures = 0;                 // in the window
+  int pictures = 0;  // in the window
   int next = 0;
 
   int tiles() const { return across.count * down.count; }

@@ -68,8 +68,9 @@ HWY_INLINE void DenoiseT(const DenoiseRow& r, const RangeKernel& kernel) {
         const int ay = dy < 0 ? -dy : dy;
         const int ax = dx < 0 ? -dx : dx;
         const VF difference = hn::Sub(hn::LoadU(d, r.rows[kReach + dy] + x + dx), centre);
-        const VF root = hn::Max(zero, hn::NegMulAdd(hn::Mul(difference, difference), hn::Set(d, kernel.falloff[ay][ax]),
-                                                    hn::Set(d, kernel.root[ay][ax])));
+        const VF root =
+            hn::Max(zero, hn::NegMulAdd(hn::Mul(difference, difference), hn::Set(d, kernel.falloff[ay][ax]),
+                                        hn::Set(d, kernel.root[ay][ax])));
         const VF weight = hn::Mul(root, root);
         weights = hn::Add(weights, weight);
         change = hn::MulAdd(weight, difference, change);

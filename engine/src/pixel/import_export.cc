@@ -154,8 +154,8 @@ void Import(const RawPlanes& raw, const PackedLayout& layout, Image& out, Thread
       } else if (plane > 0 && layout.semi_planar) {
         if (plane == 2) continue;  // written together with plane 1
         const std::uint8_t* row = raw.data[1] + y * raw.stride[1];
-        copy.SemiPlanar(row, planes[layout.swap_chroma ? 2 : 1].Row(y), planes[layout.swap_chroma ? 1 : 2].Row(y),
-                        to.width);
+        copy.SemiPlanar(row, planes[layout.swap_chroma ? 2 : 1].Row(y),
+                        planes[layout.swap_chroma ? 1 : 2].Row(y), to.width);
       } else {
         const int source = plane > 0 && layout.swap_chroma ? 3 - plane : plane;
         copy.Planar(raw.data[source] + y * raw.stride[source], to.Row(y), to.width);

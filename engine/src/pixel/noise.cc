@@ -23,9 +23,9 @@ constexpr int kMaxBlocks = 2048;
 constexpr double kFlattestShare = 0.125;
 constexpr int kMinBlocks = 4;
 
-constexpr double kResidueNorm = 6;            // √ of the squared weights' sum of the 3×3 mask
+constexpr double kResidueNorm = 6;             // √ of the squared weights' sum of the 3×3 mask
 constexpr double kMedianToSigma = 0.67448975;  // of the absolute value of a normal variable
-constexpr double kMidNorm = 16.0 / 6;         // second difference of means of 16 samples: variance × 6/16
+constexpr double kMidNorm = 16.0 / 6;          // second difference of means of 16 samples: variance × 6/16
 
 // Mid-frequency over high-frequency density: white noise gives about 0.8 in the flattest eighth.
 constexpr double kWhiteUpTo = 1.8;
@@ -137,7 +137,8 @@ float EstimateNoise(const Image& image, ThreadPool& pool) {
   const int chosen = std::min(usable, std::max(kMinBlocks, static_cast<int>(usable * kFlattestShare)));
   std::partial_sort(blocks.begin(), blocks.begin() + chosen, end);
   Histogram histogram{};
-  for (int i = 0; i < chosen; ++i) CountResidue(luma, grid.X(blocks[i].block), grid.Y(blocks[i].block), histogram);
+  for (int i = 0; i < chosen; ++i)
+    CountResidue(luma, grid.X(blocks[i].block), grid.Y(blocks[i].block), histogram);
   const double residue = MedianOf(histogram, chosen * kBlock * kBlock) / kMedianToSigma / kResidueNorm;
   if (residue == 0) return 0;
   const double texture = blocks[chosen / 2].flatness / residue;

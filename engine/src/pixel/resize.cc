@@ -37,15 +37,19 @@ struct BandScratch {
   int source_stride = 0;
   int ring_stride = 0;
   int ring_mask = 0;
-  AlignedArray<float> source;      // 4 rows
-  AlignedArray<float> source4;     // the same, column by column
-  AlignedArray<float> ring4;       // 4 output rows, column by column
-  AlignedArray<float> ring;        // output-width rows
+  AlignedArray<float> source;   // 4 rows
+  AlignedArray<float> source4;  // the same, column by column
+  AlignedArray<float> ring4;    // 4 output rows, column by column
+  AlignedArray<float> ring;     // output-width rows
   std::vector<const float*> taps;
   std::vector<const std::uint16_t*> sample_taps;
 
-  float* SourceRow(int i) const { return source.get() + static_cast<std::ptrdiff_t>(i) * source_stride + pad; }
-  float* RingRow(int y) const { return ring.get() + static_cast<std::ptrdiff_t>(y & ring_mask) * ring_stride; }
+  float* SourceRow(int i) const {
+    return source.get() + static_cast<std::ptrdiff_t>(i) * source_stride + pad;
+  }
+  float* RingRow(int y) const {
+    return ring.get() + static_cast<std::ptrdiff_t>(y & ring_mask) * ring_stride;
+  }
 };
 
 std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) {
@@ -107,7 +111,8 @@ class Band {
   void Horizontal(int first_row) {
     const AxisPlan& x = plan_.x;
     if (x.phases > 0) {
-      k_.phases(s_.SourceRow(0), x.start.data(), x.weights.data(), x.taps, x.phases, s_.RingRow(first_row), x.src);
+      k_.phases(s_.SourceRow(0), x.start.data(), x.weights.data(), x.taps, x.phases, s_.RingRow(first_row),
+                x.src);
       return;
     }
     if (x.halves) {
@@ -161,11 +166,13 @@ class Band {
       for (int i = 0; i < plan_.group(); ++i) {
         const int row = std::min(y + i, last - 1);
         for (int k = 0; k < y_plan.taps; ++k) s_.sample_taps[k] = in_.Row(ClampRow(y_plan.Start(row) + k));
-        k_.vertical_first(s_.sample_taps.data(), y_plan.Weights(row), y_plan.taps, s_.SourceRow(i), in_.width);
+        k_.vertical_first(s_.sample_taps.data(), y_plan.Weights(row), y_plan.taps, s_.SourceRow(i),
+                          in_.width);
         ReplicateEdges(plan_.x, s_.SourceRow(i));
       }
       Horizontal(y);
-      for (int i = 0; i < plan_.group() && y + i < last; ++i) k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
+      for (int i = 0; i < plan_.group() && y + i < last; ++i)
+        k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
     }
   }
 
@@ -188,8 +195,8 @@ struct Resizer::Impl {
   ScratchPool<BandScratch> scratch;
 };
 
-Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width,
-                 int dst_height)
+Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color,
+                 int dst_width, int dst_height)
     : impl_(std::make_unique<Impl>()) {
   if (src_width < 1 || src_height < 1 || dst_width < 1 || dst_height < 1) {
     throw Error(ErrorCode::kInvalidArgument, "A picture needs a width and a height of at least 1.");
@@ -199,15 +206,19 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
   impl_->dst_width = dst_width;
   impl_->dst_height = dst_height;
   impl_->src_subsampling = src_subsampling;
-  const auto size = [](int luma, int plane, int log2) { return plane == 0 ? luma : (luma + (1 << log2) - 1) >> log2; };
+  const auto size = [](int luma, int plane, int log2) {
+    return plane == 0 ? luma : (luma + (1 << log2) - 1) >> log2;
+  };
   const Subsampling dst;
   for (int p = 0; p < 3; ++p) {
-    impl_->plans[p].x = MakeAxisPlan(src_width, size(src_width, p, src_subsampling.log2_x),
-                                     HorizontalGrid(p, src_subsampling, src_color.site), dst_width,
-                                     size(dst_width, p, dst.log2_x), HorizontalGrid(p, dst, ChromaSite::kLeft));
-    impl_->plans[p].y = MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
-                                     VerticalGrid(p, src_subsampling, src_color.site), dst_height,
-                                     size(dst_height, p, dst.log2_y), VerticalGrid(p, dst, ChromaSite::kLeft));
+    impl_->plans[p].x =
+        MakeAxisPlan(src_width, size(src_width, p, src_subsampling.log2_x),
+                     HorizontalGrid(p, src_subsampling, src_color.site), dst_width,
+                     size(dst_width, p, dst.log2_x), HorizontalGrid(p, dst, ChromaSite::kLeft));
+    impl_->plans[p].y =
+        MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
+                     VerticalGrid(p, src_subsampling, src_color.site), dst_height,
+                     size(dst_height, p, dst.log2_y), VerticalGrid(p, dst, ChromaSite::kLeft));
   }
 }
 
@@ -215,8 +226,9 @@ Resizer::~Resizer() = default;
 
 void Resizer::Run(const Image& in, Image& out, ThreadPool& pool) {
   Impl& impl = *impl_;
-  if (in.width() != impl.src_width || in.height() != impl.src_height || in.subsampling() != impl.src_subsampling ||
-      out.width() != impl.dst_width || out.height() != impl.dst_height || out.subsampling() != Subsampling{}) {
+  if (in.width() != impl.src_width || in.height() != impl.src_height ||
+      in.subsampling() != impl.src_subsampling || out.width() != impl.dst_width ||
+      out.height() != impl.dst_height || out.subsampling() != Subsampling{}) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the resize was planned for.");
   }
   impl.scratch.Prepare(pool.threads(), [&] { return MakeScratch(impl.plans); });

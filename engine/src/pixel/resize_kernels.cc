@@ -25,7 +25,8 @@ void Store(const float* in, uint16_t* out, int count) {
 
 /// kTaps > 0: known while compiling; 0: `taps`.
 template <int kTaps>
-HWY_INLINE void VerticalT(const float* const* rows, const float* weights, int taps, uint16_t* out, int count) {
+HWY_INLINE void VerticalT(const float* const* rows, const float* weights, int taps, uint16_t* out,
+                          int count) {
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
@@ -42,8 +43,8 @@ void Vertical(const float* const* rows, const float* weights, int taps, uint16_t
 }
 
 template <int kTaps>
-HWY_INLINE void VerticalPairT(const float* const* rows, const float* weights0, const float* weights1, int taps,
-                              uint16_t* out0, uint16_t* out1, int count) {
+HWY_INLINE void VerticalPairT(const float* const* rows, const float* weights0, const float* weights1,
+                              int taps, uint16_t* out0, uint16_t* out1, int count) {
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
@@ -60,8 +61,8 @@ HWY_INLINE void VerticalPairT(const float* const* rows, const float* weights0, c
   }
 }
 
-void VerticalPair(const float* const* rows, const float* weights0, const float* weights1, int taps, uint16_t* out0,
-                  uint16_t* out1, int count) {
+void VerticalPair(const float* const* rows, const float* weights0, const float* weights1, int taps,
+                  uint16_t* out0, uint16_t* out1, int count) {
   if (taps == kLanczosTaps) {
     return VerticalPairT<kLanczosTaps>(rows, weights0, weights1, taps, out0, out1, count);
   }
@@ -100,7 +101,8 @@ HWY_INLINE void StorePhases(const VF* v, float* out) {
 }
 
 template <int kPhases, int kTaps>
-HWY_INLINE void PhasesT(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
+HWY_INLINE void PhasesT(const float* in, const int* start, const float* weights, int taps, float* out,
+                        int count) {
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
@@ -109,24 +111,31 @@ HWY_INLINE void PhasesT(const float* in, const int* start, const float* weights,
     for (int p = 0; p < kPhases; ++p) {
       sums[p] = hn::Zero(d);
       const float* from = in + x + start[p];
-      for (int k = 0; k < n; ++k) sums[p] = hn::MulAdd(hn::Set(d, weights[p * n + k]), hn::LoadU(d, from + k), sums[p]);
+      for (int k = 0; k < n; ++k)
+        sums[p] = hn::MulAdd(hn::Set(d, weights[p * n + k]), hn::LoadU(d, from + k), sums[p]);
     }
     StorePhases<kPhases>(sums, out + kPhases * x);
   }
 }
 
 template <int kPhases>
-HWY_INLINE void PhasesN(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
+HWY_INLINE void PhasesN(const float* in, const int* start, const float* weights, int taps, float* out,
+                        int count) {
   if (taps == kLanczosTaps) return PhasesT<kPhases, kLanczosTaps>(in, start, weights, taps, out, count);
   PhasesT<kPhases, 0>(in, start, weights, taps, out, count);
 }
 
-void Phases(const float* in, const int* start, const float* weights, int taps, int phases, float* out, int count) {
+void Phases(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
+            int count) {
   switch (phases) {
-    case 1: return PhasesN<1>(in, start, weights, taps, out, count);
-    case 2: return PhasesN<2>(in, start, weights, taps, out, count);
-    case 3: return PhasesN<3>(in, start, weights, taps, out, count);
-    default: return PhasesN<4>(in, start, weights, taps, out, count);
+    case 1:
+      return PhasesN<1>(in, start, weights, taps, out, count);
+    case 2:
+      return PhasesN<2>(in, start, weights, taps, out, count);
+    case 3:
+      return PhasesN<3>(in, start, weights, taps, out, count);
+    default:
+      return PhasesN<4>(in, start, weights, taps, out, count);
   }
 }
 
@@ -175,7 +184,8 @@ void Deinterleave4(const float* in, float* const* rows, int count) {
 }
 
 template <int kTaps>
-HWY_INLINE void Columns4T(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
+HWY_INLINE void Columns4T(const float* in, const int* start, const float* weights, int taps, float* out,
+                          int count) {
   const hn::CappedTag<float, 4> d;
   const int n = kTaps > 0 ? kTaps : taps;
   for (int r = 0; r < 4; r += static_cast<int>(hn::Lanes(d))) {
@@ -194,8 +204,8 @@ void Columns4(const float* in, const int* start, const float* weights, int taps,
   Columns4T<0>(in, start, weights, taps, out, count);
 }
 
-const ResizeKernels kKernels = {Load,   Store,       Vertical,      VerticalPair, VerticalFirst,
-                                Phases, Halve,       Interleave4,   Deinterleave4, Columns4};
+const ResizeKernels kKernels = {Load,   Store, Vertical,    VerticalPair,  VerticalFirst,
+                                Phases, Halve, Interleave4, Deinterleave4, Columns4};
 
 const ResizeKernels* Kernels() { return &kKernels; }
 

@@ -20,11 +20,14 @@ struct ResizeKernels {
   void (*vertical_pair)(const float* const* rows, const float* weights0, const float* weights1, int taps,
                         std::uint16_t* out0, std::uint16_t* out1, int count);
   /// Weighted sum of `taps` rows of working samples, to floats.
-  void (*vertical_first)(const std::uint16_t* const* rows, const float* weights, int taps, float* out, int count);
-  /// Enlarging by a whole number: out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k], i in [0, count).
+  void (*vertical_first)(const std::uint16_t* const* rows, const float* weights, int taps, float* out,
+                         int count);
+  /// Enlarging by a whole number, i in [0, count):
+  /// out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k].
   void (*phases)(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
                  int count);
-  /// Halving: out[i] = Σ weights[k] × in[2 × i + start + k]. Reads up to 2 × count + taps + kRowSlack from start on.
+  /// Halving: out[i] = Σ weights[k] × in[2 × i + start + k]; reads up to 2 × count + taps + kRowSlack elements
+  /// from start on.
   void (*halve)(const float* in, int start, const float* weights, int taps, float* out, int count);
   /// Four rows into one buffer of 4 × count floats: column by column.
   void (*interleave4)(const float* const* rows, float* out, int count);

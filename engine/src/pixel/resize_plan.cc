@@ -50,7 +50,8 @@ std::ptrdiff_t CountNegligible(Iterator begin, Iterator end) {
 /// weight of 1. The same number from every set, so that starts still grow from output to output.
 void TrimTaps(std::vector<Tap>& sets) {
   std::ptrdiff_t before = PTRDIFF_MAX;
-  for (const Tap& tap : sets) before = std::min(before, CountNegligible(tap.weights.begin(), tap.weights.end()));
+  for (const Tap& tap : sets)
+    before = std::min(before, CountNegligible(tap.weights.begin(), tap.weights.end()));
   for (Tap& tap : sets) {
     tap.start += static_cast<int>(before);
     tap.weights.erase(tap.weights.begin(), tap.weights.begin() + before);
@@ -94,7 +95,8 @@ SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site) {
   return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, site == ChromaSite::kTopLeft);
 }
 
-AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid) {
+AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst,
+                      SampleGrid dst_grid) {
   const double ratio = static_cast<double>(src_luma) / dst_luma;
   const double step = ratio * dst_grid.step / src_grid.step;
   const double offset = (dst_grid.offset * ratio - src_grid.offset) / src_grid.step;

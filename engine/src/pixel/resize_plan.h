@@ -33,8 +33,8 @@ struct AxisPlan {
   std::vector<float> weights;  ///< [set][taps]
   bool identity = false;
   bool reduces = false;
-  int pad_before = 0;          ///< samples needed before the first …
-  int pad_after = 0;           ///< … and behind the last one
+  int pad_before = 0;  ///< samples needed before the first …
+  int pad_after = 0;   ///< … and behind the last one
 
   int Start(int i) const {
     if (halves) return 2 * i + start[0];

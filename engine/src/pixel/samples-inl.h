@@ -22,8 +22,8 @@ using VF = hn::Vec<DF>;
 
 HWY_INLINE VF ToFloat(hn::Vec<D16> v) { return hn::ConvertTo(DF(), hn::PromoteTo(DI(), v)); }
 
-/// Rounded to nearest and saturated; |v| must stay below 2²², far above what any stage makes. Adding 1.5 × 2²³
-/// leaves the rounded number in the low bits: NearestInt would spend three more instructions on overflow.
+/// Rounded to nearest and saturated; |v| must stay below 2²², far above what any stage makes. Adding
+/// 1.5 × 2²³ leaves the rounded number in the low bits: NearestInt would spend three more instructions on overflow.
 HWY_INLINE hn::Vec<D16> ToSamples(VF v) {
   const auto bits = hn::BitCast(DI(), hn::Add(v, hn::Set(DF(), 12582912.0F)));
   return hn::DemoteTo(D16(), hn::Sub(bits, hn::Set(DI(), 0x4B400000)));

@@ -97,7 +97,8 @@ void ParallelPlaneRows(const Image& image, int grain, ThreadPool& pool, const Bo
       begin += rows;
     }
   };
-  pool.ParallelRows(luma + 2 * chroma, grain, std::ref(band));  // by reference: std::function allocates for more
+  pool.ParallelRows(luma + 2 * chroma, grain,
+                    std::ref(band));  // by reference: std::function allocates for more
 }
 
 }  // namespace framelift::pixel

@@ -30,7 +30,7 @@ struct SharpenRow {
   int count;
   std::uint16_t black;  ///< working units
   std::uint16_t white;
-  float lobe;           ///< strength / 5
+  float lobe;  ///< strength / 5
 };
 
 }  // namespace framelift::pixel
@@ -60,8 +60,8 @@ using DW = hn::CappedTag<uint16_t, 32>;
 using VW = hn::Vec<DW>;
 using VHalf = hn::Vec<D16>;
 
-/// The part in floats, for half a vector of samples. `mean` is of the four neighbours; `room` the smaller of the
-/// distances to black and white, `above_black` that of the brightest sample to black.
+/// The part in floats, for half a vector of samples. `mean` is of the four neighbours; `room` the smaller of
+/// the distances to black and white, `above_black` that of the brightest sample to black.
 HWY_INLINE VHalf SharpenHalf(VHalf middle, VHalf mean, VHalf room, VHalf above_black, VF lobe) {
   const DF d;
   const VF one = hn::Set(d, 1.0F);
@@ -135,7 +135,8 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
   Impl& impl = *impl_;
   if (in.width() != impl.width || in.height() != impl.height || out.width() != impl.width ||
       out.height() != impl.height || in.subsampling() != out.subsampling()) {
-    throw Error(ErrorCode::kInternal, "A picture does not have the size that the sharpening was planned for.");
+    throw Error(ErrorCode::kInternal,
+                "A picture does not have the size that the sharpening was planned for.");
   }
   const bool limited = in.color().range == Range::kLimited;
   const std::uint16_t black = limited ? 16 * kUnitsPerCode8 : 0;

@@ -48,7 +48,7 @@ struct ThreadPool::Impl {
   std::condition_variable idle;
   Loop* loop = nullptr;  // set while bands may be left
   unsigned generation = 0;
-  int active = 0;        // workers inside the loop
+  int active = 0;  // workers inside the loop
   bool stopping = false;
   std::exception_ptr failure;
   std::vector<std::thread> workers;
@@ -91,7 +91,8 @@ struct ThreadPool::Impl {
 
 ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
   try {
-    for (int i = 1; i < threads; ++i) impl_->workers.emplace_back([impl = impl_.get()] { impl->WorkerMain(); });
+    for (int i = 1; i < threads; ++i)
+      impl_->workers.emplace_back([impl = impl_.get()] { impl->WorkerMain(); });
   } catch (...) {
     impl_->Stop();
     throw;
