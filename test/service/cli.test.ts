@@ -1,0 +1,94 @@
+/** The command line as a person uses it: in processes of its own, by the script that npm puts on the path. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+
+const script = fileURLToPath(new URL('../../scripts/framelift', import.meta.url));
+let dir: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'framelift-cli-'));
+  await makeClip(join(dir, 'in.mp4'), { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'veryfast'], audio: ['-c:a', 'aac'] });
+  await writeFile(join(dir, 'text.mp4'), 'no video');
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+interface Outcome {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+
+function framelift(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const environment = { PATH: process.env['PATH']!, HOME: dir, FRAMELIFT_DATA_DIR: join(dir, 'data'), ...env };
+  return new Promise((resolve) => {
+    execFile(script, args, { cwd: dir, env: environment, timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+  });
+}
+
+describe('help', () => {
+  const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke'];
+  it.each(commands)('framelift %s --help', async (command) => {
+    const { status, stdout } = await framelift([...command.split(' ').filter(Boolean), '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(`Usage: framelift${command === '' ? '' : ` ${command}`}`);
+  });
+});
+
+describe('probe', () => {
+  it('prints the facts of a file as JSON', async () => {
+    const { status, stdout } = await framelift(['probe', 'in.mp4']);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ videoCodec: 'h264', width: 320, height: 180, frameRate: 25, durationS: 1 });
+  });
+});
+
+describe('enhance', () => {
+  it('writes one file without a database and says how it went', async () => {
+    const { status, stdout, stderr } = await framelift(['enhance', 'in.mp4', 'out.mp4', '--resolution', '1080p']);
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^out\.mp4: 320×180 → 1920×1080, 25 frames at [\d.]+ fps on cpu/);
+    const { streams } = await ffprobe(join(dir, 'out.mp4'));
+    expect(streams[0]).toMatchObject({ codec_name: 'h264', width: 1920, height: 1080, nb_read_frames: '25' });
+    expect(await readdir(dir)).not.toContain('data');
+  });
+});
+
+describe('an error is one line and exit status 1', () => {
+  const wrong: Record<string, { args: string[]; env?: Record<string, string>; says: RegExp }> = {
+    'a file that is not there': { args: ['probe', 'absent.mp4'], says: /^framelift: There is no file absent\.mp4\.\n$/ },
+    'a file that is no video': { args: ['probe', 'text.mp4'], says: /^framelift: [A-Z][^\n]+\.\n$/ },
+    'a file that is no video, enhanced': {
+      args: ['enhance', 'text.mp4', 'never.mp4', '--resolution', '4k'],
+      says: /^framelift: [A-Z][^\n]+\.\n$/,
+    },
+    'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would replace the input/ },
+    'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
+    'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
+    'a model that is not installed': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--model', 'absent'], says: /^framelift: [^\n]*absent[^\n]*\n$/ },
+    'a command that is none': { args: ['fly'], says: /unknown command 'fly'/ },
+    'an account that is not there': {
+      args: ['accounts', 'grant', 'acct_00000000000000000000000000', '5'],
+      says: /^framelift: There is no account acct_0+\.\n$/,
+    },
+    'a wrong variable': { args: ['serve'], env: { PORT: 'eighty' }, says: /^framelift: PORT: must be a whole number\n$/ },
+    'a database that is not there': {
+      args: ['accounts', 'list'],
+      env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' },
+      says: /^framelift: [^\n]+\n$/,
+    },
+  };
+  it.each(Object.entries(wrong))('%s', async (_name, { args, env, says }) => {
+    const { status, stdout, stderr } = await framelift(args, env);
+    expect(status).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(says);
+  });
+});

@@ -1,0 +1,73 @@
+/** `npm start` on a fresh data directory: embedded PostgreSQL, keys shown once, a sample job with its link. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ffprobe } from '../helpers/ffmpeg.ts';
+
+const run = promisify(execFile);
+const script = fileURLToPath(new URL('../../scripts/framelift', import.meta.url));
+let dir: string;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'framelift-first-'));
+});
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Starts the service and resolves to what it has printed once `sign` is in it. */
+async function start(sign: RegExp): Promise<{ text: string; stop(): Promise<number | null> }> {
+  const env = { PATH: process.env['PATH']!, HOME: dir, FRAMELIFT_DATA_DIR: join(dir, 'data'), PORT: '0' };
+  const child = spawn(script, ['start'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let text = '';
+  let log = '';
+  child.stderr!.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout!.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (sign.test(text)) resolve();
+    });
+    child.once('exit', (status) => reject(new Error(`ended with status ${status}: ${text}\n${log}`)));
+  });
+  const stop = () =>
+    new Promise<number | null>((resolve) => {
+      child.removeAllListeners('exit').once('exit', resolve);
+      child.kill('SIGTERM');
+    });
+  return { text, stop };
+}
+
+describe('the first start', () => {
+  it('shows the keys, runs the sample and prints a link that works', { timeout: 180_000 }, async () => {
+    const { text, stop } = await start(/Ctrl-C stops the service/);
+    expect(text).toMatch(/live key {5}svc_live_\w{38}/);
+    expect(text).toMatch(/sandbox key {2}svc_test_\w{38}/);
+    const link = /http:\/\/127\.0\.0\.1:\d+\/v1\/downloads\/\S+/.exec(text)![0];
+    const response = await fetch(link);
+    expect(response.status).toBe(200);
+    const file = join(dir, 'sample.mp4');
+    await writeFile(file, Buffer.from(await response.arrayBuffer()));
+    const { streams } = await ffprobe(file);
+    expect(streams[0]).toMatchObject({ codec_name: 'h264', width: 1920, height: 1080 });
+
+    const curl = /curl -s[\s\S]+?\}'/.exec(text)![0];
+    const { stdout } = await run('bash', ['-c', curl]);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', resolution: '1080p', sandbox: false });
+    expect(await stop()).toBe(0);
+  });
+
+  it('is not repeated, and shows no key again', { timeout: 60_000 }, async () => {
+    const { text, stop } = await start(/Framelift is running at http\S+/);
+    expect(text).not.toContain('svc_');
+    expect(await stop()).toBe(0);
+    const log = await readFile(join(dir, 'data', 'postgres', 'server.log'), 'utf8');
+    expect(log.trimEnd()).toMatch(/database system is shut down$/);
+  });
+});
