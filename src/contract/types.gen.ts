@@ -276,6 +276,22 @@ export type RetentionReminder = {
 };
 
 /**
+ * One server-sent event.
+ */
+export type JobEvent = {
+    event: 'status' | 'progress' | 'deleted';
+    /**
+     * The job, or `{"id", "deleted"}` of a deleted one, as JSON.
+     */
+    data: string;
+};
+
+export type DeletedJob = {
+    id: JobId;
+    deleted: true;
+};
+
+/**
  * What a job with the same body would cost and take.
  */
 export type Quote = {
@@ -1024,7 +1040,7 @@ export type StreamJobEventsResponses = {
     /**
      * The stream.
      */
-    200: string;
+    200: JobEvent;
 };
 
 export type StreamJobEventsResponse = StreamJobEventsResponses[keyof StreamJobEventsResponses];
@@ -1055,13 +1071,14 @@ export type GetDeletionCertificateErrors = {
      */
     403: Error;
     /**
-     * There was never such a job in the key's lane, or it was not of the Secure tier. Code: `job_not_found`.
+     * There was never such a job in the key's lane, or it is deleted and was not of the Secure tier. Code:
+     * `job_not_found`.
      *
      */
     404: Error;
     /**
-     * There is no certificate yet. Codes: `job_not_deleted` (the job still exists), `certificate_pending` (it was
-     * deleted, and the storage has not yet confirmed that every object is gone; retry after `Retry-After`).
+     * There is no certificate yet. Codes: `job_not_deleted` (the job still exists, of whatever tier),
+     * `certificate_pending` (it was deleted, and the storage has not yet confirmed that every object is gone; retry after `Retry-After`).
      *
      */
     409: Error;

@@ -167,6 +167,23 @@ export const zJobResult = z.object({
 });
 
 /**
+ * One server-sent event.
+ */
+export const zJobEvent = z.object({
+    event: z.enum([
+        'status',
+        'progress',
+        'deleted'
+    ]),
+    data: z.string()
+});
+
+export const zDeletedJob = z.object({
+    id: zJobId,
+    deleted: z.literal(true)
+});
+
+/**
  * What a job with the same body would cost and take.
  */
 export const zQuote = z.object({

@@ -126,8 +126,8 @@ export const getJobResult = <ThrowOnError extends boolean = false>(options: Opti
 /**
  * Follow a job
  *
- * Server-sent events (`text/event-stream`): the same facts as polling, sent when they change. Every event's data
- * is the job, as `GET /v1/jobs/{id}` returns it, in one line of JSON:
+ * Server-sent events (`text/event-stream`): the same facts as polling, sent when they change. The schema describes
+ * one event. Its data is the job, as `GET /v1/jobs/{id}` returns it, in one line of JSON:
  *
  * | event | when |
  * |---|---|

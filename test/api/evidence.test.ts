@@ -68,6 +68,18 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
     }
   });
 
+  it('409 for a Standard job that still exists', async () => {
+    const api = makeApi();
+    const job = fakeJob({ accountId: api.account.id });
+    api.store.jobsById.set(job.id, job);
+    const path = `/v1/jobs/${job.id}/deletion-certificate`;
+    const response = await api.request(path, { key: api.keys.liveSecure });
+    expect(response.status).toBe(409);
+    expect((await errorOf(response)).code).toBe('job_not_deleted');
+    api.store.change(job.id, null);
+    expect((await api.request(path, { key: api.keys.liveSecure })).status).toBe(404);
+  });
+
   it('403 with a Standard key, whatever the job', async () => {
     const api = makeApi();
     for (const key of [api.keys.live, api.keys.test]) {

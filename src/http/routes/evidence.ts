@@ -26,16 +26,19 @@ function payloadOf(jws: string): CertificatePayload {
 export function evidenceHandlers(
   deps: HttpDeps,
 ): Pick<Handlers, 'getDeletionCertificate' | 'listAuditLog' | 'getJwks'> {
-  const { certificates, audit } = deps.store;
+  const { certificates, audit, jobs } = deps.store;
   return {
     getDeletionCertificate: async (c) => {
       const principal = c.get('principal');
       assertSecureKey(principal);
-      const found = await certificates.get(principal.account.id, principal.lane, c.req.valid('param').id);
-      if (found === null) throw jobNotFound();
-      if (found.state === 'not_deleted') {
+      const { account, lane } = principal;
+      const { id } = c.req.valid('param');
+      const found = await certificates.get(account.id, lane, id);
+      // A Standard job has no certificate; as long as it exists, it is nevertheless a job that is not deleted.
+      if (found?.state === 'not_deleted' || (found === null && (await jobs.get(account.id, lane, id)) !== null)) {
         throw new FrameliftError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
       }
+      if (found === null) throw jobNotFound();
       if (found.state === 'pending') {
         const message = 'The job is deleted; its certificate is issued when the storage has confirmed it.';
         throw new FrameliftError('certificate_pending', message, { retryAfterS: pendingRetryS });

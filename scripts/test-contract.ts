@@ -1,0 +1,327 @@
+/**
+ * Starts the real service (API, worker, PostgreSQL) on loopback and lets Schemathesis loose on it: every operation,
+ * all checks, all phases, with sandbox and live keys of both tiers, under one fixed seed and one that is drawn and
+ * printed (`--seed N` repeats it). Fails on any failure, error or skipped operation, and when some operation never
+ * answered a well-formed request with success.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs, promisify } from 'node:util';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { openDatabase } from '../src/database.ts';
+import { generateApiKey, hashApiKey } from '../src/domain/api-key.ts';
+import type { Lane, Tier } from '../src/domain/job.ts';
+import { createStore, migrate, type Store } from '../src/store/index.ts';
+import { type FileServer, startFileServer } from '../test/helpers/fileserver.ts';
+import { operations } from '../test/helpers/http-contract.ts';
+
+const root = join(import.meta.dirname, '..');
+const schemathesis = join(root, '.venv/bin/schemathesis');
+const reports = join(root, 'build/reports/contract');
+const pepper = 'pepper of the contract tests';
+const fixedSeed = 20261121;
+/** far more than all runs together ask for */
+const credits = 100_000_000;
+const serviceTimeoutMs = 60_000;
+
+const { values } = parseArgs({
+  options: {
+    /** repeats a drawn seed */
+    seed: { type: 'string' },
+    /** only the run of that name */
+    only: { type: 'string' },
+  },
+});
+
+interface Run {
+  name: string;
+  lane: Lane;
+  tier: Tier;
+  seed: number;
+  /** cases per operation and phase */
+  examples: number;
+}
+
+const run = promisify(execFile);
+
+/** A third of a second with sound: real work for the live lane, and little of it. */
+async function makeClip(path: string): Promise<void> {
+  const video = ['-f', 'lavfi', '-i', 'testsrc2=size=64x36:rate=10:duration=0.3'];
+  const audio = ['-f', 'lavfi', '-i', 'sine=duration=0.3'];
+  const codecs = ['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-movflags', '+faststart'];
+  await run('ffmpeg', ['-v', 'error', '-y', ...video, ...audio, ...codecs, path], { timeout: 60_000 });
+}
+
+/** Resolves to the base URL that the service logs. */
+function startService(env: Record<string, string>): Promise<{ url: string; child: ChildProcess; log: string[] }> {
+  const child = spawn(process.execPath, [join(root, 'src/cli.ts'), 'start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const log: string[] = [];
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`the service ${why}:\n${log.slice(-20).join('\n')}`));
+    const timer = setTimeout(() => fail('did not start in time'), serviceTimeoutMs);
+    child.once('exit', (code) => fail(`ended with status ${code}`));
+    let rest = '';
+    child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop()!;
+      log.push(...lines);
+      const line = lines.find((text) => text.includes('"msg":"listening"'));
+      if (line === undefined) return;
+      clearTimeout(timer);
+      resolve({ url: (JSON.parse(line) as { url: string }).url, child, log });
+    });
+  });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await ended;
+  clearTimeout(timer);
+}
+
+async function createKey(store: Store, accountId: string, lane: Lane, tier: Tier): Promise<string> {
+  const { key, lastFour } = generateApiKey(lane);
+  await store.keys.create({ accountId, lane, tier, hash: hashApiKey(key, pepper), lastFour });
+  return key;
+}
+
+async function createAccount(store: Store, name: string): Promise<string> {
+  const { id } = await store.accounts.create({ name });
+  await store.accounts.approve(id);
+  await store.accounts.grant(id, credits, 'contract tests');
+  return id;
+}
+
+/** The document that Schemathesis reads keys from: two accounts with keys of the same kind. */
+async function writeKeys(store: Store, path: string, { lane, tier }: Run): Promise<void> {
+  const entry = async (name: string) => {
+    const key = await createKey(store, await createAccount(store, name), lane, tier);
+    return { name, fixedHeaders: [{ name: 'Authorization', value: `Bearer ${key}` }] };
+  };
+  await writeFile(path, JSON.stringify({ auth: [await entry('ours'), await entry('stranger')] }));
+}
+
+interface Link {
+  key: string;
+  query: Record<string, string>;
+}
+
+/** A download link that the service has signed, of a job of the sandbox, in its parts. */
+async function makeLink(url: string, key: string): Promise<Link> {
+  const call = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const response = await fetch(url + path, { ...init, headers });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  const body = JSON.stringify({ video_url: 'https://media.example.com/a.mp4', resolution: '1080p' });
+  const { id } = await call<{ id: string }>('/v1/jobs', { method: 'POST', body });
+  for (let look = 0; look < 300; look += 1) {
+    if ((await call<{ status: string }>(`/v1/jobs/${id}`)).status === 'done') break;
+    await sleep(100);
+  }
+  const { download_url } = await call<{ download_url: string }>(`/v1/jobs/${id}/result`);
+  const link = new URL(download_url);
+  return { key: link.pathname.replace('/v1/downloads/', ''), query: Object.fromEntries(link.searchParams) };
+}
+
+const report = z.object({
+  operations: z.object({ total: z.number(), tested: z.number(), errored: z.number(), skipped: z.number() }),
+  test_cases: z.object({ generated: z.number(), with_failures: z.number(), errored: z.number() }),
+  failures: z.array(z.object({ title: z.string(), count: z.number() })),
+  errors: z.array(z.object({ title: z.string(), count: z.number() })),
+  /** well-formed requests by operation and phase, and what became of them */
+  valid_rates: z.record(z.string(), z.record(z.string(), z.object({ accepted: z.number() }))),
+  complete: z.boolean(),
+});
+
+interface Verdict {
+  run: Run;
+  ok: boolean;
+  cases: number;
+  failures: number;
+  /** operations that were neither tested nor failed */
+  skipped: number;
+  /** operations (`GET /v1/jobs`) of which at least one request was accepted */
+  accepted: string[];
+  seconds: number;
+}
+
+interface Facts {
+  url: string;
+  keys: string;
+  files: FileServer;
+  link: Link;
+  addressPattern: string;
+}
+
+function commandOf(one: Run, url: string): string[] {
+  return [
+    ...['--no-color', '--config-file', join(root, 'test/contract/schemathesis.toml')],
+    ...['run', `${url}/v1/openapi.json`],
+    ...['--phases', 'examples,coverage,fuzzing,stateful', '--checks', 'all', '--mode', 'all'],
+    ...['--max-examples', String(one.examples), '--seed', String(one.seed)],
+    ...['--report', 'json', '--report-json-path', join(reports, `${one.name}.json`)],
+  ];
+}
+
+/** Runs Schemathesis to its end; its output is kept, and shown when anything is wrong. */
+async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
+  const started = performance.now();
+  const env = {
+    PATH: process.env['PATH']!,
+    HOME: process.env['HOME'] ?? '/',
+    FRAMELIFT_CONTRACT_HOOKS: join(root, 'test/contract/schemathesis_hooks.py'),
+    FRAMELIFT_CONTRACT_KEYS: facts.keys,
+    FRAMELIFT_CONTRACT_LINK: JSON.stringify(facts.link),
+    FRAMELIFT_CONTRACT_LANE: one.lane,
+    FRAMELIFT_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
+    FRAMELIFT_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
+    FRAMELIFT_CONTRACT_ADDRESS: facts.addressPattern,
+    PYTHONDONTWRITEBYTECODE: '1',
+  };
+  // Its cache and its database of examples belong to one run.
+  const cwd = await mkdtemp(join(tmpdir(), 'framelift-schemathesis-'));
+  const child = spawn(schemathesis, commandOf(one, facts.url), { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  }
+  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  await rm(cwd, { recursive: true, force: true });
+  await writeFile(join(reports, `${one.name}.log`), output);
+  const verdict = await verdictOf(one, code === 0, (performance.now() - started) / 1000);
+  if (!verdict.ok) console.log(output);
+  return verdict;
+}
+
+async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdict> {
+  const text = await readFile(join(reports, `${one.name}.json`), 'utf8').catch(() => null);
+  if (text === null) return { run: one, ok: false, cases: 0, failures: 1, skipped: 0, accepted: [], seconds };
+  const { operations, test_cases, failures, errors, valid_rates, complete } = report.parse(JSON.parse(text));
+  const count = [...failures, ...errors].reduce((sum, group) => sum + group.count, 0);
+  const skipped = operations.total - operations.tested;
+  const accepted = Object.entries(valid_rates)
+    .filter(([, phases]) => Object.values(phases).some((rate) => rate.accepted > 0))
+    .map(([operation]) => operation);
+  const good = ok && complete && count === 0 && skipped === 0 && test_cases.with_failures === 0;
+  return { run: one, ok: good, cases: test_cases.generated, failures: count, skipped, accepted, seconds };
+}
+
+function line({ run: one, ok, cases, failures, skipped, seconds }: Verdict): string {
+  const counts = `${cases} cases, ${failures} failures, ${skipped} operations skipped`;
+  return `${ok ? 'ok  ' : 'FAIL'} ${one.name} (seed ${one.seed}): ${counts} in ${seconds.toFixed(1)} s`;
+}
+
+interface World {
+  url: string;
+  store: Store;
+  files: FileServer;
+  link: Link;
+  log: string[];
+}
+
+/** Database, file server and service of their own for `work`; all gone afterwards. */
+async function withService<T>(folder: string, work: (world: World) => Promise<T>): Promise<T> {
+  const closing: (() => Promise<unknown>)[] = [];
+  try {
+    await makeClip(join(folder, 'clip.mp4'));
+    const files = await startFileServer({ dir: folder, paths: { '/webhook': { body: 'thanks' } } });
+    closing.unshift(() => files.close());
+    const database = await openDatabase({ databaseUrl: undefined, dataDir: folder });
+    closing.unshift(() => database.stop());
+    await migrate({ url: database.url });
+    const store = createStore({ url: database.url });
+    closing.unshift(() => store.close());
+    const { url, child, log } = await startService({
+      PATH: process.env['PATH']!,
+      HOME: folder,
+      PORT: '0',
+      DATABASE_URL: database.url,
+      FRAMELIFT_DATA_DIR: folder,
+      FRAMELIFT_DEMO: '0',
+      FRAMELIFT_KEY_PEPPER: pepper,
+      FRAMELIFT_ALLOW_HOSTS: files.hostPort,
+      FRAMELIFT_SANDBOX_DELAY_MS: '20',
+      // Throttling is tested elsewhere; here it would hide what is behind it.
+      FRAMELIFT_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000',
+      FRAMELIFT_ENCODER_PRESET: 'ultrafast',
+    });
+    closing.unshift(() => stop(child));
+    const key = await createKey(store, await createAccount(store, 'link'), 'test', 'standard');
+    return await work({ url, store, files, link: await makeLink(url, key), log });
+  } finally {
+    for (const close of closing) await close();
+  }
+}
+
+/** The lanes side by side, the runs of a lane one after the other. */
+async function runAll(folder: string, runs: Run[], world: World): Promise<Verdict[]> {
+  const { components } = parse(await readFile(join(root, 'openapi.yaml'), 'utf8')) as {
+    components: { schemas: { PublicUrl: { pattern: string } } };
+  };
+  const addressPattern = components.schemas.PublicUrl.pattern;
+  const lane = async (name: Lane) => {
+    const verdicts: Verdict[] = [];
+    for (const one of runs.filter((other) => other.lane === name)) {
+      const keys = join(folder, `${one.name}.json`);
+      await writeKeys(world.store, keys, one);
+      const verdict = await fuzz(one, { ...world, keys, addressPattern });
+      console.log(line(verdict));
+      verdicts.push(verdict);
+    }
+    return verdicts;
+  };
+  return (await Promise.all([lane('test'), lane('live')])).flat();
+}
+
+/** A fuzzer whose well-formed requests are all refused proves little: each operation must have answered 2xx. */
+function neverAccepted(verdicts: Verdict[]): string[] {
+  const accepted = new Set(verdicts.flatMap((verdict) => verdict.accepted));
+  return operations
+    .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+    .filter((operation) => !accepted.has(operation));
+}
+
+async function main(): Promise<number> {
+  const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
+  const all: Run[] = [
+    { name: 'sandbox-secure', lane: 'test', tier: 'secure', seed: fixedSeed, examples: 20 },
+    { name: 'sandbox-standard', lane: 'test', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'live-secure', lane: 'live', tier: 'secure', seed: fixedSeed, examples: 20 },
+    { name: 'live-standard', lane: 'live', tier: 'standard', seed: drawn, examples: 10 },
+  ];
+  const runs = all.filter(({ name }) => values.only === undefined || values.only === name);
+  console.log(`Seeds: ${fixedSeed} (fixed) and ${drawn} (drawn; --seed ${drawn} repeats it)`);
+  await rm(reports, { recursive: true, force: true });
+  await mkdir(reports, { recursive: true });
+  const folder = await mkdtemp(join(tmpdir(), 'framelift-contract-'));
+  try {
+    const verdicts = await withService(folder, async (world) => {
+      const made = await runAll(folder, runs, world);
+      await writeFile(join(reports, 'service.log'), world.log.join('\n'));
+      return made;
+    });
+    const missing = values.only === undefined ? neverAccepted(verdicts) : [];
+    for (const operation of missing) console.log(`No well-formed request was accepted: ${operation}`);
+    const failures = verdicts.reduce((sum, { failures }) => sum + failures, 0);
+    const skipped = verdicts.reduce((sum, verdict) => sum + verdict.skipped, 0);
+    const cases = verdicts.reduce((sum, verdict) => sum + verdict.cases, 0);
+    console.log(`Contract: ${cases} cases in ${runs.length} runs, ${failures} failures, ${skipped} operations skipped`);
+    return verdicts.every(({ ok }) => ok) && missing.length === 0 ? 0 : 1;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main();
