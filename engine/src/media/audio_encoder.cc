@@ -6,6 +6,7 @@
 
 #include "media/av_error.h"
 #include "media/source_policy.h"
+#include "media/stream_tags.h"
 
 extern "C" {
 #include <libavutil/channel_layout.h>
@@ -61,7 +62,7 @@ UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
 class EncodedAudio : public AudioTrack {
  public:
   EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
-               const std::string& language)
+               const StreamTags& tags)
       : decoder_(std::move(decoder)),
         encoder_(std::move(encoder)),
         time_base_(time_base),
@@ -74,7 +75,7 @@ class EncodedAudio : public AudioTrack {
     const std::unique_ptr<AVCodecParameters, FreeByAddress<avcodec_parameters_free>> owner(parameters);
     CheckAv(avcodec_parameters_from_context(parameters, encoder_.get()), ErrorCode::kInternal,
             "The sound's parameters cannot be told");
-    index_ = muxer.AddStream(*parameters, encoder_->time_base, language);
+    index_ = muxer.AddStream(*parameters, encoder_->time_base, tags);
   }
 
   void Send(const AVPacket& packet) override {
@@ -224,12 +225,12 @@ class EncodedAudio : public AudioTrack {
 
 }  // namespace
 
-std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer, const std::string& language) {
+std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer) {
   UniqueCodecContext decoder = OpenDecoder(stream);
   if (!decoder) return nullptr;
   UniqueCodecContext encoder = OpenEncoder(*decoder);
   if (!encoder) return nullptr;
-  return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, language);
+  return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, ReadTags(stream));
 }
 
 }  // namespace framelift::media

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "media/audio_track.h"
 
 namespace framelift::media {
 
 /// Null when there is no decoder for the stream on the allow list or its parameters are unusable.
-std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer, const std::string& language);
+std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer);
 
 }  // namespace framelift::media

@@ -5,6 +5,7 @@
 
 #include "media/audio_encoder.h"
 #include "media/av_error.h"
+#include "media/stream_tags.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -30,17 +31,12 @@ bool CanCopy(const AVStream& stream) {
   }
 }
 
-std::string Language(const AVStream& stream) {
-  const AVDictionaryEntry* tag = av_dict_get(stream.metadata, "language", nullptr, 0);
-  return tag == nullptr ? "" : tag->value;
-}
-
 class CopiedAudio : public AudioTrack {
  public:
   CopiedAudio(const AVStream& stream, Muxer& muxer)
       : muxer_(muxer),
         time_base_(stream.time_base),
-        index_(muxer.AddStream(*stream.codecpar, stream.time_base, Language(stream))),
+        index_(muxer.AddStream(*stream.codecpar, stream.time_base, ReadTags(stream))),
         copy_(MakePacket()) {}
 
   void Send(const AVPacket& packet) override {
@@ -103,7 +99,7 @@ std::int64_t Origin::In(AVRational other) const { return av_rescale_q(time, time
 
 std::unique_ptr<AudioTrack> MakeAudioTrack(const AVStream& stream, Muxer& muxer) {
   if (CanCopy(stream)) return std::make_unique<CopiedAudio>(stream, muxer);
-  return MakeEncodedAudio(stream, muxer, Language(stream));
+  return MakeEncodedAudio(stream, muxer);
 }
 
 }  // namespace framelift::media

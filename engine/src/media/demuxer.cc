@@ -80,7 +80,9 @@ void Demuxer::Describe() {
     const AVCodecParameters& codec = *context_->streams[i]->codecpar;
     // Before libav allocates a frame for it.
     if (codec.codec_type == AVMEDIA_TYPE_VIDEO) CheckPixelLimit(codec.width, codec.height, options_.limits);
-    const bool is_wanted = codec.codec_type == AVMEDIA_TYPE_VIDEO || codec.codec_type == AVMEDIA_TYPE_AUDIO;
+    // What is discarded now stays unread: the packets seen while describing are the first ones of the file.
+    const bool is_wanted = codec.codec_type == AVMEDIA_TYPE_VIDEO || codec.codec_type == AVMEDIA_TYPE_AUDIO ||
+                           (options_.with_subtitles && IsTextSubtitle(codec.codec_id));
     if (!is_wanted && codec.codec_type != AVMEDIA_TYPE_UNKNOWN) context_->streams[i]->discard = AVDISCARD_ALL;
   }
   std::vector<Dictionary> settings(context_->nb_streams);
@@ -104,6 +106,8 @@ void Demuxer::ChooseStreams() {
     stream->discard = AVDISCARD_ALL;
     if (stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) {
       audio_.push_back(stream);
+    } else if (stream->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
+      if (options_.with_subtitles && IsTextSubtitle(stream->codecpar->codec_id)) subtitles_.push_back(stream);
     } else if (stream->codecpar->codec_type != AVMEDIA_TYPE_VIDEO) {
       continue;
     } else if (IsStillPicture(stream)) {
@@ -122,6 +126,7 @@ void Demuxer::ChooseStreams() {
   CheckPixelLimit(video_->codecpar->width, video_->codecpar->height, options_.limits);
   video_->discard = AVDISCARD_DEFAULT;
   for (AVStream* stream : audio_) stream->discard = AVDISCARD_DEFAULT;
+  for (AVStream* stream : subtitles_) stream->discard = AVDISCARD_DEFAULT;
 }
 
 bool Demuxer::ReadPacket(AVPacket* packet) {
@@ -133,13 +138,16 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
     if (result < 0) return false;
     // Streams may appear while reading (MPEG-TS); only the chosen ones are handed out.
     const AVStream* stream = context_->streams[packet->stream_index];
-    if (stream->discard != AVDISCARD_ALL && (stream == video_ || std::ranges::count(audio_, stream) > 0)) return true;
+    const bool is_chosen = stream == video_ || std::ranges::count(audio_, stream) > 0 ||
+                           std::ranges::count(subtitles_, stream) > 0;
+    if (is_chosen && stream->discard != AVDISCARD_ALL) return true;
     av_packet_unref(packet);
   }
 }
 
-void Demuxer::DropAudio() {
+void Demuxer::ReadVideoOnly() {
   for (AVStream* stream : audio_) stream->discard = AVDISCARD_ALL;
+  for (AVStream* stream : subtitles_) stream->discard = AVDISCARD_ALL;
 }
 
 bool Demuxer::SeekBefore(std::int64_t timestamp) {

@@ -13,6 +13,7 @@ namespace framelift::media {
 struct DemuxerOptions {
   SourceLimits limits;
   std::function<bool()> is_cancelled;  ///< optional
+  bool with_subtitles = false;         ///< hand out the packets of subtitle streams, too
 };
 
 /// A source whose container is on the allow list, with its video track chosen and its streams described.
@@ -30,14 +31,16 @@ class Demuxer {
   AVStream* video() const { return video_; }
   /// Audio streams in container order.
   const std::vector<AVStream*>& audio() const { return audio_; }
+  /// Streams of text subtitles in container order, when they were asked for.
+  const std::vector<AVStream*>& subtitles() const { return subtitles_; }
   std::int64_t size_bytes() const { return io_.size(); }
 
-  /// Reads the next packet of the video stream or, unless dropped, of an audio stream; false at the end.
+  /// Reads the next packet of the video stream or, unless dropped, of sound or subtitles; false at the end.
   /// Damage that libav cannot read past counts as the end. Throws what the source threw.
   bool ReadPacket(AVPacket* packet);
 
   /// Leaves all but the video stream unread.
-  void DropAudio();
+  void ReadVideoOnly();
 
   /// Goes to the last key frame at or before `timestamp` (video stream's time base); false when the
   /// container cannot.
@@ -53,6 +56,7 @@ class Demuxer {
   UniqueInputContext context_;  // after io_: closed while its bytes can still be read
   AVStream* video_ = nullptr;
   std::vector<AVStream*> audio_;
+  std::vector<AVStream*> subtitles_;
 };
 
 /// Throws Error{kLimitExceeded} when a frame of that size is above the ceiling.

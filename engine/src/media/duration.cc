@@ -28,7 +28,7 @@ std::int64_t NominalInterval(const AVStream& stream) {
 /// data, after which its index knows every sample.
 Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
   AVStream* video = demuxer.video();
-  demuxer.DropAudio();
+  demuxer.ReadVideoOnly();
   video->discard = AVDISCARD_ALL;
   const UniquePacket packet = MakePacket();
   while (demuxer.ReadPacket(packet.get())) av_packet_unref(packet.get());
@@ -48,7 +48,7 @@ Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   const auto target = static_cast<std::int64_t>((start.first_s() + declared_s) / av_q2d(video->time_base));
   SpanMeter tail(*video);
   if (demuxer.SeekBefore(target)) {
-    demuxer.DropAudio();
+    demuxer.ReadVideoOnly();
     const UniquePacket packet = MakePacket();
     for (int i = 0; i < kPacketLimit && demuxer.ReadPacket(packet.get()); ++i) {
       tail.Add(*packet);
@@ -193,7 +193,7 @@ double SpanMeter::first_s() const {
 double SpanMeter::end_s() const { return static_cast<double>(end_) * av_q2d(time_base_); }
 
 Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start) {
-  demuxer.DropAudio();
+  demuxer.ReadVideoOnly();
   const UniquePacket packet = MakePacket();
   while (demuxer.ReadPacket(packet.get())) {
     if (packet->stream_index == demuxer.video()->index) start.Add(*packet);

@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <utility>
 
 #include "media/av_error.h"
@@ -13,6 +16,17 @@ namespace {
   if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
   if (result == AVERROR_EXIT) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
   throw Error(ErrorCode::kIo, "Writing the output file failed (" + AvErrorText(result) + ").");
+}
+
+/// Sample description of timed text (3GPP TS 26.245, 5.16): white words at the bottom, centred.
+std::array<std::uint8_t, 48> TextDescription(bool is_forced) {
+  // Apple's QuickTime file format: bit 31 of the display flags says that every sample is to be shown always.
+  return {static_cast<std::uint8_t>(is_forced ? 0x80 : 0), 0, 0, 0,  // display flags
+          1, 0xFF,                                                  // justification: centre, bottom
+          0, 0, 0, 0,                                               // background
+          0, 0, 0, 0, 0, 0, 0, 0,                                   // text box
+          0, 0, 0, 0, 0, 1, 0, 16, 0xFF, 0xFF, 0xFF, 0xFF,          // style: font 1, plain, size 16, white
+          0, 0, 0, 18, 'f', 't', 'a', 'b', 0, 1, 0, 1, 5, 'A', 'r', 'i', 'a', 'l'};
 }
 
 /// Errors that say something of the packet and nothing of the file.
@@ -50,22 +64,64 @@ int Muxer::OnInterrupt(void* self) {
   return muxer.is_stopped_ && muxer.is_stopped_() ? 1 : 0;
 }
 
-int Muxer::AddStream(const AVCodecParameters& parameters, AVRational time_base, const std::string& language) {
+AVStream& Muxer::NewStream(AVRational time_base, const StreamTags& tags) {
   AVStream* stream = CheckAlloc(avformat_new_stream(context_.get(), nullptr));
-  CheckAv(avcodec_parameters_copy(stream->codecpar, &parameters), ErrorCode::kInternal, "A stream cannot be added");
-  stream->codecpar->codec_tag = 0;  // the source container's tag says nothing in MP4
   stream->time_base = time_base;
-  if (!language.empty()) av_dict_set(&stream->metadata, "language", language.c_str(), 0);
-  return stream->index;
+  stream->disposition = tags.disposition;
+  if (!tags.language.empty()) av_dict_set(&stream->metadata, "language", tags.language.c_str(), 0);
+  if (!tags.title.empty()) {
+    // Players show one or the other as the track's name.
+    av_dict_set(&stream->metadata, "title", tags.title.c_str(), 0);
+    av_dict_set(&stream->metadata, "handler_name", tags.title.c_str(), 0);
+  }
+  return *stream;
 }
 
-int Muxer::AddVideo(const AVCodecContext& encoder) {
-  AVStream* stream = CheckAlloc(avformat_new_stream(context_.get(), nullptr));
-  CheckAv(avcodec_parameters_from_context(stream->codecpar, &encoder), ErrorCode::kInternal,
+int Muxer::AddVideo(const AVCodecContext& encoder, const StreamTags& tags) {
+  AVStream& stream = NewStream(encoder.time_base, tags);
+  CheckAv(avcodec_parameters_from_context(stream.codecpar, &encoder), ErrorCode::kInternal,
           "The video stream cannot be added");
-  stream->time_base = encoder.time_base;
-  stream->avg_frame_rate = encoder.framerate;
-  return stream->index;
+  stream.avg_frame_rate = encoder.framerate;
+  return stream.index;
+}
+
+int Muxer::AddStream(const AVCodecParameters& parameters, AVRational time_base, const StreamTags& tags) {
+  AVStream& stream = NewStream(time_base, tags);
+  CheckAv(avcodec_parameters_copy(stream.codecpar, &parameters), ErrorCode::kInternal, "A stream cannot be added");
+  stream.codecpar->codec_tag = 0;  // the source container's tag says nothing in MP4
+  return stream.index;
+}
+
+int Muxer::AddSubtitles(AVRational time_base, const StreamTags& tags) {
+  const bool is_forced = (tags.disposition & AV_DISPOSITION_FORCED) != 0;
+  const auto description = TextDescription(is_forced);
+  AVStream& stream = NewStream(time_base, tags);
+  AVCodecParameters& codec = *stream.codecpar;
+  codec.codec_type = AVMEDIA_TYPE_SUBTITLE;
+  codec.codec_id = AV_CODEC_ID_MOV_TEXT;
+  codec.extradata = static_cast<std::uint8_t*>(
+      CheckAlloc(av_mallocz(description.size() + AV_INPUT_BUFFER_PADDING_SIZE)));
+  codec.extradata_size = static_cast<int>(description.size());
+  std::ranges::copy(description, codec.extradata);
+  return stream.index;
+}
+
+void Muxer::AddChapters(const std::vector<Chapter>& chapters) {
+  constexpr AVRational kMilliseconds = {1, 1000};
+  AVFormatContext& context = *context_;
+  for (const Chapter& chapter : chapters) {
+    auto* entry = static_cast<AVChapter*>(CheckAlloc(av_mallocz(sizeof(AVChapter))));
+    const int before = static_cast<int>(context.nb_chapters);
+    int count = before;
+    av_dynarray_add(&context.chapters, &count, entry);  // the context owns it from here on
+    context.nb_chapters = static_cast<unsigned>(count);
+    if (count == before) throw std::bad_alloc();
+    entry->id = before + 1;
+    entry->time_base = kMilliseconds;
+    entry->start = std::llround(chapter.start_s * 1000);
+    entry->end = std::llround(chapter.end_s * 1000);
+    if (!chapter.title.empty()) av_dict_set(&entry->metadata, "title", chapter.title.c_str(), 0);
+  }
 }
 
 void Muxer::Start(AVRational movie_time_base) {
@@ -86,7 +142,7 @@ void Muxer::Write(int stream, AVPacket& packet) {
   packet.pos = -1;
   const int result = av_interleaved_write_frame(context_.get(), &packet);
   if (result >= 0) return;
-  if (target.codecpar->codec_type == AVMEDIA_TYPE_AUDIO && IsPacketFault(result)) return;
+  if (target.codecpar->codec_type != AVMEDIA_TYPE_VIDEO && IsPacketFault(result)) return;
   ThrowWriteError(result);
 }
 

@@ -4,8 +4,10 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "media/av_handles.h"
+#include "media/stream_tags.h"
 
 namespace framelift::media {
 
@@ -20,15 +22,23 @@ class Muxer {
   Muxer(const Muxer&) = delete;
   Muxer& operator=(const Muxer&) = delete;
 
-  /// Adds a stream and returns its index. `language` is ISO 639-2 or empty.
-  int AddStream(const AVCodecParameters& parameters, AVRational time_base, const std::string& language);
-  int AddVideo(const AVCodecContext& encoder);
+  /// Each adds a stream and returns its index.
+  int AddVideo(const AVCodecContext& encoder, const StreamTags& tags);
+  int AddStream(const AVCodecParameters& parameters, AVRational time_base, const StreamTags& tags);
+  /// Timed text (3GPP TS 26.245).
+  int AddSubtitles(AVRational time_base, const StreamTags& tags);
+
+  /// Takes over what may be kept of a source's metadata, before Start.
+  void CopyMetadataOf(const AVFormatContext& source) { CopyMetadata(source.metadata, &context_->metadata); }
+
+  /// Chapters in the output's clock, before Finish.
+  void AddChapters(const std::vector<Chapter>& chapters);
 
   /// Writes the header. `movie_time_base` is the unit of the edit lists, so the precision of stream starts.
   void Start(AVRational movie_time_base);
 
   /// Takes the packet's contents; `packet.time_base` tells the unit of its times. Thread-safe.
-  /// A packet of sound that the container refuses is left out; everything else throws Error{kIo, kInternal}.
+  /// A packet of sound or text that the container refuses is left out; everything else throws Error{kIo, kInternal}.
   void Write(int stream, AVPacket& packet);
 
   /// Writes the index and moves it in front of the media data.
@@ -36,6 +46,7 @@ class Muxer {
 
  private:
   static int OnInterrupt(void* self);
+  AVStream& NewStream(AVRational time_base, const StreamTags& tags);
 
   std::string path_;
   std::function<bool()> is_stopped_;

@@ -26,13 +26,14 @@ constexpr const char* kAudioDecoders =
     "wmav1,wmav2,wmapro,wmalossless,amrnb,amrwb,nellymoser,speex,libspeex,gsm,gsm_ms,"
     "pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,"
     "pcm_f64be,pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,adpcm_ima_qt,adpcm_ima_wav,adpcm_ms,adpcm_swf";
+constexpr const char* kTextDecoders = "subrip,srt,ass,ssa,webvtt,text,mov_text";
 
 }  // namespace
 
 const char* AllowedDemuxers() { return kDemuxers; }
 
 const char* AllowedDecoders() {
-  static const std::string list = std::string(kVideoDecoders) + "," + kAudioDecoders;
+  static const std::string list = std::string(kVideoDecoders) + "," + kAudioDecoders + "," + kTextDecoders;
   return list.c_str();
 }
 
@@ -41,6 +42,18 @@ const AVCodec* FindAllowedDecoder(AVCodecID id) {
   const AVCodec* codec = id == AV_CODEC_ID_AV1 ? avcodec_find_decoder_by_name("libdav1d") : nullptr;
   if (codec == nullptr) codec = avcodec_find_decoder(id);
   return codec != nullptr && av_match_list(codec->name, AllowedDecoders(), ',') > 0 ? codec : nullptr;
+}
+
+bool IsTextSubtitle(AVCodecID id) {
+  switch (id) {
+    case AV_CODEC_ID_SUBRIP:
+    case AV_CODEC_ID_ASS:
+    case AV_CODEC_ID_SSA:
+    case AV_CODEC_ID_WEBVTT:
+    case AV_CODEC_ID_TEXT:
+    case AV_CODEC_ID_MOV_TEXT: return true;
+    default: return false;
+  }
 }
 
 }  // namespace framelift::media

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "framelift/error.h"
-#include "media/audio_track.h"
 #include "media/av_error.h"
 #include "media/muxer.h"
 #include "media/video_encoder.h"
@@ -25,6 +24,7 @@
 #include "pipeline/pixel_chain.h"
 #include "pipeline/plan.h"
 #include "pipeline/progress_meter.h"
+#include "pipeline/side_streams.h"
 #include "pipeline/stage_clock.h"
 
 extern "C" {
@@ -156,9 +156,18 @@ class EnhanceRun {
     chain_ = std::make_unique<PixelChain>(plan_, source_->codec(), threads_, clocks_);
     encoder_ = encoder_threads_.Watch([&] { return std::make_unique<media::VideoEncoder>(EncoderSettings()); });
     muxer_ = std::make_unique<media::Muxer>(output_, is_stopped);
-    video_stream_ = muxer_->AddVideo(encoder_->context());
-    if (!options_.segment) OpenAudio();
+    video_stream_ = muxer_->AddVideo(encoder_->context(), media::ReadTags(*source_->demuxer().video()));
+    if (!options_.segment) OpenSideStreams();
     muxer_->Start(plan_.time_base);
+  }
+
+  void OpenSideStreams() {
+    side_ = std::make_unique<SideStreams>(source_->demuxer(), plan_.first_timestamp, *muxer_);
+    video_shift_ = side_->VideoShift(plan_.time_base);
+    source_->on_side_packet = [this](const AVPacket& packet) {
+      const StageScope scope(clocks_, Stage::kMux);
+      side_->Send(packet);
+    };
   }
 
   media::VideoEncoderOptions EncoderSettings() const {
@@ -174,43 +183,10 @@ class EnhanceRun {
     return settings;
   }
 
-  /// Sound and picture keep their distance: time 0 of the output is where the earlier of them begins. Sound
-  /// before the source's own time 0 is a decoder's run-in that is not heard; the muxer's edit list hides it.
-  void OpenAudio() {
-    constexpr double kBelievableLead_s = 60;
-    const AVRational video_base = source_->video_time_base();
-    const std::int64_t video_start = plan_.first_timestamp == AV_NOPTS_VALUE ? 0 : plan_.first_timestamp;
-    media::Origin origin{video_start, video_base};
-    audio_.resize(source_->stream_count());
-    for (const AVStream* stream : source_->audio()) {
-      auto track = media::MakeAudioTrack(*stream, *muxer_);
-      if (!track) continue;
-      if (stream->start_time != AV_NOPTS_VALUE &&
-          av_compare_ts(stream->start_time, stream->time_base, origin.time, origin.time_base) < 0) {
-        const std::int64_t start = video_start >= 0 ? std::max<std::int64_t>(0, stream->start_time) : stream->start_time;
-        const double lead_s = static_cast<double>(video_start) * av_q2d(video_base) -
-                              static_cast<double>(start) * av_q2d(stream->time_base);
-        if (lead_s < kBelievableLead_s) origin = {start, stream->time_base};
-      }
-      audio_[stream->index] = std::move(track);
-    }
-    for (const auto& track : audio_) {
-      if (track) track->set_origin(origin);
-    }
-    video_shift_ = av_rescale_q(video_start, video_base, plan_.time_base) - origin.In(plan_.time_base);
-    source_->on_audio = [this](const AVPacket& packet) {
-      const StageScope scope(clocks_, Stage::kMux);
-      const auto index = static_cast<std::size_t>(packet.stream_index);
-      if (index < audio_.size() && audio_[index]) audio_[index]->Send(packet);
-    };
-  }
-
   void DecodeLoop() {
     source_->Run([this](TimedFrame frame) { return decoded_.Push(std::move(frame), stop_.get_token()); });
     const StageScope scope(clocks_, Stage::kMux);
-    for (const auto& track : audio_) {
-      if (track) track->Finish();
-    }
+    if (side_) side_->FinishSound();
     decoded_.Close();  // after the sound, so that the encode thread finds it all written at its end
   }
 
@@ -249,6 +225,7 @@ class EnhanceRun {
     }
     clocks_.Add(Stage::kEncode, encoder_threads_.CpuSeconds());
     const StageScope scope(clocks_, Stage::kMux);
+    if (side_) side_->Finish(end_pts_ + video_shift_, plan_.time_base);
     muxer_->Finish();
   }
 
@@ -257,7 +234,9 @@ class EnhanceRun {
     const std::int64_t shift = options_.segment ? -first_pts_ : video_shift_;
     packet.pts += shift;
     packet.dts += shift;
+    const std::int64_t time = packet.dts;
     muxer_->Write(video_stream_, packet);
+    if (side_) side_->AdvanceTo(time, plan_.time_base);
   }
 
   std::int64_t SegmentStart() const {
@@ -331,8 +310,8 @@ class EnhanceRun {
   std::unique_ptr<PixelChain> chain_;
   LibraryThreads encoder_threads_;
   std::unique_ptr<media::VideoEncoder> encoder_;
-  std::unique_ptr<media::Muxer> muxer_;  // before audio_, whose tracks refer to it
-  std::vector<std::unique_ptr<media::AudioTrack>> audio_;  ///< by index of the source's stream
+  std::unique_ptr<media::Muxer> muxer_;  // before side_, whose tracks refer to it
+  std::unique_ptr<SideStreams> side_;    ///< none for segments
   int video_stream_ = 0;
   std::int64_t video_shift_ = 0;
 

@@ -62,7 +62,7 @@ FrameSource::FrameSource(const std::string& path, const Plan& plan, const Enhanc
       options_(options),
       clocks_(clocks),
       file_(path),
-      demuxer_options_{options.limits, std::move(is_stopped)},
+      demuxer_options_{options.limits, std::move(is_stopped), !options.segment},
       demuxer_(std::make_unique<media::Demuxer>(file_, demuxer_options_)),
       decoder_(library_threads_.Watch([&] {
         return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads);
@@ -74,7 +74,7 @@ FrameSource::FrameSource(const std::string& path, const Plan& plan, const Enhanc
 }
 
 void FrameSource::SeekToSegment() {
-  demuxer_->DropAudio();
+  demuxer_->ReadVideoOnly();
   if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // no clock to seek by: everything before is decoded
   const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
   const double wanted_s = options_.segment->start_s - run_in / av_q2d(plan_.frame_rate);
@@ -88,7 +88,7 @@ void FrameSource::SeekToSegment() {
   }
   // From the beginning; opened anew, since not every container finds its own first frame by seeking.
   demuxer_ = std::make_unique<media::Demuxer>(file_, demuxer_options_);
-  demuxer_->DropAudio();
+  demuxer_->ReadVideoOnly();
 }
 
 /// Goes to a key frame near `target_s` (from the first frame of the video); false when it lies after `latest_s`.
@@ -115,8 +115,8 @@ void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
     }
     if (packet->stream_index == demuxer_->video()->index) {
       Decode(packet.get());
-    } else if (on_audio) {
-      on_audio(*packet);
+    } else if (on_side_packet) {
+      on_side_packet(*packet);
     }
     av_packet_unref(packet.get());
   }

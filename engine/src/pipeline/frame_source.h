@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "media/audio_track.h"
 #include "media/deinterlacer.h"
 #include "media/demuxer.h"
 #include "media/timestamps.h"
@@ -47,12 +46,10 @@ class FrameSource {
               std::function<bool()> is_stopped, StageClocks& clocks);
 
   AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
-  AVRational video_time_base() const { return demuxer_->video()->time_base; }
-  const std::vector<AVStream*>& audio() const { return demuxer_->audio(); }
-  std::size_t stream_count() const { return demuxer_->context()->nb_streams; }
+  const media::Demuxer& demuxer() const { return *demuxer_; }
 
-  /// Called with every packet of sound; unset for segments.
-  std::function<void(const AVPacket&)> on_audio;
+  /// Called with every packet of sound and subtitles; unset for segments.
+  std::function<void(const AVPacket&)> on_side_packet;
 
   /// Hands every frame to `on_frame`, which answers false to stop. Throws Error{kUnreadableVideo} when more
   /// than a tenth of the frames cannot be decoded, Error{kLimitExceeded} past the duration ceiling.

@@ -73,7 +73,7 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
                         int threads) {
   TraitMeter meter(demuxer.video()->codecpar->codec_id, threads);
   meter.Add(first);
-  demuxer.DropAudio();
+  demuxer.ReadVideoOnly();
   for (const double place : {0.25, 0.5, 0.75}) {
     const double offset = place * duration_s / av_q2d(demuxer.video()->time_base);
     if (!demuxer.SeekBefore(first.best_effort_timestamp + static_cast<std::int64_t>(offset))) break;

@@ -68,8 +68,9 @@ std::vector<double> FrameTimes(const std::string& file) {
 }
 
 std::map<std::string, std::string> StreamFacts(const std::string& file, const std::string& type) {
-  std::istringstream lines(RunCommand("ffprobe -v error -select_streams " + type +
-                                      ":0 -show_entries stream -of default=nw=1 '" + file + "'"));
+  const std::string stream = type.find(':') == std::string::npos ? type + ":0" : type;
+  std::istringstream lines(
+      RunCommand("ffprobe -v error -select_streams " + stream + " -show_entries stream -of default=nw=1 '" + file + "'"));
   std::map<std::string, std::string> facts;
   for (std::string line; std::getline(lines, line);) {
     const auto equals = line.find('=');

@@ -41,7 +41,8 @@ std::string ToneInput(double seconds);
 /// Presentation times of the decoded video frames, in seconds; NaN for a frame that ffprobe has no time for.
 std::vector<double> FrameTimes(const std::string& file);
 
-/// Entries of `ffprobe -show_entries stream=…` of the first stream of a type ("v", "a"), by name.
+/// Entries of `ffprobe -show_entries stream=…` of a stream ("v" is the first video, "a:1" the second
+/// sound), by name; empty when there is none.
 std::map<std::string, std::string> StreamFacts(const std::string& file, const std::string& type);
 int CountPackets(const std::string& file, const std::string& stream);
 /// MD5 of the compressed packets of a stream.

@@ -1,0 +1,135 @@
+#include "media/stream_tags.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <regex>
+#include <string_view>
+#include <utility>
+
+#include "media/av_error.h"
+
+namespace framelift::media {
+namespace {
+
+constexpr std::array<std::string_view, 21> kAllowedKeys = {
+    "title",     "artist",   "album_artist", "composer", "album",      "comment",       "description",
+    "synopsis",  "copyright", "genre",       "grouping", "show",       "episode_id",    "season_number",
+    "episode_sort", "network", "track",      "disc",     "lyrics",     "date",          "creation_time"};
+
+constexpr std::size_t kLongestValue = 4000;
+constexpr std::size_t kLongestTitle = 255;
+
+/// Two-letter codes (ISO 639-1) of the languages that films are commonly tagged with.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 48> kTwoLetters = {{
+    {"ar", "ara"}, {"bg", "bul"}, {"bn", "ben"}, {"ca", "cat"}, {"cs", "ces"}, {"da", "dan"}, {"de", "deu"},
+    {"el", "ell"}, {"en", "eng"}, {"es", "spa"}, {"et", "est"}, {"eu", "eus"}, {"fa", "fas"}, {"fi", "fin"},
+    {"fr", "fra"}, {"ga", "gle"}, {"gl", "glg"}, {"he", "heb"}, {"hi", "hin"}, {"hr", "hrv"}, {"hu", "hun"},
+    {"id", "ind"}, {"is", "isl"}, {"it", "ita"}, {"ja", "jpn"}, {"ko", "kor"}, {"lt", "lit"}, {"lv", "lav"},
+    {"ms", "msa"}, {"nb", "nob"}, {"nl", "nld"}, {"no", "nor"}, {"pl", "pol"}, {"pt", "por"}, {"ro", "ron"},
+    {"ru", "rus"}, {"sk", "slk"}, {"sl", "slv"}, {"sr", "srp"}, {"sv", "swe"}, {"ta", "tam"}, {"te", "tel"},
+    {"th", "tha"}, {"tr", "tur"}, {"uk", "ukr"}, {"ur", "urd"}, {"vi", "vie"}, {"zh", "zho"},
+}};
+
+/// Length of the valid UTF-8 sequence at `at`; 0 when there is none.
+std::size_t SequenceLength(const std::string& text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 && lead <= 0xF4 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  if (length == 0 || lead > 0xF4 || at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(at + 1);
+  const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool is_surrogate = lead == 0xED && second >= 0xA0;
+  const bool is_beyond = lead == 0xF4 && second >= 0x90;
+  return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+/// ISO 6709 as cameras write it: +40.6892-074.0445+010.000/
+bool LooksLikePosition(const std::string& value) {
+  static const std::regex position(R"([+-]\d{2,6}(\.\d+)?[+-]\d{3,7}(\.\d+)?)");
+  return std::regex_search(value, position);
+}
+
+std::string Tag(const AVDictionary* tags, const char* key) {
+  const AVDictionaryEntry* entry = av_dict_get(tags, key, nullptr, 0);
+  return entry == nullptr ? "" : entry->value;
+}
+
+/// A title of its own, or the handler's name where that is more than what a program writes into every file.
+std::string Title(const AVDictionary* tags) {
+  const std::string title = CleanText(Tag(tags, "title"), kLongestTitle);
+  if (!title.empty()) return LooksLikePosition(title) ? "" : title;
+  const std::string name = CleanText(Tag(tags, "name"), kLongestTitle);
+  return LooksLikePosition(name) ? "" : name;
+}
+
+}  // namespace
+
+std::string CleanText(const std::string& text, std::size_t limit) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = SequenceLength(text, at);
+    if (out.size() + length > limit) break;
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const bool is_control = (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F;
+    if (length > 0 && !is_control) out.append(text, at, length);
+    at += std::max<std::size_t>(1, length);
+  }
+  return out;
+}
+
+std::string NormalLanguage(const std::string& language) {
+  std::string code;
+  for (const char letter : language) {
+    if (std::isalpha(static_cast<unsigned char>(letter)) == 0) break;
+    code += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  if (code.size() == 2) {
+    const auto found = std::ranges::find(kTwoLetters, code, [](const auto& pair) { return pair.first; });
+    return found == kTwoLetters.end() ? "" : std::string(found->second);
+  }
+  return code.size() == 3 && code != "und" ? code : "";
+}
+
+void CopyMetadata(const AVDictionary* source, AVDictionary** target) {
+  for (const std::string_view key : kAllowedKeys) {
+    const std::string name(key);
+    const std::string value = CleanText(Tag(source, name.c_str()), kLongestValue);
+    if (value.empty() || LooksLikePosition(value)) continue;
+    av_dict_set(target, name.c_str(), value.c_str(), 0);
+  }
+}
+
+StreamTags ReadTags(const AVStream& stream) {
+  constexpr int kKept = AV_DISPOSITION_DEFAULT | AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL |
+                        AV_DISPOSITION_COMMENT | AV_DISPOSITION_LYRICS | AV_DISPOSITION_KARAOKE |
+                        AV_DISPOSITION_FORCED | AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED |
+                        AV_DISPOSITION_CLEAN_EFFECTS | AV_DISPOSITION_CAPTIONS | AV_DISPOSITION_DESCRIPTIONS;
+  return {NormalLanguage(Tag(stream.metadata, "language")), Title(stream.metadata), stream.disposition & kKept};
+}
+
+std::vector<Chapter> ReadChapters(const AVFormatContext& context) {
+  constexpr unsigned kMost = 1000;
+  std::vector<Chapter> chapters;
+  for (unsigned i = 0; i < std::min(context.nb_chapters, kMost); ++i) {
+    const AVChapter& c = *context.chapters[i];
+    const double tick = av_q2d(c.time_base);
+    if (c.start == AV_NOPTS_VALUE || c.time_base.num <= 0 || c.time_base.den <= 0) continue;
+    const double start_s = static_cast<double>(c.start) * tick;
+    const double end_s = c.end == AV_NOPTS_VALUE || c.end <= c.start ? 0 : static_cast<double>(c.end) * tick;
+    chapters.push_back({start_s, end_s, CleanText(Tag(c.metadata, "title"), kLongestTitle)});
+  }
+  std::ranges::stable_sort(chapters, {}, &Chapter::start_s);
+  for (std::size_t i = 0; i < chapters.size(); ++i) {  // one without an end lasts until the next begins
+    if (chapters[i].end_s > chapters[i].start_s) continue;
+    chapters[i].end_s = i + 1 < chapters.size() ? chapters[i + 1].start_s : 1e9;
+  }
+  std::erase_if(chapters, [](const Chapter& c) { return !(c.end_s > c.start_s); });
+  return chapters;
+}
+
+}  // namespace framelift::media

@@ -1,0 +1,137 @@
+#include "media/subtitle_track.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "media/av_error.h"
+#include "media/source_policy.h"
+#include "media/stream_tags.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace framelift::media {
+namespace {
+
+constexpr AVRational kMicroseconds = {1, 1'000'000};
+constexpr std::int64_t kUnknownDuration_us = 5'000'000;
+constexpr std::size_t kLongestCue = 4'000;
+
+struct FreeSubtitle {
+  void operator()(AVSubtitle* subtitle) const noexcept { avsubtitle_free(subtitle); }
+};
+
+}  // namespace
+
+std::string PlainText(const std::string& event) {
+  constexpr int kFieldsBeforeText = 8;
+  std::size_t at = 0;
+  for (int field = 0; field < kFieldsBeforeText; ++field) {
+    at = event.find(',', at);
+    if (at == std::string::npos) return "";
+    ++at;
+  }
+  std::string text;
+  bool is_drawing = false;
+  while (at < event.size()) {
+    if (event[at] == '{') {
+      const std::size_t end = event.find('}', at);
+      if (end == std::string::npos) break;
+      const std::string codes = event.substr(at, end - at);
+      // \p1 and up: what follows are the outlines of a shape.
+      if (const auto drawing = codes.find("\\p"); drawing != std::string::npos && drawing + 2 < codes.size()) {
+        const char scale = codes[drawing + 2];
+        if (scale >= '0' && scale <= '9') is_drawing = scale != '0';
+      }
+      at = end + 1;
+    } else if (event[at] == '\\' && at + 1 < event.size() && std::strchr("Nnh", event[at + 1]) != nullptr) {
+      if (!is_drawing) text += event[at + 1] == 'h' ? ' ' : '\n';
+      at += 2;
+    } else {
+      if (!is_drawing) text += event[at];
+      ++at;
+    }
+  }
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  return CleanText(text, kLongestCue);
+}
+
+SubtitleTrack::SubtitleTrack(UniqueCodecContext decoder, AVRational time_base, Muxer& muxer, int index)
+    : decoder_(std::move(decoder)), time_base_(time_base), muxer_(muxer), index_(index), packet_(MakePacket()) {}
+
+std::unique_ptr<SubtitleTrack> SubtitleTrack::Make(const AVStream& stream, Muxer& muxer) {
+  if (!IsTextSubtitle(stream.codecpar->codec_id)) return nullptr;
+  const AVCodec* codec = FindAllowedDecoder(stream.codecpar->codec_id);
+  if (codec == nullptr) return nullptr;
+  UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
+  if (avcodec_parameters_to_context(context.get(), stream.codecpar) < 0) return nullptr;
+  context->pkt_timebase = stream.time_base;
+  if (avcodec_open2(context.get(), codec, nullptr) < 0) return nullptr;
+  const int index = muxer.AddSubtitles(kMicroseconds, ReadTags(stream));
+  return std::unique_ptr<SubtitleTrack>(new SubtitleTrack(std::move(context), stream.time_base, muxer, index));
+}
+
+std::string SubtitleTrack::Decode(const AVPacket& packet, std::int64_t& duration_us) {
+  AVSubtitle subtitle = {};
+  int is_complete = 0;
+  UniquePacket copy = MakePacket();  // the decoder's interface is not const
+  CheckAv(av_packet_ref(copy.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
+  const int result = avcodec_decode_subtitle2(decoder_.get(), &subtitle, &is_complete, copy.get());
+  const std::unique_ptr<AVSubtitle, FreeSubtitle> owner(&subtitle);
+  if (result < 0 || is_complete == 0) return "";
+  std::string text;
+  for (unsigned i = 0; i < subtitle.num_rects; ++i) {
+    const AVSubtitleRect& rect = *subtitle.rects[i];
+    if (rect.ass == nullptr) continue;
+    const std::string line = PlainText(rect.ass);
+    if (line.empty()) continue;
+    text += (text.empty() ? "" : "\n") + line;
+  }
+  if (duration_us <= 0 && subtitle.end_display_time > 0 && subtitle.end_display_time < 600'000) {
+    duration_us = std::int64_t{subtitle.end_display_time} * 1000;
+  }
+  return text;
+}
+
+void SubtitleTrack::Send(const AVPacket& packet) {
+  if (packet.pts == AV_NOPTS_VALUE || packet.size <= 0) return;
+  std::int64_t duration = packet.duration > 0 ? av_rescale_q(packet.duration, time_base_, kMicroseconds) : 0;
+  std::string text = Decode(packet, duration);
+  if (duration <= 0) duration = kUnknownDuration_us;
+  const std::int64_t start = av_rescale_q(packet.pts, time_base_, kMicroseconds) - origin_.In(kMicroseconds);
+  const std::lock_guard lock(mutex_);
+  timeline_.Add(start, start + duration, std::move(text));
+}
+
+void SubtitleTrack::AdvanceTo(std::int64_t time_us) {
+  const std::lock_guard lock(mutex_);
+  timeline_.AdvanceTo(time_us, [this](std::int64_t start, std::int64_t duration, const std::string& text) {
+    Write(start, duration, text);
+  });
+}
+
+void SubtitleTrack::Finish(std::int64_t end_us) {
+  const std::lock_guard lock(mutex_);
+  timeline_.Finish(end_us, [this](std::int64_t start, std::int64_t duration, const std::string& text) {
+    Write(start, duration, text);
+  });
+}
+
+void SubtitleTrack::Write(std::int64_t start_us, std::int64_t duration_us, const std::string& text) {
+  // 3GPP TS 26.245: 16 bits of length, then the text.
+  CheckAv(av_new_packet(packet_.get(), static_cast<int>(text.size()) + 2), ErrorCode::kInternal, "No memory");
+  packet_->data[0] = static_cast<std::uint8_t>(text.size() >> 8);
+  packet_->data[1] = static_cast<std::uint8_t>(text.size());
+  std::memcpy(packet_->data + 2, text.data(), text.size());
+  packet_->pts = packet_->dts = start_us;
+  packet_->duration = duration_us;
+  packet_->time_base = kMicroseconds;
+  packet_->flags = AV_PKT_FLAG_KEY;
+  muxer_.Write(index_, *packet_);
+  av_packet_unref(packet_.get());
+}
+
+}  // namespace framelift::media

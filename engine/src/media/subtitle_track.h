@@ -1,0 +1,52 @@
+// Text subtitles on their way from the source to the output.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "media/audio_track.h"
+#include "media/av_handles.h"
+#include "media/cue_timeline.h"
+#include "media/muxer.h"
+
+namespace framelift::media {
+
+/// One track of subtitles, written as timed text (mov_text). Words and line breaks are kept, their styling is
+/// not: several cues at once become one sample. Pictures (DVD, Blu-ray, DVB, teletext) are no text and are left
+/// out, as are cues that begin after the end of the video. Damage never throws: such a cue is left out.
+class SubtitleTrack {
+ public:
+  /// Adds a stream to `muxer`. Null when `stream` is no text that can be decoded.
+  static std::unique_ptr<SubtitleTrack> Make(const AVStream& stream, Muxer& muxer);
+
+  /// Set before the first packet.
+  void set_origin(const Origin& origin) { origin_ = origin; }
+
+  /// From the thread that demuxes.
+  void Send(const AVPacket& packet);
+  /// From the thread that writes the video: it has come to `time_us` of the output.
+  void AdvanceTo(std::int64_t time_us);
+  /// The video has ended.
+  void Finish(std::int64_t end_us);
+
+ private:
+  SubtitleTrack(UniqueCodecContext decoder, AVRational time_base, Muxer& muxer, int index);
+  std::string Decode(const AVPacket& packet, std::int64_t& duration_us);
+  void Write(std::int64_t start_us, std::int64_t duration_us, const std::string& text);
+
+  UniqueCodecContext decoder_;
+  AVRational time_base_;
+  Muxer& muxer_;
+  int index_;
+  Origin origin_;
+  UniquePacket packet_;
+  std::mutex mutex_;  ///< guards timeline_ and packet_
+  CueTimeline timeline_;
+};
+
+/// The words of an event of Advanced SubStation Alpha as libav's decoders give it
+/// ("ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text"), without its override codes and drawings.
+std::string PlainText(const std::string& event);
+
+}  // namespace framelift::media

@@ -1,0 +1,165 @@
+// What goes beside the picture: sound, subtitles, chapters, metadata; ffprobe and ffmpeg are the witnesses.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "framelift/enhance.h"
+#include "helpers/clips.h"
+
+namespace framelift {
+namespace {
+
+using testing::CountPackets;
+using testing::Ffmpeg;
+using testing::PlainOptions;
+using testing::RunCommand;
+using testing::StreamFacts;
+using testing::TemporaryFolder;
+using testing::ToneInput;
+using testing::VideoInput;
+
+constexpr const char* kCues =
+    "1\n00:00:00,400 --> 00:00:01,200\nHello <i>you</i>\n\n"
+    "2\n00:00:01,000 --> 00:00:01,600\nÜber, zwei\nZeilen\n\n"
+    "3\n00:00:30,000 --> 00:00:40,000\nbeyond the end\n\n";
+
+constexpr const char* kWords =
+    ";FFMETADATA1\ntitle=Film\nartist=Somebody\ncomment=CC BY\ndate=2024\nlocation=+40.7388-074.0002/\nmake=Maker\n"
+    "[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=900\ntitle=Eins\n"
+    "[CHAPTER]\nTIMEBASE=1/1000\nSTART=900\nEND=90000\ntitle=Zwei\n"
+    "[CHAPTER]\nTIMEBASE=1/1000\nSTART=90000\nEND=91000\ntitle=beyond\n";
+
+class StreamsTest : public ::testing::Test {
+ protected:
+  StreamsTest() {
+    std::ofstream(folder_.File("cues.srt")) << kCues;
+    std::ofstream(folder_.File("words.txt")) << kWords;
+  }
+  std::string Enhanced(const std::string& name, const std::string& inputs, const std::string& encode) {
+    source_ = folder_.File(name);
+    Ffmpeg(inputs + " " + encode + " '" + source_ + "'");
+    result_ = Enhance(source_, output_, PlainOptions());
+    return output_;
+  }
+  std::string Inputs() const {
+    return VideoInput("160x90", 2) + " " + ToneInput(2) + " -i " + folder_.File("cues.srt") + " -i " +
+           folder_.File("words.txt");
+  }
+  std::string Probe(const std::string& what) const {
+    return RunCommand("ffprobe -v error " + what + " -of default=nw=1 " + output_);
+  }
+  std::string Subtitles(int index) const {
+    std::string text = RunCommand("ffmpeg -v error -i " + output_ + " -map 0:s:" + std::to_string(index) + " -f srt -");
+    std::erase(text, '\r');
+    return text;
+  }
+  TemporaryFolder folder_;
+  std::string source_;
+  std::string output_ = folder_.File("out.mp4");
+  EnhanceResult result_;
+};
+
+TEST_F(StreamsTest, KeepsEverySoundTrackWithNameAndLanguage) {
+  Enhanced("many.mkv", Inputs(),
+           "-map 0 -map 1 -map 1 -map 1 -c:v libx264 -pix_fmt yuv420p -c:a:0 aac -c:a:1 libvorbis -c:a:2 ac3 "
+           "-metadata:s:a:0 language=deu -metadata:s:a:0 title='Ton & Töne' -metadata:s:a:1 language=fra "
+           "-disposition:a:0 0 -disposition:a:1 default");
+  struct { const char* codec; const char* language; const char* name; const char* is_default; } const expected[] = {
+      {"aac", "deu", "Ton & Töne", "0"}, {"aac", "fra", "SoundHandler", "1"}, {"ac3", "und", "SoundHandler", "0"}};
+  for (int i = 0; i < 3; ++i) {
+    const auto facts = StreamFacts(output_, "a:" + std::to_string(i));
+    ASSERT_FALSE(facts.empty()) << i;
+    EXPECT_EQ(facts.at("codec_name"), expected[i].codec);
+    EXPECT_EQ(facts.at("TAG:language"), expected[i].language);
+    EXPECT_EQ(facts.at("TAG:handler_name"), expected[i].name);
+    EXPECT_EQ(facts.at("DISPOSITION:default"), expected[i].is_default);
+    EXPECT_NEAR(std::stod(facts.at("duration")), 2, 0.06);
+  }
+  EXPECT_TRUE(StreamFacts(output_, "a:3").empty());
+}
+
+TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
+  const std::pair<const char*, const char*> cases[] = {{"srt.mkv", "srt"},     {"ass.mkv", "ass"}, {"ssa.mkv", "ssa"},
+                                                       {"web.mkv", "webvtt"},  {"mov.mp4", "mov_text"},
+                                                       {"mov.mov", "mov_text"}};
+  for (const auto& [name, codec] : cases) {
+    SCOPED_TRACE(name);
+    Enhanced(name, Inputs(), std::string("-map 0 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -metadata:s:s language=de "
+                                         "-metadata:s:s title=Untertitel -disposition:s:0 forced -c:s ") + codec);
+    const auto facts = StreamFacts(output_, "s");
+    ASSERT_FALSE(facts.empty());
+    EXPECT_EQ(facts.at("codec_name"), "mov_text");
+    EXPECT_EQ(facts.at("TAG:language"), "deu");
+    if (std::string(name).ends_with("mkv")) {
+      EXPECT_EQ(facts.at("TAG:handler_name"), "Untertitel");
+      EXPECT_EQ(facts.at("DISPOSITION:forced"), "1");
+    }
+    EXPECT_NEAR(std::stod(facts.at("duration")), 2, 0.01) << "ends with the video";
+    EXPECT_NEAR(std::stod(StreamFacts(output_, "v").at("duration")), 2, 0.001);
+    EXPECT_NE(Probe("-show_entries format=duration").find("duration=2.0"), std::string::npos);
+    // A source in MP4 has no cues at once either: its second one ends the first.
+    const bool is_joined = std::string(name).ends_with("mkv");
+    if (!is_joined) {
+      EXPECT_EQ(Subtitles(0), "1\n00:00:00,400 --> 00:00:01,000\nHello you\n\n"
+                              "2\n00:00:01,000 --> 00:00:01,600\nÜber, zwei\nZeilen\n\n");
+      continue;
+    }
+    EXPECT_EQ(Subtitles(0),
+              "1\n00:00:00,400 --> 00:00:01,000\nHello you\n\n"
+              "2\n00:00:01,000 --> 00:00:01,200\nHello you\nÜber, zwei\nZeilen\n\n"
+              "3\n00:00:01,200 --> 00:00:01,600\nÜber, zwei\nZeilen\n\n");
+  }
+}
+
+TEST_F(StreamsTest, SubtitlesStayWithThePictureWhenTheSourceStartsLate) {
+  Enhanced("late.mkv", "-itsoffset 5 " + VideoInput("160x90", 2) + " -itsoffset 5 " + ToneInput(2) +
+                           " -itsoffset 5 -i " + folder_.File("cues.srt"),
+           "-map 0 -map 1 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -c:a pcm_s16le -c:s srt -copyts");
+  EXPECT_NE(Subtitles(0).find("00:00:00,400 --> 00:00:01,000"), std::string::npos) << Subtitles(0);
+}
+
+TEST_F(StreamsTest, SparseSubtitlesAmongLongSilence) {
+  std::ofstream(folder_.File("cues.srt")) << "1\n00:00:19,000 --> 00:00:19,500\nlast\n\n";
+  Enhanced("sparse.mkv", VideoInput("64x64", 20, "5") + " " + ToneInput(20) + " -i " + folder_.File("cues.srt"),
+           "-map 0 -map 1 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -c:a pcm_s16le -c:s srt");
+  EXPECT_EQ(Subtitles(0), "1\n00:00:19,000 --> 00:00:19,500\nlast\n\n");
+  EXPECT_LT(CountPackets(output_, "s:0"), 14);
+}
+
+TEST_F(StreamsTest, KeepsChaptersUpToTheEnd) {
+  for (const char* name : {"chapters.mkv", "chapters.mp4", "chapters.mov"}) {
+    Enhanced(name, Inputs(), "-map 0 -map 1 -map_metadata 3 -map_chapters 3 -c:v libx264 -bf 0 -pix_fmt yuv420p -c:a " + std::string(std::string(name).ends_with("mp4") ? "aac" : "pcm_s16le"));
+    EXPECT_EQ(Probe("-show_entries chapter=start_time,end_time:chapter_tags=title"),
+              "start_time=0.000000\nend_time=0.900000\nTAG:title=Eins\n"
+              "start_time=0.900000\nend_time=2.000000\nTAG:title=Zwei\n") << name;
+    EXPECT_NE(Probe("-show_entries format=duration").find("duration=2.0"), std::string::npos) << name;
+  }
+}
+
+TEST_F(StreamsTest, KeepsTheAuthorsWordsAndLeavesPlaceAndDevice) {
+  for (const char* name : {"words.mkv", "words.mp4", "words.mov"}) {
+    Enhanced(name, Inputs(), "-map 0 -map_metadata 3 -map_chapters -1 -movflags use_metadata_tags -c:v libx264 -pix_fmt yuv420p");
+    const std::string tags = Probe("-show_entries format_tags");
+    for (const char* kept : {"title=Film", "artist=Somebody", "comment=CC BY", "date=2024"}) {
+      EXPECT_NE(tags.find(kept), std::string::npos) << name << ": " << kept << "\n" << tags;
+    }
+    std::ifstream file(output_, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    for (const char* left : {"40.7388", "Maker"}) EXPECT_EQ(bytes.find(left), std::string::npos) << name << ": " << left;
+  }
+}
+
+TEST_F(StreamsTest, LeavesPicturesAndDataOut) {
+  Ffmpeg(VideoInput("64x64", 0.04) + " -frames:v 1 " + folder_.File("cover.png"));
+  Enhanced("cover.mp4", Inputs() + " -i " + folder_.File("cover.png"),
+           "-map 0 -map 1 -map 4 -map_chapters -1 -c:v:0 libx264 -pix_fmt yuv420p -c:a aac -c:v:1 png -disposition:v:1 attached_pic");
+  EXPECT_TRUE(StreamFacts(output_, "v:1").empty());
+  EXPECT_EQ(StreamFacts(output_, "v").at("width"), "160");
+  Ffmpeg("-i " + source_ + " -map 0:v:0 -c copy -attach " + folder_.File("words.txt") +
+         " -metadata:s:t mimetype=text/plain " + folder_.File("attached.mkv"));
+  Enhance(folder_.File("attached.mkv"), output_, PlainOptions());
+  EXPECT_EQ(Probe("-show_entries stream=codec_type"), "codec_type=video\n");
+}
+
+}  // namespace
+}  // namespace framelift
