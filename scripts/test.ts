@@ -55,6 +55,7 @@ const steps: Step[] = [
     command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
     report: vitestCounts,
   },
+  { name: 'contract, by Schemathesis', command: ['bash', 'scripts/test-contract'] },
   { name: 'every documented status was seen', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
