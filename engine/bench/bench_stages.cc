@@ -22,6 +22,7 @@ extern "C" {
 
 #include "pixel/simd.h"
 #include "pixel/stages.h"
+#include "pixel/tone_map.h"
 
 namespace {
 
@@ -164,6 +165,7 @@ struct Job {
         clean(from.width, from.height, {1, 1}, {}),
         large(to.width, to.height, {1, 1}, {}),
         sharp(to.width, to.height, {1, 1}, {}),
+        toned(from.width, from.height, {1, 1}, {}),
         denoiser(from.width, from.height, {1, 1}),
         resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
         sharpener(to.width, to.height),
@@ -190,6 +192,9 @@ struct Job {
   Image clean;
   Image large;
   Image sharp;
+  Image toned;
+  ToneMapper tone_pq{{}};
+  ToneMapper tone_hlg{{HdrTransfer::kHlg, Primaries::kBt2020, kDefaultPeakNits}};
   Denoiser denoiser;
   Resizer resizer;
   Sharpener sharpener;
@@ -225,6 +230,8 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   };
   add("import", 3 * in, [&] { Import(job.raw_in, {}, job.in, pool); });
   add("convert_color", 4 * in + 2 * in / 3, convert);
+  add("tone_map_pq", 4 * in, [&] { job.tone_pq.Run(job.in, job.toned, pool); });
+  add("tone_map_hlg", 4 * in, [&] { job.tone_hlg.Run(job.in, job.toned, pool); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "pixel/stages.h"
+#include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
 namespace {
@@ -41,6 +42,8 @@ TEST(Allocation, NoneInSteadyState) {
     Image clean(320, 180, {1, 1}, {});
     Image large(480, 270, {1, 1}, {});
     Image sharp(480, 270, {1, 1}, {});
+    Image toned(320, 180, {1, 1}, {});
+    ToneMapper tone_mapper({});
     Denoiser denoiser(320, 180, {1, 1});
     Resizer resizer(320, 180, {1, 1}, {}, 480, 270);
     Sharpener sharpener(480, 270);
@@ -49,6 +52,7 @@ TEST(Allocation, NoneInSteadyState) {
       Import(raw_in, {}, in, pool);
       in.set_color({Matrix::kBt601, Range::kFull, ChromaSite::kLeft});
       ConvertColor(in, {}, pool);
+      tone_mapper.Run(in, toned, pool);
       EstimateNoise(in, pool);
       denoiser.Run(in, clean, 0.5F, 4, pool);
       resizer.Run(clean, large, pool);

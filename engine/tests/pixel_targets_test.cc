@@ -4,6 +4,7 @@
 
 #include "pixel/simd.h"
 #include "pixel/stages.h"
+#include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
 namespace framelift::pixel {
@@ -32,18 +33,27 @@ struct RestoreTargets {
   ~RestoreTargets() { hwy::SetSupportedTargetsForTest(0); }
 };
 
+Image ToneMapAll(const Image& source) {
+  ThreadPool pool(2);
+  Image out(source.width(), source.height(), source.subsampling(), {});
+  ToneMapper({HdrTransfer::kHlg, Primaries::kBt2020, 1000}).Run(source, out, pool);
+  return out;
+}
+
 TEST(Targets, AllInstructionSetsAgree) {
   const ColorSpec color{Matrix::kBt601, Range::kFull, ChromaSite::kCentre};
   for (const Subsampling subsampling : testing::Subsamplings()) {
     Image source = testing::Pattern({171, 93}, subsampling, color);
     testing::AddNoise(source, 4, 3);
     const Image expected = RunAll(source);
+    const Image toned = ToneMapAll(source);
     const RestoreTargets restore;
     int sets = 0;
     for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
       hwy::SetSupportedTargetsForTest(left);  // the best is the lowest bit
       hwy::GetChosenTarget().Update(left);
       EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 8) << SimdTarget();  // 8/256 of a code
+      EXPECT_LE(testing::MaxDifference(ToneMapAll(source), toned), 64) << SimdTarget();
       RecordProperty("set" + std::to_string(sets), SimdTarget());
       ++sets;
     }

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "pixel/stages.h"
+#include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
 namespace framelift::pixel {
@@ -123,6 +124,55 @@ TEST(Zimg, AgreesWithinTwoCodes) {
         EXPECT_GT(testing::Psnr(out.plane(p), zimg.plane(p)), p == 0 ? 40 : 36);
       }
     }
+  }
+}
+
+/// zimg's conversion to BT.709 without a tone curve, on 4:4:4 samples of 16 bits.
+Image ZimgToSdr(const Image& in, const std::string& transfer) {
+  const TemporaryFolder folder;
+  const std::string source = (folder.path / "in.yuv").string();
+  const std::string target = (folder.path / "out.yuv").string();
+  {
+    std::ofstream file(source, std::ios::binary);
+    for (int p = 0; p < 3; ++p) {
+      for (int y = 0; y < in.height(); ++y)
+        file.write(reinterpret_cast<const char*>(in.plane(p).Row(y)), 2L * in.width());
+    }
+  }
+  const std::string command =
+      "ffmpeg -v error -nostdin -f rawvideo -pix_fmt yuv444p16le -s " + testing::Name({in.width(), in.height()}) +
+      " -i " + source + " -vf 'zscale=tin=" + transfer +
+      ":pin=bt2020:min=bt2020nc:rin=tv:t=linear:p=bt709:m=gbr:npl=203,format=gbrpf32le,"
+      "zscale=tin=linear:pin=bt709:min=gbr:p=bt709:t=bt709:m=bt709:r=tv,format=yuv444p16le' -f rawvideo " + target;
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  std::ifstream file(target, std::ios::binary);
+  Image out(in.width(), in.height(), {0, 0}, {});
+  for (int p = 0; p < 3; ++p) {
+    for (int y = 0; y < in.height(); ++y)
+      file.read(reinterpret_cast<char*>(out.plane(p).Row(y)), 2L * in.width());
+  }
+  return out;
+}
+
+TEST(Zimg, ConvertsDarkHdrAsToneMappingDoes) {
+  if (!HasZscale())
+    GTEST_SKIP() << "ffmpeg with the zscale filter is not here: nothing was compared with zimg.";
+  // Below the knee of the curve (89 nits) tone mapping is a plain conversion of transfer and gamut.
+  struct Case {
+    HdrTransfer transfer;
+    const char* name;
+    double top;  // highest signal
+  };
+  for (const Case& c : {Case{HdrTransfer::kPq, "smpte2084", 0.42}, Case{HdrTransfer::kHlg, "arib-std-b67", 0.5}}) {
+    Image in(256, 64, {0, 0}, {Matrix::kBt2020, Range::kLimited, ChromaSite::kLeft});
+    testing::Fill(in, [&](int p, int x, int y) {
+      const double luma = c.top * (0.15 + 0.85 * x / 255);
+      return p == 0 ? 4096 + 56064 * luma : 32768 + 57344 * 0.03 * luma * std::sin(0.2 * y + p);
+    });
+    ThreadPool pool(2);
+    Image out(256, 64, {0, 0}, {});
+    ToneMapper({c.transfer, Primaries::kBt2020, 1000}).Run(in, out, pool);
+    EXPECT_LE(testing::MaxDifference(out, ZimgToSdr(in, c.name)), 512) << c.name;  // two 8-bit codes
   }
 }
 

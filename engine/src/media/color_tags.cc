@@ -1,8 +1,10 @@
 #include "media/color_tags.h"
 
 #include <algorithm>
+#include <limits>
 
 extern "C" {
+#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -62,6 +64,32 @@ ChromaSite FindSite(const AVFrame& frame, AVCodecID codec) {
   return is_jpeg_like ? ChromaSite::kCentre : ChromaSite::kLeft;
 }
 
+/// Side data of a frame, else of its stream.
+class SideData {
+ public:
+  SideData(const AVStream& stream, AVPacketSideDataType of_stream, const AVFrame& frame, AVFrameSideDataType of_frame) {
+    if (const AVFrameSideData* side = av_frame_get_side_data(&frame, of_frame)) {
+      data_ = side->data;
+      size_ = side->size;
+    } else {
+      data_ = av_stream_get_side_data(&stream, of_stream, &size_);
+    }
+  }
+
+  template <typename T>
+  const T* As() const {
+    return data_ != nullptr && size_ >= sizeof(T) ? reinterpret_cast<const T*>(data_) : nullptr;
+  }
+
+ private:
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+constexpr double kNoPeak = std::numeric_limits<double>::infinity();
+
+double BelievablePeak(double nits) { return nits >= pixel::kSdrWhiteNits && nits <= 10'000 ? nits : kNoPeak; }
+
 }  // namespace
 
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec) {
@@ -83,12 +111,27 @@ SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec) {
       frame.color_trc != AVCOL_TRC_UNSPECIFIED && frame.color_trc != AVCOL_TRC_RESERVED) {
     color.transfer = frame.color_trc;
   }
-  const bool is_hdr = color.transfer == AVCOL_TRC_SMPTE2084 || color.transfer == AVCOL_TRC_ARIB_STD_B67;
-  if (is_hdr && is_wide) {  // see Note [Colour of the output]
-    color.output_spec.matrix = Matrix::kBt2020;
-    color.matrix = AVCOL_SPC_BT2020_NCL;
+  if (color.transfer == AVCOL_TRC_SMPTE2084) color.hdr = pixel::HdrTransfer::kPq;
+  if (color.transfer == AVCOL_TRC_ARIB_STD_B67) color.hdr = pixel::HdrTransfer::kHlg;
+  if (color.hdr) {  // see Note [Colour of the output]
+    if (frame.color_primaries == AVCOL_PRI_SMPTE432) color.gamut = pixel::Primaries::kP3D65;
+    if (frame.color_primaries == AVCOL_PRI_BT709) color.gamut = pixel::Primaries::kBt709;
+    color.primaries = AVCOL_PRI_BT709;
+    color.transfer = AVCOL_TRC_BT709;
   }
   return color;
+}
+
+double FindPeakNits(const AVStream& stream, const AVFrame& frame) {
+  const SideData mastering(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, frame,
+                           AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
+  const SideData light(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL);
+  double peak = kNoPeak;
+  if (const auto* display = mastering.As<AVMasteringDisplayMetadata>()) {
+    if (display->has_luminance != 0) peak = std::min(peak, BelievablePeak(av_q2d(display->max_luminance)));
+  }
+  if (const auto* level = light.As<AVContentLightMetadata>()) peak = std::min(peak, BelievablePeak(level->MaxCLL));
+  return peak == kNoPeak ? pixel::kDefaultPeakNits : peak;
 }
 
 }  // namespace framelift::media

@@ -1,8 +1,11 @@
 // What the tags of a frame say about its colours, and what is assumed where they say nothing.
 #pragma once
 
+#include <optional>
+
 #include "media/av_handles.h"
 #include "pixel/image.h"
+#include "pixel/tone_map.h"
 
 namespace framelift::media {
 
@@ -13,19 +16,24 @@ struct SourceColor {
   AVColorPrimaries primaries = AVCOL_PRI_BT709;      ///< output tag
   AVColorTransferCharacteristic transfer = AVCOL_TRC_BT709;  ///< output tag
   AVColorSpace matrix = AVCOL_SPC_BT709;             ///< output tag
+  std::optional<pixel::HdrTransfer> hdr;             ///< set for what is to be tone-mapped
+  pixel::Primaries gamut = pixel::Primaries::kBt2020;  ///< of an HDR source
   bool operator==(const SourceColor&) const = default;
 };
 
 /// Note [Colour of the output]
 /// SDR: the samples become BT.709 limited range, chroma left-sited. Primaries and transfer are not converted,
 /// their tags are carried over from the source (BT.709 where it has none).
-/// HDR (PQ or HLG): there is no tone mapping yet. The samples stay in the BT.2020 matrix, reduced to 8 bits,
-/// and the PQ/HLG and BT.2020 tags are carried over, so that a player shows the right brightness and colours;
-/// what is lost is smoothness of gradients and the mastering metadata. Converting the matrix or dropping the
-/// tags would give wrong colours on every screen instead.
+/// HDR (PQ or HLG): tone-mapped to BT.709 (Note [Tone mapping] in pixel/tone_map.h) and tagged as that, since 8-bit
+/// H.264 is played as SDR by most players whatever its tags say.
 ///
 /// Untagged Y′CbCr is taken as BT.709 from 1280 wide or 577 high on (either way up) and as BT.601 below; JPEG
 /// frames are BT.601 full range by their own standard. RGB formats are described as what ToPlanarYuv makes.
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec);
+
+/// Brightest light of an HDR10 source in nits, from the side data of its first frame or else of its stream: the
+/// smaller of MaxCLL and the mastering display's peak, since what is brighter than either does not occur.
+/// kDefaultPeakNits where neither is believable (below SDR white or above 10,000).
+double FindPeakNits(const AVStream& stream, const AVFrame& frame);
 
 }  // namespace framelift::media

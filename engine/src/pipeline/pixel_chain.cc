@@ -33,13 +33,18 @@ void PixelChain::Prepare(const AVFrame& frame) {
   }
   aspect_ = aspect;
   importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
-  const pixel::ColorSpec color = importer_->color().spec;
+  pixel::ColorSpec color = importer_->color().spec;
   const pixel::Subsampling subsampling = OrientedSubsampling(importer_->subsampling(), plan_.orientation);
   int width = importer_->width();
   int height = importer_->height();
   imported_ = pixel::Image(width, height, importer_->subsampling(), importer_->color().spec);
   if (plan_.orientation.transpose) std::swap(width, height);
   if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
+  tone_mapper_ = MakeToneMapper(importer_->color(), plan_.peak_nits);
+  if (tone_mapper_) {
+    color = {pixel::Matrix::kBt709, pixel::Range::kLimited, color.site};
+    toned_ = pixel::Image(width, height, subsampling, color);
+  }
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
@@ -61,6 +66,10 @@ pixel::Image& PixelChain::Process(const AVFrame& frame) {
     Orient(imported_, oriented_, plan_.orientation, pool_);
     image = &oriented_;
   });
+  if (tone_mapper_) {
+    Timed(Stage::kConvert, [&] { tone_mapper_->Run(*image, toned_, pool_); });
+    image = &toned_;
+  }
   if (denoiser_) {
     Timed(Stage::kDenoise, [&] {
       denoiser_->Run(*image, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_);

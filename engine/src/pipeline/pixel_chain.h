@@ -12,7 +12,7 @@
 namespace framelift::pipeline {
 
 /// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
-/// import → turn → denoise (at the source's size) → resize → colour → contrast → sharpen → export.
+/// import → turn → tone mapping of HDR → denoise (at the source's size) → resize → colour → contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are made once and used for every frame.
 class PixelChain {
  public:
@@ -38,12 +38,14 @@ class PixelChain {
   std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
 
   std::unique_ptr<media::FrameImporter> importer_;
+  std::unique_ptr<pixel::ToneMapper> tone_mapper_;  ///< only for HDR
   std::unique_ptr<pixel::Denoiser> denoiser_;
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Sharpener> sharpener_;
   std::unique_ptr<pixel::AdaptiveContrast> contrast_;
   pixel::Image imported_;
   pixel::Image oriented_;
+  pixel::Image toned_;
   pixel::Image denoised_;
   pixel::Image resized_;
   pixel::Image sharpened_;

@@ -43,14 +43,20 @@ void CheckDevice(const std::string& device) {
 /// Gathers traits frame by frame.
 class TraitMeter {
  public:
-  TraitMeter(AVCodecID codec, int threads) : codec_(codec), pool_(threads) {}
+  TraitMeter(AVCodecID codec, double peak_nits, int threads)
+      : codec_(codec), peak_nits_(peak_nits), pool_(threads) {}
 
   void Add(const AVFrame& frame) {
     media::FrameImporter importer(frame, codec_);
     pixel::Image image(importer.width(), importer.height(), importer.subsampling(), importer.color().spec);
     importer.Run(frame, image, pool_);
+    if (const auto tone_mapper = MakeToneMapper(importer.color(), peak_nits_)) {
+      pixel::Image toned(image.width(), image.height(), image.subsampling(), {});
+      tone_mapper->Run(image, toned, pool_);
+      image = std::move(toned);
+    }
     noise_.push_back(pixel::EstimateNoise(image, pool_));
-    spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), importer.color().spec.range));
+    spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), image.color().range));
   }
 
   SourceTraits Traits() {
@@ -62,6 +68,7 @@ class TraitMeter {
 
  private:
   AVCodecID codec_;
+  double peak_nits_;
   pixel::ThreadPool pool_;
   std::vector<float> noise_;
   float spread_ = 0;
@@ -69,9 +76,9 @@ class TraitMeter {
 
 /// Looks at one frame each near a few places of the video (the same for every segment of it), since the first
 /// frame alone is often a black or a title.
-SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double duration_s, const SourceLimits& limits,
-                        int threads) {
-  TraitMeter meter(demuxer.video()->codecpar->codec_id, threads);
+SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double duration_s, double peak_nits,
+                        const SourceLimits& limits, int threads) {
+  TraitMeter meter(demuxer.video()->codecpar->codec_id, peak_nits, threads);
   meter.Add(first);
   demuxer.ReadVideoOnly();
   for (const double place : {0.25, 0.5, 0.75}) {
@@ -114,6 +121,11 @@ void CheckOptions(const EnhanceOptions& options) {
   }
 }
 
+std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits) {
+  if (!color.hdr) return nullptr;
+  return std::make_unique<pixel::ToneMapper>(pixel::ToneMapOptions{*color.hdr, color.gamut, peak_nits});
+}
+
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale) {
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
@@ -140,8 +152,9 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   plan.time_base = media::OutputTimeBase(demuxer.video()->time_base);
   plan.frame_rate = UsableRate(plan.source.frame_rate);
   plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);
+  plan.peak_nits = media::FindPeakNits(*demuxer.video(), *first);
   plan.first_timestamp = first->best_effort_timestamp;
-  plan.traits = LookAround(demuxer, *first, plan.source.duration_s, options.limits, threads);
+  plan.traits = LookAround(demuxer, *first, plan.source.duration_s, plan.peak_nits, options.limits, threads);
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
   return plan;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "framelift/enhance.h"
 #include "media/color_tags.h"
 #include "media/demuxer.h"
 #include "media/geometry.h"
+#include "pixel/tone_map.h"
 
 namespace framelift::pipeline {
 
@@ -33,6 +35,7 @@ struct Plan {
   AVRational time_base = {1, 90'000};  ///< of the output's video
   AVRational frame_rate = {25, 1};     ///< average; 25 when the source's is unknown or absurd
   media::SourceColor color;            ///< of the first frame
+  double peak_nits = pixel::kDefaultPeakNits;  ///< of an HDR source, the same for every segment of it
   std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
 };
 
@@ -46,6 +49,9 @@ struct Plan {
 ///   quarter; below that it falls to 0 again at 5 %, since a blank or a title has nothing to bring out.
 /// - face restoration: 0 until there is a network for it.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
+
+/// The tone mapping that frames of this colour need; none for SDR.
+std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);
 
 /// Opens the source, looks at a few frames of it and decides. Throws what Probe throws, and
 /// Error{kInvalidArgument, kUnavailable} for options that cannot be met.

@@ -70,4 +70,17 @@ ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Ma
   return c;
 }
 
+YcbcrToRgb MakeYcbcrToRgb(Matrix matrix, Range range) {
+  const LumaWeights weights = WeightsOf(matrix);
+  const Levels levels = LevelsOf(range);
+  YcbcrToRgb c;
+  c.luma_offset = levels.black;
+  c.luma_scale = 1 / levels.luma_span;
+  c.red_cr = 2 * (1 - weights.red) / levels.chroma_span;
+  c.blue_cb = 2 * (1 - weights.blue) / levels.chroma_span;
+  c.green_cr = -weights.red / weights.green() * c.red_cr;
+  c.green_cb = -weights.blue / weights.green() * c.blue_cb;
+  return c;
+}
+
 }  // namespace framelift::pixel

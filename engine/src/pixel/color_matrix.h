@@ -21,4 +21,15 @@ struct ColorCoefficients {
 ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Matrix to_matrix,
                                         Range to_range);
 
+/// R′ = (Y − luma_offset) × luma_scale + red_cr × (Cr − 32768), G′ and B′ alike; R′G′B′ span 0…1.
+struct YcbcrToRgb {
+  double luma_offset;
+  double luma_scale;
+  double red_cr;
+  double green_cb;
+  double green_cr;
+  double blue_cb;
+};
+YcbcrToRgb MakeYcbcrToRgb(Matrix matrix, Range range);
+
 }  // namespace framelift::pixel
