@@ -9,7 +9,8 @@ import type { AppEnv } from './env.ts';
 
 type ErrorType = ErrorDetail['type'];
 
-const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
+/** The one table of codes and statuses. */
+export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
   invalid_request: 400,
   invalid_json: 400,
   unreadable_video: 400,
@@ -40,7 +41,7 @@ const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
   service_unavailable: 503,
 };
 
-const typeByStatus: Readonly<Record<number, ErrorType>> = {
+export const typeByStatus: Readonly<Record<number, ErrorType>> = {
   400: 'validation_error',
   401: 'authentication_error',
   402: 'billing_error',

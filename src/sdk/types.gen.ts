@@ -1071,8 +1071,8 @@ export type GetDeletionCertificateErrors = {
      */
     403: Error;
     /**
-     * There was never such a job in the key's lane, or it is deleted and was not of the Secure tier. Code:
-     * `job_not_found`.
+     * There was never such a job in the key's lane, or it is deleted and was not of the Secure tier.
+     * Code: `job_not_found`.
      *
      */
     404: Error;

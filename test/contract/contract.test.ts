@@ -7,6 +7,7 @@ import * as zod from '../../src/contract/zod.gen.ts';
 import { coercedQuery } from '../../src/contract/coerce.ts';
 import { carryDroppedKeywords } from '../../src/contract/plugin/keywords.ts';
 import { routes } from '../../src/contract/routes.gen.ts';
+import { statusByCode, typeByStatus } from '../../src/http/problem.ts';
 import { jobErrorCodes, requestErrorCodes } from '../../src/domain/errors.ts';
 import { document, operations, validatorOf } from '../helpers/http-contract.ts';
 
@@ -57,6 +58,45 @@ describe('every operation', () => {
       const resolved =
         typeof reference === 'string' ? document['components']!['responses']![reference.split('/').at(-1)!]! : response;
       expect(String(resolved['description']), status).toMatch(/Codes?: `/);
+    }
+  });
+});
+
+/** A response, parameter or example, wherever it stands. */
+function resolved(node: typeof document): typeof document {
+  const reference = plain(node['$ref']);
+  if (typeof reference !== 'string') return node;
+  return reference.slice(2).split('/').reduce((at, step) => at[step]!, document);
+}
+
+describe('examples', () => {
+  const byId = operations.map((operation) => [operation.id, operation] as const);
+  const shown = ['application/json', 'application/yaml', 'text/event-stream', 'text/html'];
+
+  it.each(byId)('%s has one in its body and in every response, files apart', (_id, { method, path }) => {
+    const operation = document['paths']![path]![method]!;
+    const bodies = operation['requestBody'] === undefined ? {} : { body: operation['requestBody'] };
+    for (const [name, part] of Object.entries({ ...bodies, ...operation['responses']! })) {
+      for (const [type, media] of Object.entries(resolved(part)['content'] ?? {})) {
+        if (!shown.includes(type)) continue;
+        expect(Object.keys(media['examples'] ?? {}).length, `${name} ${type}`).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it.each(byId)('%s shows no code that its description does not name, and none of another status', (_id, operation) => {
+    const { method, path, statuses } = operation;
+    for (const status of statuses.filter((code) => Number(code) >= 400)) {
+      const response = resolved(document['paths']![path]![method]!['responses']![status]!);
+      for (const example of Object.values(response['content']!['application/json']!['examples']!)) {
+        const { error } = plain(resolved(example)['value']) as { error: { code: string; type: string } };
+        expect(String(response['description'])).toContain(`\`${error.code}\``);
+        expect(statusByCode[error.code as keyof typeof statusByCode], error.code).toBe(Number(status));
+        expect(error.type, error.code).toBe(typeByStatus[Number(status)]);
+      }
+      const named = [...String(response['description']).matchAll(/`([a-z_]+)`/g)].map(([, code]) => code!);
+      const codes = named.filter((code) => Object.hasOwn(statusByCode, code));
+      for (const code of codes) expect(statusByCode[code as keyof typeof statusByCode], code).toBe(Number(status));
     }
   });
 });

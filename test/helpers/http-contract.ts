@@ -110,7 +110,10 @@ function expectedResponse(method: string, path: string, status: number): Node {
   }
   // Outside of every operation: nothing at the address, or a method that it does not have.
   const outside = found === undefined ? status === 404 : found.operation === undefined && status === 405;
-  if (outside) return document['components']!['responses']!['InternalError']!;
+  if (outside) {
+    const description = '`not_found` or `method_not_allowed`' as unknown as Node;
+    return { ...document['components']!['responses']!['InternalError']!, description };
+  }
   throw new Error(`${method.toUpperCase()} ${path} answered ${status}, which openapi.yaml does not document`);
 }
 
@@ -128,6 +131,14 @@ function checkHeaders(response: Response, headers: Node): void {
   }
 }
 
+/** The description of a refusal names every code that may stand in it. */
+function checkCode(expected: Node, body: unknown, where: string): void {
+  const { error } = body as { error?: { code?: string } | null };
+  if (typeof error?.code !== 'string') return;
+  if (String(expected['description']).includes(`\`${error.code}\``)) return;
+  throw new Error(`${where} answered "${error.code}", which openapi.yaml does not name there`);
+}
+
 /** Throws unless the response is one that openapi.yaml documents for the request. Reads a copy of the body. */
 export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
   const lower = method.toLowerCase();
@@ -138,7 +149,9 @@ export async function checkResponse(method: string, path: string, response: Resp
   const media = expected['content']?.[type];
   if (media === undefined) throw new Error(`${response.status} has the undocumented content type "${type}"`);
   if (lower === 'head' || type !== 'application/json') return;
-  const result = validatorOf(media['schema']!).safeParse(await response.clone().json());
+  const body: unknown = await response.clone().json();
+  if (response.status >= 400) checkCode(expected, body, `${method} ${path} ${response.status}`);
+  const result = validatorOf(media['schema']!).safeParse(body);
   if (!result.success) {
     throw new Error(`${method} ${path} ${response.status} breaks openapi.yaml: ${z.prettifyError(result.error)}`);
   }
