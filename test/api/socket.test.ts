@@ -2,9 +2,9 @@
 import { type AddressInfo, connect } from 'node:net';
 import { once } from 'node:events';
 import { serve } from '@hono/node-server';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeLink } from '../../src/storage/links.ts';
-import { linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
+import { fakeJob, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
 
 const api = makeApi();
 let server: ReturnType<typeof serve>;
@@ -79,5 +79,22 @@ describe('over a socket', () => {
     expect(response).toMatch(/\r\ncontent-length: 1234\r\n/i);
     expect(response.endsWith('\r\n\r\n')).toBe(true);
     expect(api.storage.opened).toBe(0);
+  });
+
+  it('a stream of events arrives event by event, and its watch ends with the connection', async () => {
+    const job = fakeJob({ accountId: api.account.id });
+    api.store.jobsById.set(job.id, job);
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /v1/jobs/${job.id}/events HTTP/1.1\r\nHost: framelift.test\r\n${authorization}\r\n\r\n`);
+    let received = '';
+    const until = async (text: string) => {
+      while (!received.includes(text)) received += String((await once(socket, 'data'))[0]);
+    };
+    await until('"status":"queued"');
+    api.store.change(job.id, { status: 'running' });
+    await until('"status":"running"');
+    expect(api.store.watching).toBe(1);
+    socket.destroy();
+    await vi.waitFor(() => expect(api.store.watching).toBe(0), 2000);
   });
 });
