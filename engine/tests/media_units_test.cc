@@ -36,9 +36,12 @@ TEST(TimestampMender, FillsMissingOnes) {
 TEST(TimestampMender, NeverStandsStillOrGoesBack) {
   TimestampMender mender({1, 1000}, {1, 1000}, {25, 1});
   EXPECT_EQ(mender.Mend(100), 100);
-  EXPECT_EQ(mender.Mend(100), 101);
-  EXPECT_EQ(mender.Mend(90), 102);
+  EXPECT_EQ(mender.Mend(100), 120);
+  EXPECT_EQ(mender.Mend(90), 130);
   EXPECT_EQ(mender.Mend(140), 140);
+  EXPECT_EQ(mender.Mend(180), 180);
+  EXPECT_EQ(mender.Mend(190), 190);
+  EXPECT_EQ(mender.Mend(190), 195);  // among short steps a short one
 }
 
 TEST(TimestampMender, ClosesUpARestartedClock) {

@@ -84,7 +84,7 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
                                                        {"mov.mov", "mov_text"}};
   for (const auto& [name, codec] : cases) {
     SCOPED_TRACE(name);
-    Enhanced(name, Inputs(), std::string("-map 0 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -metadata:s:s language=de "
+    Enhanced(name, Inputs(), std::string("-map 0 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -metadata:s:s language=deu "
                                          "-metadata:s:s title=Untertitel -disposition:s:0 forced -c:s ") + codec);
     const auto facts = StreamFacts(output_, "s");
     ASSERT_FALSE(facts.empty());

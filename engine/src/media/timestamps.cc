@@ -22,6 +22,7 @@ TimestampMender::TimestampMender(AVRational source, AVRational output, AVRationa
     : source_(source), output_(output), one_second_(output.den / output.num) {
   if (frame_rate.num <= 0 || frame_rate.den <= 0) frame_rate = {25, 1};
   interval_ = std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(frame_rate), output));
+  step_ = interval_;
 }
 
 std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
@@ -35,9 +36,10 @@ std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
       offset_ += last_ + interval_ - time;
       time = last_ + interval_;
     } else {
-      time = last_ + 1;
+      time = last_ + std::max<std::int64_t>(1, std::min(step_, interval_) / 2);
     }
   }
+  if (last_ != AV_NOPTS_VALUE) step_ = time - last_;
   last_ = time;
   return time;
 }

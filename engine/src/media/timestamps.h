@@ -13,7 +13,7 @@ AVRational OutputTimeBase(AVRational source);
 
 /// Makes the timestamps of decoded frames strictly increasing, in an output time base.
 /// A frame without a timestamp comes one frame interval after its forerunner; one that does not advance is put
-/// one tick after it; a jump back of more than a second is taken as a restarted clock and closed up.
+/// half an interval after it (half of the last step where that is shorter), which leaves room for the next; a jump back of more than a second is taken as a restarted clock and closed up.
 class TimestampMender {
  public:
   /// `frame_rate` may be 0/1 (unknown: 25 is assumed).
@@ -31,6 +31,7 @@ class TimestampMender {
   std::int64_t interval_;
   std::int64_t one_second_;
   std::int64_t offset_ = 0;
+  std::int64_t step_ = 0;  ///< between the last two
   std::int64_t last_ = AV_NOPTS_VALUE;
 };
 
