@@ -244,8 +244,9 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
 }
 
 async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdict> {
-  const text = await readFile(join(reports, `${one.name}.json`), 'utf8').catch(() => null);
-  if (text === null) return { run: one, ok: false, cases: 0, failures: 1, skipped: 0, accepted: [], seconds };
+  const text = await readFile(join(reports, `${one.name}.json`), 'utf8').catch(() => '');
+  // A fuzzer that was ended, or that fell, leaves an empty report or none.
+  if (text === '') return { run: one, ok: false, cases: 0, failures: 1, skipped: 0, accepted: [], seconds };
   const { operations, test_cases, failures, errors, valid_rates, complete } = report.parse(JSON.parse(text));
   const count = [...failures, ...errors].reduce((sum, group) => sum + group.count, 0);
   const skipped = documentedOperations.length - operations.tested;
