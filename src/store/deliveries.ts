@@ -88,11 +88,14 @@ function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void
 }
 
 /** seconds after which a try that was begun counts as lost with its worker */
-const busyS = 60;
+const busyS = 30;
 
 export function deliveryQueries(db: Db) {
   return {
-    /** Takes a pending delivery for one try; null when there is nothing to do, or another worker is at it. */
+    /**
+     * Takes a pending delivery for one try; null when there is nothing to do. While another worker is at it, it is
+     * queued for the moment at which that worker counts as dead.
+     */
     async begin(id: string): Promise<DueDelivery | null> {
       const [row] = await db
         .update(webhookDeliveries)
@@ -105,6 +108,7 @@ export function deliveryQueries(db: Db) {
           ),
         )
         .returning();
+      if (!row) await queueBusy(db, id);
       if (!row || row.url === null) return null;
       const { accountId, jobId, event, url, tries } = row;
       return { id, accountId, jobId, event, url, tries };
@@ -146,6 +150,14 @@ export function deliveryQueries(db: Db) {
       return rows.map(({ id }) => id);
     },
   };
+}
+
+async function queueBusy(db: Db, id: string): Promise<void> {
+  const [row] = await db
+    .select({ forS: sql<number>`extract(epoch FROM ${webhookDeliveries.busyUntil} - clock_timestamp())::float8` })
+    .from(webhookDeliveries)
+    .where(and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.state, 'pending')));
+  if (row) await enqueueDelivery(db, id, Math.max(0, row.forS ?? 0) + 1);
 }
 
 async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {

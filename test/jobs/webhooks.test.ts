@@ -229,16 +229,23 @@ describe('the deletion of a job', () => {
   });
 });
 
-describe('a worker that dies', () => {
-  it('in mid-try leaves a delivery that another makes', async () => {
-    const job = await create();
-    await startWorker([0, 0.1]);
-    await eventually(async () => (await world.store.jobs.get(account.id, 'live', job.id))?.status === 'done');
-    const { id } = await settled('delivered');
-    // As it stands when a worker took it, died, and its queue row is lost.
-    await world.sql`UPDATE webhook_deliveries SET state = 'pending', settled_at = NULL, next_at = now() - interval '1 minute',
-      busy_until = now() + interval '1 second' WHERE id = ${id}`;
-    await settled('delivered');
-    expect(received).toHaveLength(2);
-  });
+describe('a worker that dies in mid-try', () => {
+  for (const [what, queued] of [
+    ['with its queue row', true],
+    ['and whose queue row is lost', false],
+  ] as const) {
+    it(`${what} leaves a delivery that another makes`, async () => {
+      await create();
+      await startWorker([0, 0.1]);
+      const { id } = await settled('delivered');
+      await world.sql`UPDATE webhook_deliveries SET state = 'pending', settled_at = NULL,
+        next_at = now() - interval '1 minute', busy_until = now() + interval '1500 ms' WHERE id = ${id}`;
+      const payload = JSON.stringify({ deliveryId: id });
+      if (queued) await world.sql`SELECT graphile_worker.add_job('webhook_deliver', ${payload}::text::json)`;
+      await settled('delivered');
+      expect(received).toHaveLength(2);
+      expect(received[1]!.at - received[0]!.at).toBeGreaterThan(1400);
+      expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([id]));
+    });
+  }
 });
