@@ -20,6 +20,7 @@ extern "C" {
 #include <thread>
 #include <vector>
 
+#include "pixel/scene_detector.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
@@ -166,6 +167,7 @@ struct Job {
         large(to.width, to.height, {1, 1}, {}),
         sharp(to.width, to.height, {1, 1}, {}),
         toned(from.width, from.height, {1, 1}, {}),
+        scenes(from.width, from.height),
         denoiser(from.width, from.height, {1, 1}),
         resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
         sharpener(to.width, to.height),
@@ -193,6 +195,7 @@ struct Job {
   Image large;
   Image sharp;
   Image toned;
+  SceneDetector scenes;
   ToneMapper tone_pq{{}};
   ToneMapper tone_hlg{{HdrTransfer::kHlg, Primaries::kBt2020, kDefaultPeakNits}};
   Denoiser denoiser;
@@ -232,6 +235,7 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("convert_color", 4 * in + 2 * in / 3, convert);
   add("tone_map_pq", 4 * in, [&] { job.tone_pq.Run(job.in, job.toned, pool); });
   add("tone_map_hlg", 4 * in, [&] { job.tone_hlg.Run(job.in, job.toned, pool); });
+  add("scene_detector", in / 1.5, [&] { job.scenes.IsCut(job.in, pool); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "pixel/scene_detector.h"
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
@@ -44,6 +45,7 @@ TEST(Allocation, NoneInSteadyState) {
     Image sharp(480, 270, {1, 1}, {});
     Image toned(320, 180, {1, 1}, {});
     ToneMapper tone_mapper({});
+    SceneDetector scenes(320, 180);
     Denoiser denoiser(320, 180, {1, 1});
     Resizer resizer(320, 180, {1, 1}, {}, 480, 270);
     Sharpener sharpener(480, 270);
@@ -53,6 +55,7 @@ TEST(Allocation, NoneInSteadyState) {
       in.set_color({Matrix::kBt601, Range::kFull, ChromaSite::kLeft});
       ConvertColor(in, {}, pool);
       tone_mapper.Run(in, toned, pool);
+      scenes.IsCut(in, pool);
       EstimateNoise(in, pool);
       denoiser.Run(in, clean, 0.5F, 4, pool);
       resizer.Run(clean, large, pool);

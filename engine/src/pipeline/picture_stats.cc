@@ -1,7 +1,6 @@
 #include "pipeline/picture_stats.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace framelift::pipeline {
 
@@ -29,12 +28,6 @@ float LumaSpread(const LumaHistogram& histogram, pixel::Range range) {
   for (float sum = 0; high > 0 && (sum += histogram[high]) <= kTail;) --high;
   const float legal = range == pixel::Range::kFull ? 64.0F : 64.0F * 219.0F / 255.0F;
   return std::clamp(static_cast<float>(high - low) / legal, 0.0F, 1.0F);
-}
-
-bool IsSceneCut(const LumaHistogram& before, const LumaHistogram& after) {
-  float moved = 0;
-  for (std::size_t i = 0; i < before.size(); ++i) moved += std::abs(before[i] - after[i]);
-  return moved / 2 > 0.5F;
 }
 
 }  // namespace framelift::pipeline

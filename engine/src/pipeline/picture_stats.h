@@ -14,7 +14,4 @@ LumaHistogram MeasureLuma(const pixel::Image& image);
 /// Distance between the 2nd and the 98th percentile as a share of the legal range, 0…1.
 float LumaSpread(const LumaHistogram& histogram, pixel::Range range);
 
-/// Whether two neighbouring pictures are of different scenes: half of the luma lies in other bins.
-bool IsSceneCut(const LumaHistogram& before, const LumaHistogram& after);
-
 }  // namespace framelift::pipeline

@@ -45,6 +45,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
     color = {pixel::Matrix::kBt709, pixel::Range::kLimited, color.site};
     toned_ = pixel::Image(width, height, subsampling, color);
   }
+  if (contrast_) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
@@ -70,6 +71,8 @@ pixel::Image& PixelChain::Process(const AVFrame& frame) {
     Timed(Stage::kConvert, [&] { tone_mapper_->Run(*image, toned_, pool_); });
     image = &toned_;
   }
+  bool is_cut = false;
+  if (scenes_) Timed(Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
   if (denoiser_) {
     Timed(Stage::kDenoise, [&] {
       denoiser_->Run(*image, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_);
@@ -80,9 +83,7 @@ pixel::Image& PixelChain::Process(const AVFrame& frame) {
   Timed(Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
   if (contrast_) {
     Timed(Stage::kContrast, [&] {
-      const LumaHistogram luma = MeasureLuma(resized_);
-      if (previous_luma_ && IsSceneCut(*previous_luma_, luma)) contrast_->Reset();
-      previous_luma_ = luma;
+      if (is_cut) contrast_->Reset();
       contrast_->Run(resized_, plan_.strengths.adaptive_contrast, pool_);
     });
   }

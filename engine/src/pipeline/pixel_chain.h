@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "media/frame_import.h"
-#include "pipeline/picture_stats.h"
 #include "pipeline/plan.h"
 #include "pipeline/stage_clock.h"
+#include "pixel/scene_detector.h"
 
 namespace framelift::pipeline {
 
@@ -39,6 +39,7 @@ class PixelChain {
 
   std::unique_ptr<media::FrameImporter> importer_;
   std::unique_ptr<pixel::ToneMapper> tone_mapper_;  ///< only for HDR
+  std::unique_ptr<pixel::SceneDetector> scenes_;    ///< only where a stage looks back in time
   std::unique_ptr<pixel::Denoiser> denoiser_;
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Sharpener> sharpener_;
@@ -49,7 +50,6 @@ class PixelChain {
   pixel::Image denoised_;
   pixel::Image resized_;
   pixel::Image sharpened_;
-  std::optional<LumaHistogram> previous_luma_;
 };
 
 }  // namespace framelift::pipeline
