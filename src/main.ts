@@ -130,7 +130,8 @@ async function listen(fetch: Fetch, at: ListenAt, shutdown: Shutdown): Promise<s
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const taken = cause.code === 'EADDRINUSE' ? `${at.variable}: ${at.port} is already in use on ${at.host}` : cause.message;
+      const taken =
+        cause.code === 'EADDRINUSE' ? `${at.variable}: ${at.port} is already in use on ${at.host}` : cause.message;
       reject(new Error(taken, { cause }));
     });
   });

@@ -16,12 +16,16 @@ export function accountCommands(): Command {
     .command('approve')
     .description('let the live keys of an account work')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) => withStore(async ({ store }) => print(known(await store.accounts.approve(id), 'account', id))));
+    .action((id: string) =>
+      withStore(async ({ store }) => print(known(await store.accounts.approve(id), 'account', id))),
+    );
   accounts
     .command('reject')
     .description('refuse the live keys of an account')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) => withStore(async ({ store }) => print(known(await store.accounts.reject(id), 'account', id))));
+    .action((id: string) =>
+      withStore(async ({ store }) => print(known(await store.accounts.reject(id), 'account', id))),
+    );
   accounts
     .command('set-plan')
     .description('name the plan that the account shows')
@@ -84,7 +88,9 @@ export function keyCommands(): Command {
     .description('create a key; it is printed once and stored only as a hash')
     .argument('<account>', 'id, acct_…')
     .addOption(new Option('--lane <lane>', 'test: sandbox; live: charged').choices(['test', 'live']).default('live'))
-    .addOption(new Option('--tier <tier>', 'what the key may ask for').choices(['standard', 'secure']).default('standard'))
+    .addOption(
+      new Option('--tier <tier>', 'what the key may ask for').choices(['standard', 'secure']).default('standard'),
+    )
     .action(createKey);
   keys
     .command('rotate')

@@ -98,6 +98,8 @@ export function webhookCommands(): Command {
     .command('resend')
     .description('send a delivery again, at once')
     .argument('<delivery>', 'id, evt_…')
-    .action((id: string) => withStore(async ({ store }) => print(known(await store.deliveries.resend(id), 'delivery', id))));
+    .action((id: string) =>
+      withStore(async ({ store }) => print(known(await store.deliveries.resend(id), 'delivery', id))),
+    );
   return webhooks;
 }

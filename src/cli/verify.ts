@@ -38,7 +38,9 @@ async function keysFor(options: VerifyOptions, file: Record<string, unknown> | u
   const parsed = keySet.safeParse(source);
   if (!parsed.success) throw new Error(`${options.jwks ?? 'The jwks of the file'} is no set of Ed25519 public keys.`);
   if (options.jwks === undefined) {
-    console.error('framelift: checked with the keys that the file itself brings; compare them with the published ones (--jwks).');
+    console.error(
+      'framelift: checked with the keys that the file itself brings; compare them with the published ones (--jwks).',
+    );
   }
   return parsed.data;
 }
@@ -52,7 +54,7 @@ async function certificateCommand(path: string, options: VerifyOptions): Promise
   print({ valid: true, certificate: await verifyCertificate(jws, await keysFor(options, file)) });
 }
 
-/** The file is an export (`entries`, oldest first), or an answer of the API that holds the whole log (`data`, newest first). */
+/** The file is an export (`entries`, oldest first), or the API's answer with the whole log (`data`, newest first). */
 async function auditLogCommand(path: string, options: VerifyOptions): Promise<void> {
   const file = asObject(await read(path));
   const newestFirst = file?.['data'];

@@ -53,7 +53,18 @@ const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(tex
 const minute = 60;
 const hour = 3600;
 /** when the tries of a delivery are due, seconds after the first */
-export const webhookTriesS = [0, 5, 30, 2 * minute, 10 * minute, 30 * minute, 2 * hour, 6 * hour, 12 * hour, 24 * hour] as const;
+export const webhookTriesS = [
+  0,
+  5,
+  30,
+  2 * minute,
+  10 * minute,
+  30 * minute,
+  2 * hour,
+  6 * hour,
+  12 * hour,
+  24 * hour,
+] as const;
 /** a wish of the receiver's beyond this is not granted */
 const maxRetryAfterS = 24 * hour;
 const jitter = 0.1;

@@ -76,8 +76,13 @@ function checkEntry(raw: unknown, index: number, previous: string, head: AuditHe
 
 function checkEnd(count: number, last: string, head: AuditHead): AuditVerdict {
   if (count < head.size) {
-    return { ok: false, index: count, reason: `The signed head counts ${head.size} entries, and the log ends after ${count}.` };
+    return {
+      ok: false,
+      index: count,
+      reason: `The signed head counts ${head.size} entries, and the log ends after ${count}.`,
+    };
   }
-  if (last !== head.hash) return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.' };
+  if (last !== head.hash)
+    return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.' };
   return { ok: true, size: count, hash: last };
 }

@@ -46,6 +46,7 @@ export function signCertificate(payload: CertificatePayload, key: SigningKey): P
 /** Throws EvidenceError with one sentence when the certificate proves nothing. */
 export async function verifyCertificate(jws: string, keys: Jwks): Promise<CertificatePayload> {
   const parsed = certificatePayload.safeParse(await verify(jws.trim(), 'framelift-deletion-certificate+jws', keys));
-  if (!parsed.success) throw new EvidenceError('The certificate lacks a field or has one too many.', { cause: parsed.error });
+  if (!parsed.success)
+    throw new EvidenceError('The certificate lacks a field or has one too many.', { cause: parsed.error });
   return parsed.data;
 }

@@ -10,7 +10,8 @@ export function jobIdOf(payload: unknown): string {
 
 /** The webhook delivery that a queue row names. Throws for rows that this version did not write. */
 export function deliveryIdOf(payload: unknown): string {
-  const id = typeof payload === 'object' && payload !== null && 'deliveryId' in payload ? payload.deliveryId : undefined;
+  const id =
+    typeof payload === 'object' && payload !== null && 'deliveryId' in payload ? payload.deliveryId : undefined;
   if (typeof id !== 'string' || !isId('evt', id)) throw new Error('The queue row names no delivery');
   return id;
 }

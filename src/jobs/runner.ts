@@ -88,12 +88,14 @@ function launchRunner(
   );
 }
 
+const maxTaskConnections = 10;
+
 /** `concurrency` is that of all runners together. */
 export function createConnections(worker: WorkerContext, concurrency: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: worker.databaseUrl,
-    // one more for each runner's LISTEN, and some air
-    max: concurrency + 4,
+    // A task holds none while it runs, only to be fetched and settled; each runner's LISTEN holds one.
+    max: Math.min(concurrency, maxTaskConnections) + 5,
     connectionTimeoutMillis: 10_000,
     application_name: 'framelift-queue',
   });

@@ -62,7 +62,12 @@ function excerpt(body: Uint8Array): string {
   return new TextDecoder().decode(body.subarray(0, keptReplyBytes)).replaceAll('\0', '\uFFFD');
 }
 
-function decide(worker: WorkerContext, delivery: DueDelivery, attempt: DeliveryAttempt, answer: Answer): DeliveryOutcome {
+function decide(
+  worker: WorkerContext,
+  delivery: DueDelivery,
+  attempt: DeliveryAttempt,
+  answer: Answer,
+): DeliveryOutcome {
   if (attempt.failure === null) return { state: 'delivered' };
   if (attempt.status === 410) return { state: 'stopped' };
   const header = typeof answer === 'string' ? undefined : answer.headers['retry-after'];

@@ -23,10 +23,12 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Sandbox jobs mostly sleep, destroying and webhooks mostly wait: they never stand in the way of a media job. */
+/** Sandbox jobs mostly sleep, destroying mostly waits: they never stand in the way of a media job. */
 const lightConcurrency = 8;
+/** Receivers that hang until their time limit stand in each other's way only. */
+const webhookConcurrency = 8;
 
-/** Media jobs and light ones have runners of their own over one pool of connections. No signal handlers. */
+/** Media jobs, light ones and webhooks have runners of their own over one pool of connections. No signal handlers. */
 export function createWorker(deps: WorkerDeps): Worker {
   const { extraTasks = {}, tuning, ...parts } = deps;
   const stopper = new AbortController();
@@ -42,11 +44,12 @@ export function createWorker(deps: WorkerDeps): Worker {
     ...extraTasks,
     job_sandbox: sandboxTask(worker),
     objects_destroy: destroyTask(worker),
-    webhook_deliver: webhookTask(worker),
   };
+  const webhooks: TaskList = { webhook_deliver: webhookTask(worker) };
   const specs = [
     { tasks: media, concurrency: worker.config.workerConcurrency },
     { tasks: light, concurrency: lightConcurrency },
+    { tasks: webhooks, concurrency: webhookConcurrency },
   ];
   let started: Promise<Running> | undefined;
   let stopped: Promise<void> | undefined;

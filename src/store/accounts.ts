@@ -56,7 +56,11 @@ export function accountQueries(db: Db, vault?: Vault) {
       if (!Number.isSafeInteger(days) || days < min || days > max) {
         throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
       }
-      const [row] = await db.update(accounts).set({ retentionDays: days }).where(eq(accounts.id, accountId)).returning();
+      const [row] = await db
+        .update(accounts)
+        .set({ retentionDays: days })
+        .where(eq(accounts.id, accountId))
+        .returning();
       return row ?? null;
     },
 
@@ -98,7 +102,8 @@ function setApproval(db: Db, accountId: string, status: Decision): Promise<Accou
 }
 
 async function setPlan(db: Db, accountId: string, plan: string): Promise<Account | null> {
-  if (!/^[\w-]{1,50}$/.test(plan)) throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
+  if (!/^[\w-]{1,50}$/.test(plan))
+    throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
   return transact(db, async (tx) => {
     const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
     if (!before || before.plan === plan) return before ?? null;

@@ -40,7 +40,12 @@ export function auditQueries(db: Db) {
     },
 
     async record({ accountId, kind, jobId, data }) {
-      const event = { accountId, kind, ...(jobId === undefined ? {} : { jobId }), ...(data === undefined ? {} : { data }) };
+      const event = {
+        accountId,
+        kind,
+        ...(jobId === undefined ? {} : { jobId }),
+        ...(data === undefined ? {} : { data }),
+      };
       await transact(db, (tx) => appendEvent(tx, event));
     },
 
@@ -49,7 +54,7 @@ export function auditQueries(db: Db) {
       return db.transaction(
         async (tx) => {
           const entries: AuditEntry[] = [];
-          for (let page = await readPage(tx, accountId, 0); page.length > 0; ) {
+          for (let page = await readPage(tx, accountId, 0); page.length > 0;) {
             entries.push(...page);
             page = await readPage(tx, accountId, page.at(-1)!.sequence);
           }

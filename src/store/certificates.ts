@@ -38,20 +38,22 @@ export function certificateQueries(db: Db) {
         .select({ deletedAt: jobs.deletedAt, jws: certificates.jws })
         .from(jobs)
         .leftJoin(certificates, eq(certificates.jobId, jobs.id))
-        .where(
-          and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.lane, lane), eq(jobs.tier, 'secure')),
-        );
+        .where(and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.lane, lane), eq(jobs.tier, 'secure')));
       if (!row) return null;
       return stateOf(row);
     },
 
     /** Whether the job is deleted, of the Secure tier, and still without its certificate. */
     async isDue(jobId: string): Promise<boolean> {
-      const [row] = await db.select({ id: jobs.id }).from(jobs).where(and(eq(jobs.id, jobId), isDue));
+      const [row] = await db
+        .select({ id: jobs.id })
+        .from(jobs)
+        .where(and(eq(jobs.id, jobId), isDue));
       return row !== undefined;
     },
 
-    issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) => transact(db, (tx) => issue(tx, jobId, sign)),
+    issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) =>
+      transact(db, (tx) => issue(tx, jobId, sign)),
 
     /** Queues the destruction, and with it the certificate, of deleted jobs that have waited for `afterS` seconds. */
     requeueDue: (afterS: number) => requeueDue(db, afterS),

@@ -208,11 +208,14 @@ type Row = typeof webhookDeliveries.$inferSelect;
 
 async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]> {
   const ids = rows.map(({ id }) => id);
-  const attempts = ids.length === 0 ? [] : await on
-    .select()
-    .from(webhookAttempts)
-    .where(inArray(webhookAttempts.deliveryId, ids))
-    .orderBy(asc(webhookAttempts.number));
+  const attempts =
+    ids.length === 0
+      ? []
+      : await on
+          .select()
+          .from(webhookAttempts)
+          .where(inArray(webhookAttempts.deliveryId, ids))
+          .orderBy(asc(webhookAttempts.number));
   return rows.map(({ id, jobId, event, url, state, nextAt, createdAt, settledAt }) => ({
     ...{ id, jobId, event, url, state, nextAt, createdAt, settledAt },
     attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),

@@ -38,13 +38,22 @@ export async function appendEvent(tx: Tx, event: NewEvent): Promise<AuditEntry> 
   const data = JSON.parse(JSON.stringify(event.data ?? {})) as Record<string, unknown>;
   const { accountId, kind, jobId = null } = event;
   const id = newId('evt');
-  const content = { account_id: accountId, sequence: seq, id, kind, job_id: jobId, at, data, previous_hash: previousHash };
+  const content = {
+    account_id: accountId,
+    sequence: seq,
+    id,
+    kind,
+    job_id: jobId,
+    at,
+    data,
+    previous_hash: previousHash,
+  };
   const hash = hashAuditEntry(content);
   await tx.insert(jobEvents).values({ accountId, seq, id, kind, jobId, at: new Date(at), data, previousHash, hash });
   return { ...content, hash };
 }
 
-/** The database's time with the milliseconds that are hashed, chosen once, after the lock, so that it follows the sequence. */
+/** The database's time, with the milliseconds that are hashed; read after the lock, so that it follows the sequence. */
 const instantText = sql<string>`to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 export function eventQueries(db: Db) {

@@ -100,7 +100,8 @@ async function claimKey(tx: Tx, jobId: string, input: CreateJob, idempotency: Id
 }
 
 /** The account's own retention is of the Secure tier. */
-const retentionDays = ({ tier, account }: CreateJob) => (tier === 'secure' ? account.retentionDays : defaultRetentionDays);
+const retentionDays = ({ tier, account }: CreateJob) =>
+  tier === 'secure' ? account.retentionDays : defaultRetentionDays;
 
 async function insertJob(tx: Tx, id: string, input: CreateJob): Promise<JobRow> {
   const [row] = await tx

@@ -129,17 +129,14 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .update(apiKeys)
     // least() leaves out what is null: a key without an end gets one.
     .set({ expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(days => ${overlapDays}::int))` })
-    .where(
-      and(
-        eq(apiKeys.id, keyId),
-        isNull(apiKeys.revokedAt),
-        sql`coalesce(${apiKeys.expiresAt} > now(), true)`,
-      ),
-    )
+    .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`))
     .returning(visible);
   if (!old) return null;
   const { accountId, lane, tier } = old;
-  const [fresh] = await tx.insert(apiKeys).values({ id: newId('key'), accountId, lane, tier, hash, lastFour }).returning(visible);
+  const [fresh] = await tx
+    .insert(apiKeys)
+    .values({ id: newId('key'), accountId, lane, tier, hash, lastFour })
+    .returning(visible);
   const data = { key_id: keyId, replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour };
   await appendEvent(tx, { accountId, kind: 'key.rotated', data });
   return { old, fresh: fresh! };

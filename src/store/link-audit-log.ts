@@ -22,7 +22,12 @@ async function linkAccount(tx: postgres.TransactionSql, accountId: string): Prom
       FROM job_events WHERE account_id = ${accountId} AND seq > ${after} AND seq <= ${after + batch} ORDER BY seq`;
     if (rows.length === 0) break;
     const links = rows.map((row) => {
-      const link = { seq: row.sequence, at: row.at, previous, hash: hashAuditEntry({ ...row, previous_hash: previous }) };
+      const link = {
+        seq: row.sequence,
+        at: row.at,
+        previous,
+        hash: hashAuditEntry({ ...row, previous_hash: previous }),
+      };
       previous = link.hash;
       return link;
     });

@@ -40,7 +40,10 @@ export function signingKeyQueries(db: Db) {
     rotate: (key: SealedKey): Promise<void> =>
       transact(db, async (tx) => {
         await tx.execute(sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`);
-        await tx.update(signingKeys).set({ retiredAt: sql`now()` }).where(isNull(signingKeys.retiredAt));
+        await tx
+          .update(signingKeys)
+          .set({ retiredAt: sql`now()` })
+          .where(isNull(signingKeys.retiredAt));
         await tx.insert(signingKeys).values(key);
       }),
 

@@ -98,7 +98,12 @@ export interface AuditStore {
     head: { size: number; hash: string };
   }>;
   /** Appends what only http sees (a result's link was handed out, the retention was set). */
-  record(entry: { accountId: string; kind: 'result.accessed' | 'retention.changed'; jobId?: string; data?: Record<string, unknown> }): Promise<void>;
+  record(entry: {
+    accountId: string;
+    kind: 'result.accessed' | 'retention.changed';
+    jobId?: string;
+    data?: Record<string, unknown>;
+  }): Promise<void>;
 }
 
 /** A deletion certificate, or why there is none yet. */

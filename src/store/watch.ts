@@ -128,12 +128,12 @@ export interface WatchOptions {
   lookMs?: number;
 }
 
-/** The job now and after every change of status or progress; ends with the job, its deletion, the signal or the feed. */
+/** The job now and after every change of status or progress; ends with it, its deletion, the signal or the feed. */
 export async function* watchJob({ feed, jobId, read, signal, lookMs = defaultLookMs }: WatchOptions) {
   // Subscribed before the first look, so that no change falls between.
   const { waker, close } = feed.subscribe(jobId);
   try {
-    for (let last: JobRecord | undefined; !signal.aborted && !feed.closed; ) {
+    for (let last: JobRecord | undefined; !signal.aborted && !feed.closed;) {
       const job = await read();
       if (job === null || signal.aborted) return;
       if (last?.status !== job.status || last.progress !== job.progress) yield job;

@@ -1,4 +1,4 @@
-/** The secrets under which an account's webhooks are signed, kept sealed. One is current; a replaced one signs on for a day. */
+/** Secrets that sign an account's webhooks, kept sealed. One is current; a replaced one signs on for a day. */
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { Vault } from '../domain/vault.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';

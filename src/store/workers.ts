@@ -34,7 +34,10 @@ export function workerQueries(db: Db) {
     /** An orderly end. */
     async goodbye(id: string): Promise<void> {
       await transact(db, async (tx) => {
-        const gone = await tx.delete(workers).where(sql`${workers.id} = ${id}`).returning({ pools: workers.pools });
+        const gone = await tx
+          .delete(workers)
+          .where(sql`${workers.id} = ${id}`)
+          .returning({ pools: workers.pools });
         await unlock(
           tx,
           gone.flatMap((worker) => worker.pools),

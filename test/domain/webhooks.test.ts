@@ -63,7 +63,9 @@ describe('the vault', () => {
         changed[at]! ^= 1;
         return vault.open('webhook-secret', 'acct_1', changed);
       }),
-      ...[0, 11, 20, sealed.length - 1].map((size) => () => vault.open('webhook-secret', 'acct_1', sealed.subarray(0, size))),
+      ...[0, 11, 20, sealed.length - 1].map(
+        (size) => () => vault.open('webhook-secret', 'acct_1', sealed.subarray(0, size)),
+      ),
     ];
     for (const attempt of attempts) expect(attempt).toThrow('FRAMELIFT_KEY_PEPPER');
   });

@@ -61,7 +61,10 @@ describe('a deletion certificate', () => {
         expect(verified_absent_at >= payload.deleted_at && verified_absent_at <= payload.issued_at).toBe(true);
       }
       const { entries } = await world.store.audit.list({ accountId: account.id, limit: 1, jobId: job.id });
-      expect(entries[0]).toMatchObject({ kind: 'certificate.issued', data: { certificate_id: payload.id, objects: 2 } });
+      expect(entries[0]).toMatchObject({
+        kind: 'certificate.issued',
+        data: { certificate_id: payload.id, objects: 2 },
+      });
       expect(payload.audit).toEqual({ sequence: entries[0]!.sequence, hash: entries[0]!.hash });
       expect(await state(job)).toEqual(await state(job));
     });
@@ -114,9 +117,12 @@ describe('a deletion certificate', () => {
     };
     await shop.worker().start();
     await eventually(async () => (await statusOf(job)) === 'error');
-    const gone = async () => (await world.sql`SELECT key FROM objects WHERE job_id = ${job.id} AND state = 'destroyed'`).length;
+    const gone = async () =>
+      (await world.sql`SELECT key FROM objects WHERE job_id = ${job.id} AND state = 'destroyed'`).length;
     await eventually(async () => (await gone()) === 1);
-    const [{ key }] = (await world.sql`SELECT key FROM objects WHERE job_id = ${job.id}`) as unknown as [{ key: string }];
+    const [{ key }] = (await world.sql`SELECT key FROM objects WHERE job_id = ${job.id}`) as unknown as [
+      { key: string },
+    ];
     shop.storage.objects.set(key, Buffer.from('a late writer'));
     await remove(job);
     const payload = await certificate(job);
@@ -130,7 +136,9 @@ describe('a deletion certificate', () => {
       key.endsWith('.mp4') ? new Promise((resolve) => (letGo = resolve)) : Promise.resolve();
     const job = await create();
     await shop.worker({ config: { leaseSeconds: 3 } }).start();
-    await eventually(async () => (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND role = 'output'`).length === 1);
+    await eventually(
+      async () => (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND role = 'output'`).length === 1,
+    );
     await remove(job);
     expect(await state(job)).toEqual({ state: 'pending' });
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -159,7 +167,11 @@ describe('a deletion certificate', () => {
     await remove(job);
     await shop.worker().start();
     await certificate(job);
-    for (const statement of ["UPDATE certificates SET jws = 'x'", 'DELETE FROM certificates', 'TRUNCATE certificates']) {
+    for (const statement of [
+      "UPDATE certificates SET jws = 'x'",
+      'DELETE FROM certificates',
+      'TRUNCATE certificates',
+    ]) {
       await expect(world.sql.unsafe(statement)).rejects.toMatchObject({ code: '23001' });
     }
   });
@@ -168,7 +180,9 @@ describe('a deletion certificate', () => {
 describe('signing keys', () => {
   it('are one for all who start together; a rotation keeps the old ones published', async () => {
     const fresh = await createWorld();
-    const services = Array.from({ length: 5 }, () => createEvidence({ keys: fresh.store.signingKeys, vault: testVault }));
+    const services = Array.from({ length: 5 }, () =>
+      createEvidence({ keys: fresh.store.signingKeys, vault: testVault }),
+    );
     const sets = await Promise.all(services.map((service) => service.jwks()));
     expect(new Set(sets.map((set) => JSON.stringify(set))).size).toBe(1);
     expect(sets[0]!.keys).toHaveLength(1);
@@ -178,14 +192,19 @@ describe('signing keys', () => {
     const after = await services[0]!.signHead(head);
     const { keys } = await services[2]!.jwks();
     expect(keys.map((key) => key.kid)).toEqual([sets[0]!.keys[0]!.kid, kid]);
-    const header = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[0]!, 'base64url').toString()) as { kid: string };
+    const header = (jws: string) =>
+      JSON.parse(Buffer.from(jws.split('.')[0]!, 'base64url').toString()) as { kid: string };
     expect([header(before).kid, header(after).kid]).toEqual(keys.map((key) => key.kid));
     for (const jws of [before, after]) {
       expect(await verifyAuditLog({ entries: [], head: jws }, { keys })).toMatchObject({ ok: true });
     }
     const rows = JSON.stringify(await fresh.sql`SELECT * FROM signing_keys`);
     expect(rows).not.toContain('"d"');
-    for (const statement of ['DELETE FROM signing_keys', "UPDATE signing_keys SET private_jwk = ''", 'UPDATE signing_keys SET retired_at = NULL']) {
+    for (const statement of [
+      'DELETE FROM signing_keys',
+      "UPDATE signing_keys SET private_jwk = ''",
+      'UPDATE signing_keys SET retired_at = NULL',
+    ]) {
       await expect(fresh.sql.unsafe(statement)).rejects.toMatchObject({ code: '23001' });
     }
     await fresh.close();

@@ -35,7 +35,11 @@ interface Outcome {
 
 /** A command on a machine that has neither the database nor the data folder. */
 async function offline(...args: string[]): Promise<Outcome> {
-  const env = { PATH: process.env['PATH']!, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', FRAMELIFT_DATA_DIR: '/nonexistent' };
+  const env = {
+    PATH: process.env['PATH']!,
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    FRAMELIFT_DATA_DIR: '/nonexistent',
+  };
   return attempt(env, args);
 }
 async function attempt(env: Record<string, string>, args: string[]): Promise<Outcome> {
@@ -59,7 +63,9 @@ describe('accounts and keys', { timeout: 120_000 }, () => {
     const old = await site.framelift<{ id: string; key: string }>('keys', 'create', id, '--tier', 'secure');
     const fresh = await site.framelift<{ id: string; key: string }>('keys', 'rotate', old.id, '--overlap-days', '3');
     expect(fresh).toMatchObject({ lane: 'live', tier: 'secure', expiresAt: null, replaces: { id: old.id } });
-    const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
+    const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as {
+      keyPepper: string;
+    };
     const store = createStore({ url: site.databaseUrl });
     const owner = (key: string) => store.keys.authenticate(hashApiKey(key, keyPepper));
     expect([(await owner(old.key))?.keyId, (await owner(fresh.key))?.keyId]).toEqual([old.id, fresh.id]);
@@ -86,7 +92,11 @@ describe('the ledger check', { timeout: 120_000 }, () => {
     const id = await account();
     await site.framelift('accounts', 'grant', id, '70');
     const good = await site.framelift<{ ok: boolean; sums: { total: number; books: object } }>('ledger', 'check');
-    expect(good).toMatchObject({ ok: true, violations: [], sums: { total: 0, books: { customer: 70, issued: -70, revenue: 0 } } });
+    expect(good).toMatchObject({
+      ok: true,
+      violations: [],
+      sums: { total: 0, books: { customer: 70, issued: -70, revenue: 0 } },
+    });
     const sql = postgres(site.databaseUrl, { max: 1 });
     await sql`UPDATE accounts SET credits = credits + 1 WHERE id = ${id}`;
     const bad = await attempt(site.env, ['ledger', 'check']);
@@ -101,14 +111,21 @@ describe('webhook secrets', { timeout: 120_000 }, () => {
   it('are made with the account, sealed, and rotated', async () => {
     const id = await account();
     const first = await site.framelift<{ secret: string }>('webhooks', 'secret', id);
-    expect(first).toMatchObject({ account: id, secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/), replaced: [] });
+    expect(first).toMatchObject({
+      account: id,
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+      replaced: [],
+    });
     const { secret } = await site.framelift<{ secret: string }>('webhooks', 'rotate-secret', id);
     expect(await site.framelift('webhooks', 'secret', id)).toEqual({ account: id, secret, replaced: [first.secret] });
     expect(await site.framelift('webhooks', 'deliveries', id)).toEqual([]);
     const { status, stderr } = await attempt(site.env, ['webhooks', 'resend', 'evt_00000000000000000000000000']);
     expect([status, stderr]).toEqual([1, 'framelift: There is no delivery evt_00000000000000000000000000.\n']);
     // Under another pepper nothing is opened, and the reason is said.
-    const other = await attempt({ ...site.env, FRAMELIFT_KEY_PEPPER: 'quite another pepper', FRAMELIFT_LINK_SECRET: 'x'.repeat(16) }, ['webhooks', 'secret', id]);
+    const other = await attempt(
+      { ...site.env, FRAMELIFT_KEY_PEPPER: 'quite another pepper', FRAMELIFT_LINK_SECRET: 'x'.repeat(16) },
+      ['webhooks', 'secret', id],
+    );
     expect(other.stderr).toContain('FRAMELIFT_KEY_PEPPER is not the one');
   });
 });
@@ -143,7 +160,13 @@ describe('an exported audit log', { timeout: 120_000 }, () => {
       ['inserted', [a, b, b, c, d], 2],
       ['truncated', [a, b], 2],
     ] as const) {
-      const bad = await offline('verify', 'audit-log', await file(`${what}.json`, { ...log, entries }), '--jwks', published);
+      const bad = await offline(
+        'verify',
+        'audit-log',
+        await file(`${what}.json`, { ...log, entries }),
+        '--jwks',
+        published,
+      );
       expect([what, bad.status]).toEqual([what, 1]);
       expect(JSON.parse(bad.stdout)).toMatchObject({ valid: false, first_bad_index: index });
       expect(bad.stderr).toContain(`entry ${index} `);

@@ -10,7 +10,19 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const actions = ['create', 'replay', 'claim', 'progress', 'finish', 'fail', 'retry', 'release', 'delete', 'expire', 'crash'] as const;
+const actions = [
+  'create',
+  'replay',
+  'claim',
+  'progress',
+  'finish',
+  'fail',
+  'retry',
+  'release',
+  'delete',
+  'expire',
+  'crash',
+] as const;
 type Action = (typeof actions)[number];
 
 /** Customers, workers and maintenance acting on the same few jobs without regard for one another. */
@@ -47,7 +59,8 @@ class Crowd {
         await store.jobs.expireDue(10);
       },
       crash: async () => {
-        if (job) await sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second'
+        if (job)
+          await sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second'
           WHERE id = ${job} AND lease_owner IS NOT NULL`;
         await store.leases.sweepExpired(3);
       },
@@ -75,7 +88,8 @@ class Crowd {
 /** Refusals that are right: no credits, a stale lease, a reused key, an object announced twice by one attempt. */
 function assertExpected(reason: unknown): void {
   const error = reason as Error & { code?: string; cause?: { code?: string } };
-  const known = ['insufficient_credits', 'idempotency_key_reused'].includes(error.code ?? '') || error.name === 'LeaseLost';
+  const known =
+    ['insufficient_credits', 'idempotency_key_reused'].includes(error.code ?? '') || error.name === 'LeaseLost';
   if (!known && error.cause?.code !== '23505') throw error;
 }
 

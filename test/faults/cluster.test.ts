@@ -130,7 +130,10 @@ async function havoc(stop: AbortSignal): Promise<string[]> {
 }
 
 const shuffled = <T>(list: readonly T[]): T[] =>
-  list.map((item) => [random(), item] as const).sort(([x], [y]) => x - y).map(([, item]) => item);
+  list
+    .map((item) => [random(), item] as const)
+    .sort(([x], [y]) => x - y)
+    .map(([, item]) => item);
 
 interface Ordered extends Customer {
   id: string;
@@ -141,7 +144,9 @@ interface Ordered extends Customer {
 async function order(who: Customer, n: number, body: object, webhook: boolean): Promise<Ordered> {
   const request = createClient(cluster, random);
   const call = { method: 'POST', path: '/v1/jobs', key: who.key, body, idempotencyKey: `order-${n}` };
-  const answers = await Promise.all(n % 5 === 0 ? [request<JobView>(call), request<JobView>(call)] : [request<JobView>(call)]);
+  const answers = await Promise.all(
+    n % 5 === 0 ? [request<JobView>(call), request<JobView>(call)] : [request<JobView>(call)],
+  );
   for (const answer of answers) expect(answer, JSON.stringify(answer)).toMatchObject({ status: 201 });
   expect(new Set(answers.map(({ body: job }) => job.id)).size).toBe(1);
   return { ...who, id: answers[0]!.body.id, webhook };
@@ -162,7 +167,12 @@ async function pooled<T>(count: number, width: number, work: (n: number) => Prom
 }
 
 async function inBucket(): Promise<{ versions: string[]; markers: number; uploads: number }> {
-  const client = new S3Client({ endpoint: s3.endpoint, region: s3.region, credentials: s3.credentials, forcePathStyle: true });
+  const client = new S3Client({
+    endpoint: s3.endpoint,
+    region: s3.region,
+    credentials: s3.credentials,
+    forcePathStyle: true,
+  });
   const versions: string[] = [];
   let markers = 0;
   let at: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } = {};
@@ -219,7 +229,8 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
       FROM jobs j LEFT JOIN graphile_worker.jobs q ON q.key = 'step:' || j.id
       WHERE status IN ('queued', 'running') AND deleted_at IS NULL`;
     await expect.poll(open, { timeout: 120_000, interval: 200 }).toEqual([]);
-    const states = await sql`SELECT status, error_code, count(*)::int AS jobs FROM jobs WHERE deleted_at IS NULL GROUP BY 1, 2`;
+    const states =
+      await sql`SELECT status, error_code, count(*)::int AS jobs FROM jobs WHERE deleted_at IS NULL GROUP BY 1, 2`;
     expect(states).toEqual([{ status: 'done', error_code: null, jobs: sandboxJobs + liveJobs - deleted.length }]);
   });
 
@@ -234,14 +245,17 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
       { kind: 'grant', times: 1, credits: 1000 },
     ]);
     expect(await site.framelift('ledger', 'check')).toMatchObject({ ok: true, violations: [] });
-    const ends = await sql`SELECT job_id FROM job_events WHERE kind IN ('job.completed', 'job.failed') GROUP BY job_id HAVING count(*) > 1`;
+    const ends =
+      await sql`SELECT job_id FROM job_events WHERE kind IN ('job.completed', 'job.failed') GROUP BY job_id HAVING count(*) > 1`;
     expect(ends).toEqual([]);
   });
 
   it('left in the bucket what the finished jobs refer to, and nothing else', { timeout: 120_000 }, async () => {
     const expected = async () =>
-      (await sql`SELECT key FROM objects o JOIN jobs j ON j.id = o.job_id
-        WHERE j.deleted_at IS NULL AND o.key IN (j.original_key, j.output_key) ORDER BY key COLLATE "C"`).map((row) => row['key'] as string);
+      (
+        await sql`SELECT key FROM objects o JOIN jobs j ON j.id = o.job_id
+        WHERE j.deleted_at IS NULL AND o.key IN (j.original_key, j.output_key) ORDER BY key COLLATE "C"`
+      ).map((row) => row['key'] as string);
     await eventually(async () => (await sql`SELECT 1 FROM objects WHERE state = 'pending'`).length === 0, 90_000);
     await eventually(async () => (await inBucket()).versions.length === (await expected()).length, 90_000);
     expect(await inBucket()).toEqual({ versions: await expected(), markers: 0, uploads: 0 });
@@ -263,7 +277,10 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     for (const { id, accountId } of deleted) {
       await eventually(async () => (await store.certificates.get(accountId, 'test', id))?.state === 'issued', 60_000);
       const issued = await store.certificates.get(accountId, 'test', id);
-      expect(await verifyCertificate(issued?.state === 'issued' ? issued.jws : '', keys)).toMatchObject({ job_id: id, storage: 's3' });
+      expect(await verifyCertificate(issued?.state === 'issued' ? issued.jws : '', keys)).toMatchObject({
+        job_id: id,
+        storage: 's3',
+      });
     }
     for (const accountId of new Set(orders.map((each) => each.accountId))) {
       const { entries, head } = await store.audit.export(accountId);
@@ -275,13 +292,15 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
   it('delivered a webhook of every job that asked for one', { timeout: 120_000 }, async () => {
     const gone = new Set(deleted.map(({ id }) => id));
     const expected = orders.filter(({ id, webhook }) => webhook && !gone.has(id));
-    const states = () => sql`SELECT state, count(*)::int AS n FROM webhook_deliveries WHERE url IS NOT NULL GROUP BY state`;
+    const states = () =>
+      sql`SELECT state, count(*)::int AS n FROM webhook_deliveries WHERE url IS NOT NULL GROUP BY state`;
     await expect.poll(states, { timeout: 100_000 }).toEqual([{ state: 'delivered', n: expected.length }]);
     for (const { id, accountId } of expected) {
       const mine = received.filter(({ body }) => body.includes(id));
       expect(new Set(mine.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
       const [secret] = await store.webhookSecrets.active(accountId);
-      for (const { body, headers } of mine) expect(new Webhook(secret!).verify(body, headers)).toMatchObject({ status: 'done' });
+      for (const { body, headers } of mine)
+        expect(new Webhook(secret!).verify(body, headers)).toMatchObject({ status: 'done' });
     }
   });
 
@@ -292,13 +311,16 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     const start = performance.now();
     const body = { resolution: '1080p' };
     const answers = await Promise.all(
-      Array.from({ length: createLimit + 50 }, (_, n) => send(urls[n % 2]!, { method: 'POST', path: '/v1/jobs', key, body })),
+      Array.from({ length: createLimit + 50 }, (_, n) =>
+        send(urls[n % 2]!, { method: 'POST', path: '/v1/jobs', key, body }),
+      ),
     );
     const refilled = Math.ceil(((performance.now() - start) / 60_000) * createLimit);
     const passed = answers.filter(({ status }) => status === 400).length;
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(answers.length - passed);
     expect(passed).toBeGreaterThanOrEqual(createLimit);
     expect(passed).toBeLessThanOrEqual(createLimit + refilled);
-    for (const answer of answers) if (answer.status === 429) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    for (const answer of answers)
+      if (answer.status === 429) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 });

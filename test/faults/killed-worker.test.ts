@@ -6,7 +6,15 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
-import { call, createCustomer, createSite, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
+import {
+  call,
+  createCustomer,
+  createSite,
+  type JobView,
+  type Running,
+  type Site,
+  waitForEnd,
+} from '../helpers/service.ts';
 
 let dir: string;
 let files: FileServer;
@@ -16,7 +24,11 @@ const workers: Running[] = [];
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'framelift-clips-'));
-  await makeClip(join(dir, 'clip.mp4'), { seconds: 12, args: ['-c:v', 'libx264', '-preset', 'veryfast'], audio: ['-c:a', 'aac'] });
+  await makeClip(join(dir, 'clip.mp4'), {
+    seconds: 12,
+    args: ['-c:v', 'libx264', '-preset', 'veryfast'],
+    audio: ['-c:a', 'aac'],
+  });
   files = await startFileServer({ dir });
   site = await createSite({ FRAMELIFT_ALLOW_HOSTS: files.hostPort });
   api = await site.start('serve');

@@ -43,7 +43,11 @@ interface Real {
 const maxCrashes = 3;
 const openStates = ['queued', 'running'];
 const code = (error: unknown) => (error as { code?: string }).code ?? (error as Error).name;
-const outcome = <T>(promise: Promise<T>) => promise.then((value) => ({ value, refused: null }), (error: unknown) => ({ value: null, refused: code(error) }));
+const outcome = <T>(promise: Promise<T>) =>
+  promise.then(
+    (value) => ({ value, refused: null }),
+    (error: unknown) => ({ value: null, refused: code(error) }),
+  );
 
 /** 3 or 6 credits a second for Standard, twice that for Secure. */
 const prices = { standard: { '1080p': 3, '4k': 6 }, secure: { '1080p': 6, '4k': 12 } } as const;
@@ -87,7 +91,10 @@ class Create extends Step {
     const perSecond = prices[tier][resolution];
     const input = jobInput(real.account, { tier, resolution, durationSeconds: seconds, credits: seconds * perSecond });
     const { value, refused } = await outcome(
-      world.store.jobs.create({ ...input, idempotency: key === null ? null : { key: `${key} ${fingerprint}`, fingerprint } }),
+      world.store.jobs.create({
+        ...input,
+        idempotency: key === null ? null : { key: `${key} ${fingerprint}`, fingerprint },
+      }),
     );
     const earlier = key === null ? undefined : model.keys.get(`${key} ${fingerprint}`);
     if (earlier !== undefined) {
@@ -255,10 +262,17 @@ const order = fc.record({
 });
 const picks = fc.nat(1000);
 const steps = [Claims, Claims, Progress, Progress, Finish, Fail, GiveBack, Crash, Delete, RetentionEnds, Grant];
-const plans = fc.commands([order.map((o) => new Create(o)), order.map((o) => new Create(o)), ...steps.map((S) => picks.map((pick) => new S(pick)))], {
-  maxCommands: 60,
-  size: 'max',
-});
+const plans = fc.commands(
+  [
+    order.map((o) => new Create(o)),
+    order.map((o) => new Create(o)),
+    ...steps.map((S) => picks.map((pick) => new S(pick))),
+  ],
+  {
+    maxCommands: 60,
+    size: 'max',
+  },
+);
 
 describe('random calls, crashes and time', () => {
   it('agree with the model in every balance and every state', { timeout: 180_000 }, async () => {

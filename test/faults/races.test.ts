@@ -58,7 +58,10 @@ async function startRace(): Promise<Race> {
 }
 
 const shuffled = <T>(list: readonly T[]): T[] =>
-  list.map((item) => [Math.random(), item] as const).sort(([a], [b]) => a - b).map(([, item]) => item);
+  list
+    .map((item) => [Math.random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
 
 describe('cancel, finish, failure, crash, deletion and retention of one job at once', () => {
   it('have one end and one deletion, and the credits follow the winner', { timeout: 120_000 }, async () => {
@@ -100,7 +103,11 @@ describe('two API processes', () => {
       }),
     );
   let stores: Store[];
-  let send: (n: number, key: string, headers?: Record<string, string>) => Promise<{ status: number; body: Answer; headers: Headers }>;
+  let send: (
+    n: number,
+    key: string,
+    headers?: Record<string, string>,
+  ) => Promise<{ status: number; body: Answer; headers: Headers }>;
   interface Answer {
     id?: string;
     error?: { code: string };
@@ -122,18 +129,27 @@ describe('two API processes', () => {
   async function customer(credits: number, lane: Lane = 'live') {
     const account = await fundedAccount(world.store, credits);
     const { key, lastFour } = generateApiKey(lane);
-    await world.store.keys.create({ accountId: account.id, lane, tier: 'standard', hash: hashApiKey(key, 'pepper'), lastFour });
+    await world.store.keys.create({
+      accountId: account.id,
+      lane,
+      tier: 'standard',
+      hash: hashApiKey(key, 'pepper'),
+      lastFour,
+    });
     return { account, key };
   }
 
   it('make one job and one charge of 100 equal requests with one idempotency key', async () => {
     const { account, key } = await customer(3000);
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => send(n, key, { 'Idempotency-Key': 'order-17' })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => send(n, key, { 'Idempotency-Key': 'order-17' })),
+    );
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(201));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') !== 'true')).toHaveLength(1);
     expect((await world.store.accounts.get(account.id))!.credits).toBe(2970);
-    const charges = await world.sql`SELECT 1 FROM ledger_transfers WHERE account_id = ${account.id} AND kind = 'charge'`;
+    const charges =
+      await world.sql`SELECT 1 FROM ledger_transfers WHERE account_id = ${account.id} AND kind = 'charge'`;
     expect(charges).toHaveLength(1);
   });
 
@@ -141,7 +157,9 @@ describe('two API processes', () => {
     const { account, key } = await customer(7 * 30);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => send(n, key)));
     const refused = answers.filter(({ status }) => status !== 201);
-    expect(refused.map(({ status, body }) => `${status} ${body.error?.code}`)).toEqual(Array(93).fill('402 insufficient_credits'));
+    expect(refused.map(({ status, body }) => `${status} ${body.error?.code}`)).toEqual(
+      Array(93).fill('402 insufficient_credits'),
+    );
     expect((await world.store.accounts.get(account.id))!.credits).toBe(0);
     expect(await world.store.ledgerCheck()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Processes of one service on "machines" of their own: nothing is shared but the database, the S3 server and secrets. */
+/** Processes of one service, each on a "machine" of its own: shared are the database, the S3 server and secrets. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,13 +32,21 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-export async function startCluster(site: Site, roles: Machine['role'][], env: Record<string, string>): Promise<Cluster> {
+export async function startCluster(
+  site: Site,
+  roles: Machine['role'][],
+  env: Record<string, string>,
+): Promise<Cluster> {
   const machines: Machine[] = [];
   for (const role of roles) {
     machines.push({ role, dataDir: await mkdtemp(join(tmpdir(), 'framelift-machine-')), running: null });
   }
   const boot = async (machine: Machine) => {
-    machine.running = await site.start(machine.role, { ...env, HOME: machine.dataDir, FRAMELIFT_DATA_DIR: machine.dataDir });
+    machine.running = await site.start(machine.role, {
+      ...env,
+      HOME: machine.dataDir,
+      FRAMELIFT_DATA_DIR: machine.dataDir,
+    });
   };
   await Promise.all(machines.map(boot));
   return {
@@ -52,7 +60,7 @@ export async function startCluster(site: Site, roles: Machine['role'][], env: Re
       await boot(machine);
     },
     async close() {
-      await Promise.all(machines.map(({ running }) => running?.kill('SIGTERM')));
+      await Promise.all(machines.map(async ({ running }) => running?.kill('SIGTERM')));
       await Promise.all(machines.map(({ dataDir }) => rm(dataDir, { recursive: true, force: true })));
     },
   };

@@ -30,9 +30,12 @@ describe('the rate limiter', () => {
     const calls = Array.from({ length: 300 }, (_, n) => processes[n % 5]!.rateLimits.take('key_b', 'read', hourly));
     const verdicts = await Promise.all(calls);
     expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(60);
-    expect(verdicts.filter(({ allowed }) => allowed).map(({ remaining }) => remaining).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 60 }, (_, n) => n),
-    );
+    expect(
+      verdicts
+        .filter(({ allowed }) => allowed)
+        .map(({ remaining }) => remaining)
+        .sort((a, b) => a - b),
+    ).toEqual(Array.from({ length: 60 }, (_, n) => n));
     for (const { allowed, retryAfterS } of verdicts) expect(retryAfterS > 0).toBe(!allowed);
     await Promise.all(processes.map((store) => store.close()));
   });
@@ -50,7 +53,11 @@ describe('the rate limiter', () => {
 
   it('counts keys and classes apart', async () => {
     const once = { limit: 1, windowS: 60 };
-    for (const [key, kind] of [['key_d', 'create'], ['key_d', 'read'], ['key_e', 'create']] as const) {
+    for (const [key, kind] of [
+      ['key_d', 'create'],
+      ['key_d', 'read'],
+      ['key_e', 'create'],
+    ] as const) {
       expect((await world.store.rateLimits.take(key, kind, once)).allowed).toBe(true);
       expect((await world.store.rateLimits.take(key, kind, once)).allowed).toBe(false);
     }

@@ -42,6 +42,36 @@ describe('accounts and keys', () => {
     expect(() => world.store.accounts.grant('x', 0.5)).toThrow(RangeError);
   });
 
+  it('a rotated key and its successor both work until the overlap ends', async () => {
+    const account = await fundedAccount(world.store, 1);
+    const [first, second, third] = [randomHash(), randomHash(), randomHash()];
+    const { id } = await world.store.keys.create({
+      accountId: account.id,
+      lane: 'test',
+      tier: 'secure',
+      lastFour: 'aaaa',
+      hash: first,
+    });
+    const rotated = (await world.store.keys.rotate(id, { hash: second, lastFour: 'bbbb', overlapDays: 7 }))!;
+    expect(rotated.fresh).toMatchObject({ lane: 'test', tier: 'secure', lastFour: 'bbbb', expiresAt: null });
+    expect(await world.store.keys.authenticate(first)).toMatchObject({ keyId: id });
+    expect(await world.store.keys.authenticate(second)).toMatchObject({ keyId: rotated.fresh.id, tier: 'secure' });
+    await world.sql`UPDATE api_keys SET expires_at = expires_at - interval '7 days' WHERE id = ${id}`;
+    expect(await world.store.keys.authenticate(first)).toBeNull();
+    expect(await world.store.keys.rotate(id, { hash: third, lastFour: 'cccc', overlapDays: 0 })).toBeNull();
+    // A second rotation only shortens what the first one left.
+    const again = (await world.store.keys.rotate(rotated.fresh.id, { hash: third, lastFour: 'cccc', overlapDays: 2 }))!;
+    await world.store.keys.rotate(rotated.fresh.id, { hash: randomHash(), lastFour: 'dddd', overlapDays: 7 });
+    const kept = (await world.store.keys.list(account.id)).find((key) => key.id === rotated.fresh.id);
+    expect(kept?.expiresAt).toEqual(again.old.expiresAt);
+    for (const overlapDays of [-1, 8, 0.5]) {
+      await expect(
+        world.store.keys.rotate(again.fresh.id, { hash: first, lastFour: 'eeee', overlapDays }),
+      ).rejects.toThrow(RangeError);
+    }
+    expect(await eventKinds(account.id)).toContain('key.rotated');
+  });
+
   it('a key authenticates until it is revoked or expired', async () => {
     const account = await fundedAccount(world.store, 1);
     const key = { accountId: account.id, lane: 'live', tier: 'secure', lastFour: 'wxyz' } as const;
@@ -171,7 +201,7 @@ describe('reading', () => {
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) ids.unshift((await world.store.jobs.create(jobInput(account))).job.id);
     const seen: string[] = [];
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const query = { accountId: account.id, lane: 'live', limit: 3 } as const;
       const page = await world.store.jobs.list(seen.length ? { ...query, startingAfter: seen.at(-1)! } : query);
       seen.push(...page.jobs.map((job) => job.id));
@@ -269,6 +299,21 @@ describe('deletion', () => {
       expect(deleted).toMatchObject({ status: 'fulfilled', value: { id: job.id } });
       if (finished.status === 'rejected') expect(finished.reason).toMatchObject({ name: 'LeaseLost' });
     }
+  });
+
+  it('comes after 30 days, or after as many as the account chose for its Secure jobs', async () => {
+    const account = await fundedAccount(world.store, 90);
+    const chosen = (await world.store.accounts.setRetention(account.id, 3))!;
+    expect(chosen).toEqual({ ...account, retentionDays: 3 });
+    const days = async (tier: 'standard' | 'secure') => {
+      const { job } = await world.store.jobs.create(jobInput(chosen, { tier, credits: 30 }));
+      return (job.expiresAt.getTime() - job.createdAt.getTime()) / 86_400_000;
+    };
+    expect([await days('standard'), await days('secure')]).toEqual([30, 3]);
+    for (const wrong of [0, 366, 1.5, Number.NaN]) {
+      await expect(world.store.accounts.setRetention(account.id, wrong)).rejects.toThrow(RangeError);
+    }
+    expect(await world.store.accounts.setRetention('acct_00000000000000000000000000', 3)).toBeNull();
   });
 
   it('at the end of retention is the same without a call', async () => {

@@ -76,7 +76,8 @@ describe('a webhook', () => {
     ['job.failed', 'error'],
   ] as const) {
     it(`${event} has exactly three fields and both signatures`, async () => {
-      if (status === 'error') shop.media.onEnhance = () => Promise.reject(new FrameliftError('unreadable_video', 'No.'));
+      if (status === 'error')
+        shop.media.onEnhance = () => Promise.reject(new FrameliftError('unreadable_video', 'No.'));
       const job = await create();
       await startWorker();
       const sent = await settled('delivered');
