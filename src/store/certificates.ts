@@ -1,10 +1,10 @@
 /** Deletion certificates: issued once per job of the Secure tier, kept for ever. */
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, not, sql } from 'drizzle-orm';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { enqueueDestroy } from './queue.ts';
+import { destroyIsQueued, enqueueDestroy } from './queue.ts';
 import { certificates, jobs, type ObjectRole, objects } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
@@ -109,8 +109,7 @@ async function requeueDue(db: Db, afterS: number): Promise<string[]> {
         sql`${jobs.deletedAt} < now() - make_interval(secs => ${afterS}::float8)`,
         eq(jobs.tier, 'secure'),
         isNull(certificates.id),
-        sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${jobs.id}
-          AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
+        not(destroyIsQueued(jobs.id, afterS)),
       ),
     )
     .limit(100);

@@ -1,8 +1,8 @@
 /** What lies in the storage, as the database knows it: written down before the storage sees it. */
-import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, not, or, sql } from 'drizzle-orm';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
-import { enqueueDestroy } from './queue.ts';
+import { destroyIsQueued, enqueueDestroy } from './queue.ts';
 import { jobs, type ObjectRole, objects } from './schema.ts';
 
 export interface StoredFile {
@@ -145,8 +145,7 @@ async function requeueDoomed(db: Db, afterS: number): Promise<string[]> {
         isDoomed,
         sql`coalesce(${jobs.deletedAt}, ${jobs.finishedAt}, ${objects.createdAt})
           < now() - make_interval(secs => ${afterS}::float8)`,
-        sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${objects.jobId}
-          AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
+        not(destroyIsQueued(objects.jobId, afterS)),
       ),
     )
     .limit(100);

@@ -1,5 +1,5 @@
 /** Rows of Graphile Worker, written on the connection of the transaction that makes them true. */
-import { sql } from 'drizzle-orm';
+import { sql, type SQLWrapper } from 'drizzle-orm';
 import type { Executor } from './database.ts';
 import type { Step } from './schema.ts';
 
@@ -52,6 +52,15 @@ export function enqueueStep(on: Executor, job: { id: string; step: Step }, delay
 }
 
 export const stepKey = (jobId: string): string => `step:${jobId}`;
+
+/**
+ * Whether a destruction of the job runs within `soonS` seconds. After a long outage of the storage the queue's own
+ * delays have grown to hours.
+ */
+export const destroyIsQueued = (jobId: SQLWrapper, soonS: number) =>
+  sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${jobId}
+    AND q.locked_at IS NULL AND q.attempts < q.max_attempts
+    AND q.run_at < now() + make_interval(secs => ${soonS}::float8))`;
 
 /** Queues the destruction of whatever a job no longer needs; tried for days, since a promise hangs on it. */
 export function enqueueDestroy(on: Executor, jobId: string, delayS = 0): Promise<void> {

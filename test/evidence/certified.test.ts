@@ -95,6 +95,19 @@ describe('a deletion certificate', () => {
     expect((await certificate(job)).objects).toHaveLength(2);
   });
 
+  it('does not wait for the hours to which the delays grew in a long outage', async () => {
+    const job = await create();
+    await shop.worker().start();
+    await eventually(async () => (await statusOf(job)) === 'done');
+    shop.storage.fault = new Error('The storage is down');
+    await remove(job);
+    const row = () => world.sql`UPDATE graphile_worker._private_jobs SET run_at = now() + interval '6 hours'
+      WHERE key = ${`destroy:${job.id}`} AND attempts > 0 AND locked_at IS NULL RETURNING id`;
+    await eventually(async () => (await row()).length === 1);
+    shop.storage.fault = undefined;
+    expect((await certificate(job)).objects).toHaveLength(2);
+  });
+
   it('is not issued by a storage that deletes and does not mean it', async () => {
     const job = await create();
     await shop.worker().start();
