@@ -23,6 +23,7 @@ extern "C" {
 #include "pixel/scene_detector.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
+#include "pixel/temporal_denoise.h"
 #include "pixel/tone_map.h"
 
 namespace {
@@ -168,6 +169,7 @@ struct Job {
         sharp(to.width, to.height, {1, 1}, {}),
         toned(from.width, from.height, {1, 1}, {}),
         scenes(from.width, from.height),
+        temporal(from.width, from.height, {1, 1}),
         denoiser(from.width, from.height, {1, 1}),
         resizer(from.width, from.height, {1, 1}, {}, to.width, to.height),
         sharpener(to.width, to.height),
@@ -196,6 +198,7 @@ struct Job {
   Image sharp;
   Image toned;
   SceneDetector scenes;
+  TemporalDenoiser temporal;
   ToneMapper tone_pq{{}};
   ToneMapper tone_hlg{{HdrTransfer::kHlg, Primaries::kBt2020, kDefaultPeakNits}};
   Denoiser denoiser;
@@ -237,6 +240,8 @@ std::vector<Result> MeasureStages(Job& job, ThreadPool& pool) {
   add("tone_map_hlg", 4 * in, [&] { job.tone_hlg.Run(job.in, job.toned, pool); });
   add("scene_detector", in / 1.5, [&] { job.scenes.IsCut(job.in, pool); });
   add("estimate_noise", 2 * in / 1.5, [&] { EstimateNoise(job.in, pool); });
+  // Reads the picture and three older ones, writes the result and the three in their places.
+  add("temporal_denoise", 16 * in, [&] { job.temporal.Run(job.in, job.clean, 1, 3, pool); });
   add("denoise", 4 * in, [&] { job.denoiser.Run(job.in, job.clean, 0.5F, 3, pool); });
   add("resize", 2 * in + 2 * out, [&] { job.resizer.Run(job.clean, job.large, pool); });
   add("sharpen", 4 * out, [&] { job.sharpener.Run(job.large, job.sharp, 0.5F, pool); });

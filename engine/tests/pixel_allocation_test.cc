@@ -7,6 +7,7 @@
 
 #include "pixel/scene_detector.h"
 #include "pixel/stages.h"
+#include "pixel/temporal_denoise.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
@@ -46,6 +47,7 @@ TEST(Allocation, NoneInSteadyState) {
     Image toned(320, 180, {1, 1}, {});
     ToneMapper tone_mapper({});
     SceneDetector scenes(320, 180);
+    TemporalDenoiser temporal(320, 180, {1, 1});
     Denoiser denoiser(320, 180, {1, 1});
     Resizer resizer(320, 180, {1, 1}, {}, 480, 270);
     Sharpener sharpener(480, 270);
@@ -56,6 +58,7 @@ TEST(Allocation, NoneInSteadyState) {
       ConvertColor(in, {}, pool);
       tone_mapper.Run(in, toned, pool);
       scenes.IsCut(in, pool);
+      temporal.Run(in, toned, 0.8F, 4, pool);
       EstimateNoise(in, pool);
       denoiser.Run(in, clean, 0.5F, 4, pool);
       resizer.Run(clean, large, pool);

@@ -1,5 +1,6 @@
 #include "pipeline/pixel_chain.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -7,6 +8,12 @@
 #include "pipeline/orient.h"
 
 namespace framelift::pipeline {
+namespace {
+
+/// Averaging over time costs no detail, so it is used in full long before the spatial filter is.
+float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
+
+}  // namespace
 
 PixelChain::PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks)
     : plan_(plan), codec_(codec), clocks_(clocks), pool_(threads) {
@@ -45,10 +52,12 @@ void PixelChain::Prepare(const AVFrame& frame) {
     color = {pixel::Matrix::kBt709, pixel::Range::kLimited, color.site};
     toned_ = pixel::Image(width, height, subsampling, color);
   }
-  if (contrast_) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
+  if (contrast_ || plan_.strengths.denoise > 0) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
+    temporal_ = std::make_unique<pixel::TemporalDenoiser>(width, height, subsampling);
+    steadied_ = pixel::Image(width, height, subsampling, color);
   }
   const auto [out_width, out_height] = plan_.output;
   resizer_ = std::make_unique<pixel::Resizer>(width, height, subsampling, color, out_width, out_height);
@@ -75,7 +84,9 @@ pixel::Image& PixelChain::Process(const AVFrame& frame) {
   if (scenes_) Timed(Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
   if (denoiser_) {
     Timed(Stage::kDenoise, [&] {
-      denoiser_->Run(*image, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_);
+      if (is_cut) temporal_->Reset();
+      temporal_->Run(*image, steadied_, TemporalStrength(plan_.strengths.denoise), plan_.traits.noise_sigma, pool_);
+      denoiser_->Run(steadied_, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_);
     });
     image = &denoised_;
   }
@@ -107,7 +118,7 @@ void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
 }
 
 void PixelChain::WarmUp(const AVFrame& frame) {
-  if (contrast_) Process(frame);
+  if (contrast_ || plan_.strengths.denoise > 0) Process(frame);
 }
 
 }  // namespace framelift::pipeline

@@ -8,11 +8,13 @@
 #include "pipeline/plan.h"
 #include "pipeline/stage_clock.h"
 #include "pixel/scene_detector.h"
+#include "pixel/temporal_denoise.h"
 
 namespace framelift::pipeline {
 
 /// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
-/// import → turn → tone mapping of HDR → denoise (at the source's size) → resize → colour → contrast → sharpen → export.
+/// import → turn → tone mapping of HDR → denoise over time, then in space (at the source's size) → resize → colour →
+/// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are made once and used for every frame.
 class PixelChain {
  public:
@@ -40,6 +42,7 @@ class PixelChain {
   std::unique_ptr<media::FrameImporter> importer_;
   std::unique_ptr<pixel::ToneMapper> tone_mapper_;  ///< only for HDR
   std::unique_ptr<pixel::SceneDetector> scenes_;    ///< only where a stage looks back in time
+  std::unique_ptr<pixel::TemporalDenoiser> temporal_;
   std::unique_ptr<pixel::Denoiser> denoiser_;
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Sharpener> sharpener_;
@@ -47,6 +50,7 @@ class PixelChain {
   pixel::Image imported_;
   pixel::Image oriented_;
   pixel::Image toned_;
+  pixel::Image steadied_;
   pixel::Image denoised_;
   pixel::Image resized_;
   pixel::Image sharpened_;

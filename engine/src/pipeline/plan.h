@@ -42,7 +42,7 @@ struct Plan {
 /// Note [Automatic strengths]
 /// `auto` must do no harm: a clean, sharp, well exposed source that is not enlarged passes unchanged.
 /// - denoise: 0 below a noise of 1.5 codes (compression residue and texture measure up to there), then rising
-///   by 0.1 a code to at most 0.6.
+///   by 0.1 a code to at most 0.6. The part over time has twice that strength.
 /// - sharpen: 0 without enlargement; 0.25 for ×2 and more, in proportion between; halved on a source noisy
 ///   enough to be denoised, since what is left of the noise would be sharpened too.
 /// - adaptive contrast: 0 for a picture that uses half of the legal luma range or more, rising to 0.2 at a

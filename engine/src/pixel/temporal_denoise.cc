@@ -1,0 +1,255 @@
+#include "pixel/temporal_denoise.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "framelift/error.h"
+#include "pixel/row_ring.h"
+#include "pixel/scratch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pixel/temporal_denoise.cc"
+#include "pixel/simd_targets.h"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+#include "pixel/samples-inl.h"
+
+#ifndef FRAMELIFT_PIXEL_TEMPORAL_TYPES
+#define FRAMELIFT_PIXEL_TEMPORAL_TYPES
+namespace framelift::pixel {
+
+struct MixRow {
+  const std::uint16_t* now;
+  std::uint16_t* older;  ///< holds `now` afterwards
+  const float* weights;  ///< one a sample: ½ × strength × block
+  std::uint16_t* out;
+  int count;
+  float falloff;  ///< 1 / T²
+};
+
+}  // namespace framelift::pixel
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace framelift::pixel {
+namespace HWY_NAMESPACE {
+
+void Mix(const MixRow& r) {
+  const DF d;
+  const VF one = hn::Set(d, 1.0F);
+  const VF falloff = hn::Set(d, r.falloff);
+  const int lanes = FloatLanes();
+  for (int x = 0; x < r.count; x += lanes) {
+    const auto samples = hn::LoadU(D16(), r.now + x);
+    const VF now = ToFloat(samples);
+    const VF difference = hn::Sub(LoadSamples(r.older + x), now);
+    const VF root = hn::Max(hn::Zero(d), hn::NegMulAdd(hn::Mul(difference, difference), falloff, one));
+    const VF weight = hn::Mul(hn::Mul(root, root), hn::LoadU(d, r.weights + x));
+    hn::StoreU(samples, D16(), r.older + x);
+    StoreSamples(hn::MulAdd(weight, difference, now), r.out + x);
+  }
+}
+
+/// Adds |a − b| to sums, sample by sample.
+void AddDifferences(const uint16_t* a, const uint16_t* b, uint32_t* sums, int count) {
+  const D16 d16;
+  const hn::Rebind<uint32_t, D16> d32;
+  const int lanes = FloatLanes();
+  for (int x = 0; x < count; x += lanes) {
+    const auto u = hn::LoadU(d16, a + x);
+    const auto v = hn::LoadU(d16, b + x);
+    const auto difference = hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u));
+    hn::StoreU(hn::Add(hn::LoadU(d32, sums + x), hn::PromoteTo(d32, difference)), d32, sums + x);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace framelift::pixel
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace framelift::pixel {
+namespace {
+
+HWY_EXPORT(Mix);
+HWY_EXPORT(AddDifferences);
+
+constexpr int kBlock = 8;
+constexpr int kBlocksPerBand = 2;
+constexpr int kSteps = 3;
+constexpr int kLags[kSteps] = {1, 2, 4};
+
+constexpr double kQuiet = 1.4;  // times the noise's own mean difference: up to here a block is still
+constexpr double kMoving = 2.0;
+constexpr double kThresholdSigmas = 5;
+constexpr double kMeanOfNormal = 0.7978845608;  // mean |d| of a normal variable, in standard deviations
+
+/// What a step needs to know of the noise.
+struct StepLimits {
+  double mean_difference;  ///< of noise alone, in working units
+  float falloff;
+};
+
+std::array<StepLimits, kSteps> MakeLimits(double noise_sigma) {
+  std::array<StepLimits, kSteps> limits;
+  double sigma = noise_sigma * kUnitsPerCode8;
+  for (StepLimits& step : limits) {
+    const double of_difference = sigma * std::sqrt(2.0);
+    const double threshold = kThresholdSigmas * of_difference;
+    step = {kMeanOfNormal * of_difference, static_cast<float>(1 / (threshold * threshold))};
+    sigma /= std::sqrt(2.0);
+  }
+  return limits;
+}
+
+std::size_t RowSize(int width) { return static_cast<std::size_t>(width) + 64; }
+
+/// One block row of the three planes, and the weights for it.
+struct TemporalScratch {
+  TemporalScratch(int width, int height, Subsampling subsampling, ColorSpec color)
+      : pictures{Image(width, std::min(height, kBlock), subsampling, color),
+                 Image(width, std::min(height, kBlock), subsampling, color)},
+        sums(RowSize(width)),
+        luma_weights(RowSize(width)),
+        chroma_weights(RowSize(width)) {}
+
+  Image pictures[2];  ///< a[n] and b[n]
+  AlignedArray<std::uint32_t> sums;
+  AlignedArray<float> luma_weights;
+  AlignedArray<float> chroma_weights;
+};
+
+/// The rows of one plane that belong to a block row.
+Plane Slice(Plane plane, int first, int count) {
+  return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)};
+}
+
+ConstPlane Slice(ConstPlane plane, int first, int count) {
+  return {plane.Row(first), plane.stride, plane.width, std::min(count, plane.height - first)};
+}
+
+void MixPlane(ConstPlane now, Plane older, const float* weights, float falloff, Plane out) {
+  for (int y = 0; y < now.height; ++y) {
+    HWY_DYNAMIC_DISPATCH(Mix)({now.Row(y), older.Row(y), weights, out.Row(y), now.width, falloff});
+  }
+}
+
+}  // namespace
+
+struct TemporalDenoiser::Impl {
+  int width = 0;
+  int height = 0;
+  Subsampling subsampling;
+  std::array<Image, 1> inputs;
+  std::array<Image, 2> once;
+  std::array<Image, 4> twice;
+  long long pictures = 0;  ///< since Reset
+  ScratchPool<TemporalScratch> scratch;
+
+  bool Fits(const Image& image) const {
+    return image.width() == width && image.height() == height && image.subsampling() == subsampling;
+  }
+
+  Image& Older(int step) {
+    if (step == 0) return inputs[0];
+    return step == 1 ? once[pictures % 2] : twice[pictures % 4];
+  }
+
+  /// ½ × strength × block for every sample of the block row.
+  void Weigh(ConstPlane now, ConstPlane older, float strength, double quiet, TemporalScratch& s) const {
+    std::uint32_t* sums = s.sums.get();
+    std::fill_n(sums, width, 0U);
+    for (int y = 0; y < now.height; ++y) HWY_DYNAMIC_DISPATCH(AddDifferences)(now.Row(y), older.Row(y), sums, width);
+    for (int x = 0; x < width; x += kBlock) {
+      const int columns = std::min(kBlock, width - x);
+      std::uint64_t sum = 0;
+      for (int i = 0; i < columns; ++i) sum += sums[x + i];
+      const double times = static_cast<double>(sum) / (columns * now.height) / quiet;
+      const double block = std::clamp((kMoving - times) / (kMoving - kQuiet), 0.0, 1.0);
+      SetWeight(x, columns, static_cast<float>(0.5 * strength * block), s);
+    }
+  }
+
+  void SetWeight(int x, int columns, float weight, TemporalScratch& s) const {
+    std::fill_n(s.luma_weights.get() + x, columns, weight);
+    const int first = x >> subsampling.log2_x;
+    const int last = (x + columns + (1 << subsampling.log2_x) - 1) >> subsampling.log2_x;
+    std::fill_n(s.chroma_weights.get() + first, last - first, weight);
+  }
+
+  void RunBlockRow(const Image& in, Image& out, int row, float strength,
+                   const std::array<StepLimits, kSteps>& limits, TemporalScratch& s) {
+    const int luma_first = row * kBlock;
+    const int chroma_first = luma_first >> subsampling.log2_y;
+    const int chroma_rows = kBlock >> subsampling.log2_y;
+    for (int step = 0; step < kSteps; ++step) {
+      Image& older = Older(step);
+      const auto now = [&](int p) {
+        const ConstPlane source = step == 0 ? in.plane(p) : std::as_const(s.pictures[step - 1]).plane(p);
+        const int first = p == 0 ? luma_first : chroma_first;
+        ConstPlane slice = Slice(source, step == 0 ? first : 0, p == 0 ? kBlock : chroma_rows);
+        slice.height = std::min(slice.height, older.plane(p).height - first);
+        return slice;
+      };
+      const auto older_rows = [&](int p) {
+        return Slice(older.plane(p), p == 0 ? luma_first : chroma_first, p == 0 ? kBlock : chroma_rows);
+      };
+      const float usable = pictures >= kLags[step] ? strength : 0.0F;
+      Weigh(now(0), older_rows(0), usable, limits[step].mean_difference, s);
+      for (int p = 0; p < 3; ++p) {
+        const Plane to = step == kSteps - 1 ? Slice(out.plane(p), p == 0 ? luma_first : chroma_first, kBlock)
+                                            : s.pictures[step].plane(p);
+        const float* weights = p == 0 ? s.luma_weights.get() : s.chroma_weights.get();
+        MixPlane(now(p), older_rows(p), weights, limits[step].falloff, to);
+      }
+    }
+  }
+};
+
+TemporalDenoiser::TemporalDenoiser(int width, int height, Subsampling subsampling) : impl_(std::make_unique<Impl>()) {
+  Impl& impl = *impl_;
+  impl.width = width;
+  impl.height = height;
+  impl.subsampling = subsampling;
+  const auto make = [&](auto& images) {
+    for (Image& image : images) image = Image(width, height, subsampling, {});
+  };
+  make(impl.inputs);
+  make(impl.once);
+  make(impl.twice);
+}
+
+TemporalDenoiser::~TemporalDenoiser() = default;
+
+void TemporalDenoiser::Reset() { impl_->pictures = 0; }
+
+void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool) {
+  Impl& impl = *impl_;
+  if (!impl.Fits(in) || !impl.Fits(out)) {
+    throw Error(ErrorCode::kInternal, "A picture does not have the size that the temporal denoising was planned for.");
+  }
+  out.set_color(in.color());
+  if (strength <= 0 || noise_sigma <= 0) {
+    Reset();
+    const auto copy = [&](int plane, int first, int last) { CopyRows(in.plane(plane), out.plane(plane), first, last); };
+    return ParallelPlaneRows(out, 32, pool, copy);
+  }
+  impl.scratch.Prepare(pool.threads(), [&] {
+    return std::make_unique<TemporalScratch>(impl.width, impl.height, impl.subsampling, ColorSpec{});
+  });
+  const auto limits = MakeLimits(noise_sigma);
+  const auto rows = [&](int first, int last) {
+    const auto scratch = impl.scratch.Borrow();
+    for (int row = first; row < last; ++row) {
+      impl.RunBlockRow(in, out, row, std::min(strength, 1.0F), limits, *scratch);
+    }
+  };
+  pool.ParallelRows((impl.height + kBlock - 1) / kBlock, kBlocksPerBand, std::ref(rows));
+  ++impl.pictures;
+}
+
+}  // namespace framelift::pixel
+#endif

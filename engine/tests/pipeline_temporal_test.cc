@@ -1,0 +1,123 @@
+// The stages that look back in time, inside the chain of all stages.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "framelift/enhance.h"
+#include "media/av_handles.h"
+#include "pipeline/pixel_chain.h"
+
+extern "C" {
+#include <libavutil/frame.h>
+}
+
+namespace framelift::pipeline {
+namespace {
+
+constexpr int kWidth = 192;
+constexpr int kHeight = 108;
+
+media::UniqueFrame NewFrame(int width, int height) {
+  media::UniqueFrame frame = media::MakeFrame();
+  frame->width = width;
+  frame->height = height;
+  frame->format = AV_PIX_FMT_YUV420P;
+  if (av_frame_get_buffer(frame.get(), 64) < 0) throw std::bad_alloc();
+  return frame;
+}
+
+/// Picture `n` of a noisy film: a disc moves over shading, the scene changes every 19 pictures, one flashes.
+media::UniqueFrame Film(int n) {
+  media::UniqueFrame frame = NewFrame(kWidth, kHeight);
+  frame->colorspace = AVCOL_SPC_BT709;
+  std::mt19937 random(static_cast<unsigned>(n));
+  std::normal_distribution<double> noise(0, 6);
+  const int scene = n / 19;
+  for (int p = 0; p < 3; ++p) {
+    for (int y = 0; y < (p == 0 ? kHeight : kHeight / 2); ++y) {
+      for (int x = 0; x < (p == 0 ? kWidth : kWidth / 2); ++x) {
+        const double shade = 80 + 30 * std::sin(0.05 * x * (scene + 1) + scene) + 25 * std::cos(0.06 * y + 2 * scene);
+        const double disc = std::hypot(x - 20 - 5 * (n % 19), y - 50) < 15 ? 40 : 0;
+        const double picture = p == 0 ? shade + disc + (n % 19 == 7 ? 60 : 0) : 128 + 10 * std::sin(0.1 * x);
+        frame->data[p][y * frame->linesize[p] + x] =
+            static_cast<std::uint8_t>(std::clamp(picture + noise(random), 0.0, 255.0));
+      }
+    }
+  }
+  return frame;
+}
+
+Plan NoisyPlan() {
+  Plan plan;
+  plan.output = {2 * kWidth, 2 * kHeight};
+  plan.traits = {6, 0.4F};
+  plan.strengths.denoise = 0.4F;
+  plan.strengths.sharpen = 0.1F;
+  plan.strengths.adaptive_contrast = 0.6F;
+  return plan;
+}
+
+bool AreEqual(const AVFrame& a, const AVFrame& b) {
+  for (int p = 0; p < 3; ++p) {
+    for (int y = 0; y < (p == 0 ? a.height : a.height / 2); ++y) {
+      const std::uint8_t* row = a.data[p] + y * a.linesize[p];
+      if (!std::equal(row, row + (p == 0 ? a.width : a.width / 2), b.data[p] + y * b.linesize[p])) return false;
+    }
+  }
+  return true;
+}
+
+TEST(TemporalStages, ASegmentEqualsTheWholeBitForBitAfterTheWarmUp) {
+  const Plan plan = NoisyPlan();
+  constexpr int kFrames = 60;
+  const int warm_up = Segment().warm_up_frames;
+  std::vector<media::UniqueFrame> whole;
+  StageClocks clocks;
+  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  for (int n = 0; n < kFrames; ++n) {
+    whole.push_back(NewFrame(plan.output.width, plan.output.height));
+    chain.Run(*Film(n), *whole.back());
+  }
+  for (const int start : {25, 27, 33, 38, 40, 46}) {
+    PixelChain segment(plan, AV_CODEC_ID_H264, 1, clocks);
+    for (int n = start - warm_up; n < start; ++n) segment.WarmUp(*Film(n));
+    const media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
+    for (int n = start; n < std::min(start + 8, kFrames); ++n) {
+      segment.Run(*Film(n), *out);
+      EXPECT_TRUE(AreEqual(*out, *whole[n])) << "picture " << n << " of the segment from " << start;
+    }
+  }
+}
+
+TEST(TemporalStages, AStillNoisySceneKeepsItsBrightness) {
+  const Plan plan = NoisyPlan();
+  StageClocks clocks;
+  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  const media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
+  double lowest = 1e9;
+  double highest = -1e9;
+  const media::UniqueFrame still = Film(3);
+  for (int n = 0; n < 40; ++n) {
+    const media::UniqueFrame noisy = NewFrame(kWidth, kHeight);
+    av_frame_copy(noisy.get(), still.get());
+    noisy->colorspace = AVCOL_SPC_BT709;
+    std::mt19937 random(static_cast<unsigned>(n + 1000));
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) noisy->data[0][y * noisy->linesize[0] + x] += static_cast<int>(random() % 13) - 6;
+    }
+    chain.Run(*noisy, *out);
+    double sum = 0;
+    for (int y = 0; y < out->height; ++y) {
+      for (int x = 0; x < out->width; ++x) sum += out->data[0][y * out->linesize[0] + x];
+    }
+    lowest = std::min(lowest, sum / out->width / out->height);
+    highest = std::max(highest, sum / out->width / out->height);
+  }
+  EXPECT_LT(highest - lowest, 0.5);
+}
+
+}  // namespace
+}  // namespace framelift::pipeline
