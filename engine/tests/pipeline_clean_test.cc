@@ -1,0 +1,144 @@
+// `auto` on clean sources: nothing, or next to nothing, beside a plain resize.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "framelift/enhance.h"
+#include "media/frame_import.h"
+#include "pipeline/picture_stats.h"
+#include "pipeline/pixel_chain.h"
+
+extern "C" {
+#include <libavutil/frame.h>
+}
+
+namespace framelift::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kWidth = 640;
+constexpr int kHeight = 360;
+constexpr std::size_t kBytes = kWidth * kHeight * 3 / 2;
+
+media::UniqueFrame NewFrame(int width, int height) {
+  media::UniqueFrame frame = media::MakeFrame();
+  frame->width = width;
+  frame->height = height;
+  frame->format = AV_PIX_FMT_YUV420P;
+  frame->colorspace = AVCOL_SPC_BT709;
+  if (av_frame_get_buffer(frame.get(), 64) < 0) throw std::bad_alloc();
+  return frame;
+}
+
+/// What ffmpeg makes of `input` at 640 × 360; nothing where it cannot.
+media::UniqueFrame Load(const std::string& input) {
+  std::string path = (fs::temp_directory_path() / "framelift-clean-XXXXXX").string();
+  const int file = mkstemp(path.data());
+  if (file < 0) return nullptr;
+  close(file);
+  const std::string command =
+      "ffmpeg -v error -nostdin -y " + input +
+      " -frames:v 1 -vf 'scale=640:360:force_original_aspect_ratio=increase:flags=area:out_color_matrix=bt709:"
+      "out_range=tv,crop=640:360,format=yuv420p' -f rawvideo " + path + " 2>/dev/null";
+  const bool is_made = std::system(command.c_str()) == 0;
+  std::vector<char> bytes(kBytes);
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(bytes.data(), static_cast<std::streamsize>(kBytes));
+  const bool is_whole = static_cast<std::size_t>(stream.gcount()) == kBytes;
+  fs::remove(path);
+  if (!is_made || !is_whole) return nullptr;
+  media::UniqueFrame frame = NewFrame(kWidth, kHeight);
+  const char* from = bytes.data();
+  for (int p = 0; p < 3; ++p) {
+    const int width = p == 0 ? kWidth : kWidth / 2;
+    for (int y = 0; y < (p == 0 ? kHeight : kHeight / 2); ++y, from += width) {
+      std::copy_n(from, width, frame->data[p] + y * frame->linesize[p]);
+    }
+  }
+  return frame;
+}
+
+struct Source {
+  std::string name;
+  std::string input;
+};
+
+std::vector<Source> Sources() {
+  std::vector<Source> sources;
+  for (const char* made : {"testsrc2=s=1280x720", "smptehdbars=s=1280x720", "mandelbrot=s=1280x720", "rgbtestsrc=s=1280x720"}) {
+    sources.push_back({made, "-f lavfi -i " + std::string(made)});
+  }
+  const fs::path photos = fs::path(FRAMELIFT_SOURCE_DIR) / "../../shared/train-photos";
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(photos, none)) {
+    const std::string type = entry.path().extension();
+    if (type != ".jpg" && type != ".webp" && type != ".png") continue;
+    sources.push_back({entry.path().filename(), "-i '" + entry.path().string() + "'"});
+    if (sources.size() >= 16) break;
+  }
+  return sources;
+}
+
+SourceTraits TraitsOf(const AVFrame& frame) {
+  pixel::ThreadPool pool(2);
+  media::FrameImporter importer(frame, AV_CODEC_ID_H264);
+  pixel::Image image(importer.width(), importer.height(), importer.subsampling(), importer.color().spec);
+  importer.Run(frame, image, pool);
+  return {pixel::EstimateNoise(image, pool), LumaSpread(MeasureLuma(image), image.color().range)};
+}
+
+media::UniqueFrame Process(const AVFrame& frame, int scale, const SourceTraits& traits, const Strengths& strengths) {
+  Plan plan;
+  plan.output = {kWidth * scale, kHeight * scale};
+  plan.traits = traits;
+  plan.strengths = strengths;
+  StageClocks clocks;
+  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
+  chain.Run(frame, *out);
+  return out;
+}
+
+double LumaPsnr(const AVFrame& a, const AVFrame& b) {
+  double sum = 0;
+  for (int y = 0; y < a.height; ++y) {
+    for (int x = 0; x < a.width; ++x) {
+      sum += std::pow(int{a.data[0][y * a.linesize[0] + x]} - int{b.data[0][y * b.linesize[0] + x]}, 2);
+    }
+  }
+  return sum == 0 ? 100 : 10 * std::log10(255.0 * 255 * a.width * a.height / sum);
+}
+
+TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
+  int compared = 0;
+  for (const Source& source : Sources()) {
+    const media::UniqueFrame frame = Load(source.input);
+    if (!frame) continue;
+    const SourceTraits traits = TraitsOf(*frame);
+    if (traits.noise_sigma > 1.5F) continue;  // a photograph with grain is not clean
+    for (const int scale : {1, 2}) {
+      const Strengths strengths = ChooseStrengths({}, traits, scale);
+      const auto plain = Process(*frame, scale, traits, {});
+      const auto automatic = Process(*frame, scale, traits, strengths);
+      EXPECT_EQ(strengths.denoise, 0) << source.name;
+      EXPECT_EQ(traits.luma_spread > 0.5F, strengths.adaptive_contrast == 0) << source.name;
+      // A picture of little contrast is meant to change, though gently.
+      EXPECT_GE(LumaPsnr(*plain, *automatic), strengths.adaptive_contrast > 0 ? 40 : 45)
+          << source.name << " ×" << scale << " noise " << traits.noise_sigma << " spread " << traits.luma_spread
+          << " sharpen " << strengths.sharpen << " contrast " << strengths.adaptive_contrast;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 4);
+}
+
+}  // namespace
+}  // namespace framelift::pipeline
