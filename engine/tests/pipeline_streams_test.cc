@@ -84,12 +84,12 @@ TEST_F(StreamsTest, TurnsTextSubtitlesIntoTimedText) {
                                                        {"mov.mov", "mov_text"}};
   for (const auto& [name, codec] : cases) {
     SCOPED_TRACE(name);
-    Enhanced(name, Inputs(), std::string("-map 0 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -metadata:s:s language=deu "
+    Enhanced(name, Inputs(), std::string("-map 0 -map 2 -c:v libx264 -bf 0 -pix_fmt yuv420p -metadata:s:s language=ger "
                                          "-metadata:s:s title=Untertitel -disposition:s:0 forced -c:s ") + codec);
     const auto facts = StreamFacts(output_, "s");
     ASSERT_FALSE(facts.empty());
     EXPECT_EQ(facts.at("codec_name"), "mov_text");
-    EXPECT_EQ(facts.at("TAG:language"), "deu");
+    EXPECT_EQ(facts.at("TAG:language"), "ger");
     if (std::string(name).ends_with("mkv")) {
       EXPECT_EQ(facts.at("TAG:handler_name"), "Untertitel");
       EXPECT_EQ(facts.at("DISPOSITION:forced"), "1");

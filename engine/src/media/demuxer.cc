@@ -136,6 +136,7 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
     if (result == AVERROR(EAGAIN)) continue;
     if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
     if (result < 0) return false;
+    CountPacket();
     // Streams may appear while reading (MPEG-TS); only the chosen ones are handed out.
     const AVStream* stream = context_->streams[packet->stream_index];
     const bool is_chosen = stream == video_ || std::ranges::count(audio_, stream) > 0 ||
@@ -143,6 +144,16 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
     if (is_chosen && stream->discard != AVDISCARD_ALL) return true;
     av_packet_unref(packet);
   }
+}
+
+/// A demuxer that a broken file sends in circles would hand out packets for ever.
+void Demuxer::CountPacket() {
+  constexpr double kMostPerSecondAndStream = 2'000;
+  const double limit_s = options_.limits.max_duration_s;
+  if (limit_s <= 0) return;
+  const double most = (limit_s + 60) * kMostPerSecondAndStream * context_->nb_streams;
+  if (static_cast<double>(++packets_) <= most) return;
+  throw Error(ErrorCode::kLimitExceeded, "The file holds more packets than a video of the longest duration taken.");
 }
 
 void Demuxer::ReadVideoOnly() {

@@ -50,11 +50,13 @@ class Demuxer {
   void Open();
   void Describe();
   void ChooseStreams();
+  void CountPacket();
 
   DemuxerOptions options_;
   InputIo io_;
   UniqueInputContext context_;  // after io_: closed while its bytes can still be read
   AVStream* video_ = nullptr;
+  std::int64_t packets_ = 0;
   std::vector<AVStream*> audio_;
   std::vector<AVStream*> subtitles_;
 };

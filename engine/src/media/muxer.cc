@@ -56,7 +56,7 @@ Muxer::Muxer(const std::string& path, std::function<bool()> is_stopped)
 Muxer::~Muxer() {
   context_.reset();
   file_.reset();
-  if (!finished_) unlink(path_.c_str());
+  if (!keeps_file_) unlink(path_.c_str());
 }
 
 int Muxer::OnInterrupt(void* self) {
@@ -153,7 +153,7 @@ void Muxer::Finish() {
   context_.reset();
   result = avio_close(file_.release());  // buffered bytes are written here
   if (result < 0) ThrowWriteError(result);
-  finished_ = true;
+  keeps_file_ = true;
 }
 
 }  // namespace framelift::media

@@ -1,6 +1,7 @@
 // The output file: MP4 with its index in front.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -41,6 +42,9 @@ class Muxer {
   /// A packet of sound or text that the container refuses is left out; everything else throws Error{kIo, kInternal}.
   void Write(int stream, AVPacket& packet);
 
+  /// Leaves the file to the caller from now on: the destructor will not remove it. Thread-safe.
+  void Abandon() { keeps_file_ = true; }
+
   /// Writes the index and moves it in front of the media data.
   void Finish();
 
@@ -53,7 +57,7 @@ class Muxer {
   UniqueFileIo file_;
   UniqueOutputContext context_;
   std::mutex mutex_;
-  bool finished_ = false;
+  std::atomic<bool> keeps_file_ = false;
 };
 
 }  // namespace framelift::media

@@ -1,6 +1,7 @@
 #include "framelift/enhance.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -101,6 +103,34 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
+/// Note [Cancelling]
+/// Libraries cannot be stopped in the middle of a frame: at 4K, x264 and a frame-threaded decoder take some tenths
+/// of a second until their threads stand still. The caller is not kept waiting for that: the output is removed, the
+/// call ends, and what is left of the run is taken down on a thread of the janitor's, who waits for the last of
+/// them when the program ends.
+class Janitor {
+ public:
+  static Janitor& Instance() {
+    static Janitor janitor;
+    return janitor;
+  }
+
+  /// Drops the last reference to `work` elsewhere.
+  void Take(std::shared_ptr<void> work) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    // Given away by the caller only after this: until then two hold it, and the later of them takes it down.
+    waiting_.push_back(std::async(std::launch::async, [work = std::move(work)]() mutable {
+      while (work.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      work.reset();
+    }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::future<void>> waiting_;  // a future of std::async waits in its destructor
+};
+
 struct FinishedFrame {
   media::UniqueFrame frame;
   std::int64_t pts = 0;
@@ -113,7 +143,7 @@ struct FinishedFrame {
 /// Three threads, each a stage with state of its own: decode (reading, decoding, deinterlacing, sound), pixels
 /// (which spreads rows over a pool), encode (and writing). libav and x264 bring their own threads. The queues
 /// between them are the only things shared; whichever stage is slowest sets the pace and the others wait.
-class EnhanceRun {
+class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
  public:
   EnhanceRun(const std::string& input, const std::string& output, const EnhanceOptions& options,
              const EnhanceCallbacks& callbacks)
@@ -129,12 +159,16 @@ class EnhanceRun {
     CheckPaths();
     plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled);
     Open();
-    Crew crew(stop_);
-    crew.Start([this] { DecodeLoop(); });
-    crew.Start([this] { PixelLoop(); });
-    crew.Start([this] { EncodeLoop(); });
-    Supervise(crew);
-    crew.Join();
+    crew_.Start([this] { DecodeLoop(); });
+    crew_.Start([this] { PixelLoop(); });
+    crew_.Start([this] { EncodeLoop(); });
+    if (!Supervise()) {
+      muxer_->Abandon();
+      unlink(output_.c_str());
+      Janitor::Instance().Take(shared_from_this());
+      throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    }
+    crew_.Join();
     return Report();
   }
 
@@ -162,7 +196,8 @@ class EnhanceRun {
   }
 
   void OpenSideStreams() {
-    side_ = std::make_unique<SideStreams>(source_->demuxer(), plan_.first_timestamp, *muxer_);
+    side_ = std::make_unique<SideStreams>(source_->demuxer(), plan_.first_timestamp,
+                                          options_.limits.max_duration_s, *muxer_);
     video_shift_ = side_->VideoShift(plan_.time_base);
     source_->on_side_packet = [this](const AVPacket& packet) {
       const StageScope scope(clocks_, Stage::kMux);
@@ -230,7 +265,8 @@ class EnhanceRun {
   }
 
   void WritePacket(AVPacket& packet) {
-    if (stop_.stop_requested()) return;
+    if (stop_.stop_requested()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    written_ticks_ += packet.duration;
     const std::int64_t shift = options_.segment ? -first_pts_ : video_shift_;
     packet.pts += shift;
     packet.dts += shift;
@@ -249,22 +285,30 @@ class EnhanceRun {
     return std::max(0.0, std::min(options_.segment->end_s, whole_s) - options_.segment->start_s);
   }
 
-  /// Runs on the caller's thread: polls for cancellation and tells the progress.
-  void Supervise(Crew& crew) {
+  /// Runs on the caller's thread: polls for cancellation and tells the progress. False when it was cancelled.
+  bool Supervise() {
     constexpr std::chrono::milliseconds kPoll(25);
     constexpr std::chrono::milliseconds kReport(100);
     ProgressMeter meter(TotalSeconds(), Clock::now());
     auto next_report = Clock::now();
-    while (!crew.WaitFor(kPoll)) {
+    while (!crew_.WaitFor(kPoll)) {
       if (stop_.stop_requested()) continue;
       if (callbacks_.is_cancelled && callbacks_.is_cancelled()) {
-        crew.Fail(std::make_exception_ptr(Error(ErrorCode::kCancelled, "The work was cancelled.")));
+        stop_.request_stop();
+        return false;
       }
       const auto now = Clock::now();
       if (!callbacks_.on_progress || now < next_report) continue;
       next_report = now + kReport;
-      callbacks_.on_progress(meter.Update(frames_, static_cast<double>(done_ticks_) * av_q2d(plan_.time_base), now));
+      callbacks_.on_progress(meter.Update(frames_, WorkDone_s(), now));
     }
+    return true;
+  }
+
+  /// Half of the work is done when a frame goes into the encoder (decoding, pixels, x264's look ahead), half when
+  /// it comes out. Counting one end alone would promise too much at the beginning or too little.
+  double WorkDone_s() const {
+    return static_cast<double>(done_ticks_ + written_ticks_) / 2 * av_q2d(plan_.time_base);
   }
 
   EnhanceResult Report() {
@@ -318,9 +362,11 @@ class EnhanceRun {
   BoundedQueue<TimedFrame> decoded_{kDecodedFrames};
   BoundedQueue<FinishedFrame> finished_{kFinishedFrames};
   std::atomic<std::int64_t> frames_ = 0;
-  std::atomic<std::int64_t> done_ticks_ = 0;
+  std::atomic<std::int64_t> done_ticks_ = 0;     ///< of presentation time, gone into the encoder
+  std::atomic<std::int64_t> written_ticks_ = 0;  ///< come out of it
   std::int64_t first_pts_ = 0;  ///< of the encode thread until it has ended
   std::int64_t end_pts_ = 0;
+  Crew crew_{stop_};  ///< last: its threads end before anything that they use is gone
 };
 
 }  // namespace
@@ -331,7 +377,7 @@ namespace framelift {
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
                       const EnhanceCallbacks& callbacks) {
   try {
-    return pipeline::EnhanceRun(input_path, output_path, options, callbacks).Run();
+    return std::make_shared<pipeline::EnhanceRun>(input_path, output_path, options, callbacks)->Run();
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {

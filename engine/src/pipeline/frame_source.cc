@@ -134,6 +134,9 @@ void FrameSource::Decode(const AVPacket* packet) {
     const StageScope scope(clocks_, Stage::kDecode);
     decoder_->Decode(packet, [&](media::UniqueFrame frame) { decoded.push_back(std::move(frame)); });
   }
+  // Hopeless long before the end: no need to go on until there.
+  constexpr std::int64_t kHopeless = 250;
+  if (decoder_->undecodable() > kHopeless && decoder_->undecodable() > decoder_->frames()) CheckDamage();
   for (media::UniqueFrame& frame : decoded) {
     if (!is_done_) OnDecoded(std::move(frame));
   }
@@ -147,10 +150,7 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
     has_origin_ = true;
     frame->pts = time - origin_;
     SetOwnDuration(*frame, av_rescale_q(OwnDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
-    const double limit_s = options_.limits.max_duration_s;
-    if (limit_s > 0 && Seconds(frame->pts) >= limit_s) {
-      throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
-    }
+    CheckLength(Seconds(frame->pts));
     if (options_.segment) {
       const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn);
       const double first_s = options_.segment->start_s - (run_in + 0.5) / av_q2d(plan_.frame_rate);
@@ -166,6 +166,17 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
     const std::int64_t pts = out->pts;
     const std::int64_t own_duration = OwnDuration(*out);
     if (!is_done_) Deliver(timer_.Next(std::move(out), pts, own_duration));
+  }
+}
+
+/// What was decoded counts, whatever the container declares.
+void FrameSource::CheckLength(double time_s) const {
+  constexpr double kFastest = 480;  // frames a second; no camera's film is played faster
+  const double limit_s = options_.limits.max_duration_s;
+  if (limit_s <= 0) return;
+  if (time_s >= limit_s) throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+  if (static_cast<double>(decoder_->frames()) > limit_s * kFastest + 1) {
+    throw Error(ErrorCode::kLimitExceeded, "The video holds more frames than one of the longest duration taken.");
   }
 }
 

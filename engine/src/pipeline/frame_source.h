@@ -65,6 +65,7 @@ class FrameSource {
   void Decode(const AVPacket* packet);
   void OnDecoded(media::UniqueFrame frame);
   void Deliver(std::optional<TimedFrame> frame);
+  void CheckLength(double time_s) const;
   void CheckDamage() const;
   double Seconds(std::int64_t ticks) const { return static_cast<double>(ticks) * av_q2d(plan_.time_base); }
 

@@ -149,6 +149,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
   plan.orientation = media::FindOrientation(*demuxer.video(), *first);
   plan.output = FitTarget({plan.source.width, plan.source.height}, options.target);
+  media::CheckPixelLimit(plan.output.width, plan.output.height, options.limits);  // squared pixels can be many more
   plan.time_base = media::OutputTimeBase(demuxer.video()->time_base);
   plan.frame_rate = UsableRate(plan.source.frame_rate);
   plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);

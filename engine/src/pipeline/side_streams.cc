@@ -7,9 +7,19 @@ extern "C" {
 }
 
 namespace framelift::pipeline {
+namespace {
 
-SideStreams::SideStreams(const media::Demuxer& source, std::int64_t video_start, media::Muxer& muxer)
-    : muxer_(muxer), chapters_(media::ReadChapters(*source.context())) {
+std::vector<AVRational> TimeBases(const media::Demuxer& source) {
+  std::vector<AVRational> bases;
+  for (unsigned i = 0; i < source.context()->nb_streams; ++i) bases.push_back(source.context()->streams[i]->time_base);
+  return bases;
+}
+
+}  // namespace
+
+SideStreams::SideStreams(const media::Demuxer& source, std::int64_t video_start, double max_duration_s,
+                         media::Muxer& muxer)
+    : muxer_(muxer), max_duration_s_(max_duration_s), time_bases_(TimeBases(source)), chapters_(media::ReadChapters(*source.context())) {
   audio_.resize(source.context()->nb_streams);
   subtitles_.resize(source.context()->nb_streams);
   muxer.CopyMetadataOf(*source.context());
@@ -47,9 +57,16 @@ std::int64_t SideStreams::VideoShift(AVRational time_base) const {
 
 void SideStreams::Send(const AVPacket& packet) {
   const auto index = static_cast<std::size_t>(packet.stream_index);
-  if (index >= audio_.size()) return;
+  if (index >= audio_.size() || IsBeyondCeiling(packet)) return;
   if (audio_[index]) audio_[index]->Send(packet);
   if (subtitles_[index]) subtitles_[index]->Send(packet);
+}
+
+bool SideStreams::IsBeyondCeiling(const AVPacket& packet) const {
+  const AVRational base = time_bases_[static_cast<std::size_t>(packet.stream_index)];
+  const std::int64_t time = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+  if (max_duration_s_ <= 0 || time == AV_NOPTS_VALUE) return false;
+  return static_cast<double>(time - origin_.In(base)) * av_q2d(base) > max_duration_s_ + 60;
 }
 
 void SideStreams::FinishSound() {

@@ -17,7 +17,8 @@ class SideStreams {
  public:
   /// Adds the streams to `muxer`, before it is started. `video_start` is the first displayed frame's time in the
   /// source stream's time base (AV_NOPTS_VALUE counts as 0).
-  SideStreams(const media::Demuxer& source, std::int64_t video_start, media::Muxer& muxer);
+  /// Sound of more than a minute beyond `max_duration_s` (0 = no ceiling) is left out.
+  SideStreams(const media::Demuxer& source, std::int64_t video_start, double max_duration_s, media::Muxer& muxer);
 
   /// What is added to times counted from the first displayed frame to make them times of the output.
   std::int64_t VideoShift(AVRational time_base) const;
@@ -31,12 +32,15 @@ class SideStreams {
   void Finish(std::int64_t end, AVRational time_base);
 
  private:
+  bool IsBeyondCeiling(const AVPacket& packet) const;
   void ChooseOrigin(const media::Demuxer& source, std::int64_t video_start);
 
   media::Muxer& muxer_;
+  double max_duration_s_;
   media::Origin video_start_;
   media::Origin origin_;
-  std::vector<std::unique_ptr<media::AudioTrack>> audio_;         ///< by index of the source's stream
+  std::vector<AVRational> time_bases_;                            ///< by index of the source's stream
+  std::vector<std::unique_ptr<media::AudioTrack>> audio_;         ///< likewise
   std::vector<std::unique_ptr<media::SubtitleTrack>> subtitles_;  ///< likewise
   std::vector<media::Chapter> chapters_;                          ///< in the source's clock
 };
