@@ -8,7 +8,7 @@ CREATE UNLOGGED TABLE rate_limits (
   tat double precision NOT NULL,
   -- when the last call was judged; epoch seconds
   at double precision NOT NULL,
-  -- the last verdict
-  allowed boolean NOT NULL,
+  -- how many calls of the last look were allowed
+  allowed integer NOT NULL CHECK (allowed >= 0),
   PRIMARY KEY (key_id, class)
 ) WITH (fillfactor = 50);

@@ -85,9 +85,15 @@ export interface RateVerdict {
   retryAfterS: number;
 }
 
+export interface RatePolicy {
+  /** calls in a window */
+  limit: number;
+  windowS: number;
+}
+
 /** One limiter for all API processes: GCRA, one UPSERT a call, by the database's clock. */
 export interface RateLimitStore {
-  take(keyId: string, rateClass: RateClass, policy: { limit: number; windowS: number }): Promise<RateVerdict>;
+  take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
 }
 
 export interface AuditStore {
