@@ -1,0 +1,72 @@
+// Many jobs in one process: memory, files and threads are given back.
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "helpers/clips.h"
+
+namespace framelift {
+namespace {
+
+using testing::Ffmpeg;
+using testing::PlainOptions;
+using testing::TemporaryFolder;
+using testing::ToneInput;
+using testing::VideoInput;
+
+double ResidentMb() {
+  malloc_trim(0);  // what is free goes back first, or the allocator's own habits would be measured
+  std::ifstream file("/proc/self/statm");
+  long total = 0;
+  long resident = 0;
+  file >> total >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+std::ptrdiff_t CountEntries(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+}
+
+TEST(Leaks, TwoHundredJobsInOneProcess) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer keeps freed memory";
+#endif
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("cues.srt")) << "1\n00:00:00,100 --> 00:00:00,200\nwords\n\n";
+  const std::string good = folder.File("good.mkv");
+  Ffmpeg(VideoInput("96x64", 0.4) + " " + ToneInput(0.4) + " -i " + folder.File("cues.srt") +
+         " -map 0 -map 1 -map 1 -map 2 -c:v libx264 -pix_fmt yuv420p -c:a:0 aac -c:a:1 libvorbis " + good);
+  const std::string bad = folder.File("bad.mkv");
+  std::filesystem::copy_file(good, bad);
+  std::filesystem::resize_file(bad, std::filesystem::file_size(bad) / 2);
+  const auto work = [&](int number) {
+    EnhanceOptions options = PlainOptions();
+    options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kFixed, 0.5F};
+    EnhanceCallbacks callbacks;
+    if (number % 5 == 4) callbacks.is_cancelled = [calls = 0]() mutable { return ++calls > 8; };
+    try {
+      Enhance(number % 5 == 3 ? bad : good, folder.File("out.mp4"), options, callbacks);
+    } catch (const Error&) {  // two of five are to fail
+    }
+  };
+  constexpr int kWarmUp = 50;
+  for (int i = 0; i < kWarmUp; ++i) work(i);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // cancelled runs are taken down meanwhile
+  const double memory_mb = ResidentMb();
+  const auto files = CountEntries("/proc/self/fd");
+  const auto threads = CountEntries("/proc/self/task");
+  for (int i = 0; i < 200; ++i) work(i);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(ResidentMb() - memory_mb, 3.0);
+  EXPECT_EQ(CountEntries("/proc/self/fd"), files);
+  EXPECT_EQ(CountEntries("/proc/self/task"), threads);
+}
+
+}  // namespace
+}  // namespace framelift
