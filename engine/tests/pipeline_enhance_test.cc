@@ -186,6 +186,47 @@ TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
   }
 }
 
+struct LevelCase {
+  const char* source;  ///< of two frames
+  Target target;
+  int most;            ///< level_idc that a player of that size takes (H.264 table A-1)
+};
+
+TEST_F(EnhanceTest, IsHighProfileAtALevelThatPlayersTake) {
+  const LevelCase cases[] = {{"-f lavfi -i testsrc2=size=1280x720:rate=30:duration=0.07", Target::k1080p, 40},
+                             {"-f lavfi -i testsrc2=size=960x540:rate=60000/1001:duration=0.04", Target::k1080p, 42},
+                             {"-f lavfi -i testsrc2=size=1280x720:rate=30:duration=0.07", Target::k4k, 51},
+                             {"-f lavfi -i testsrc2=size=1280x720:rate=60:duration=0.04", Target::k4k, 52},
+                             // An absurd rate must not make an absurd level.
+                             {"-f lavfi -i testsrc2=size=1280x720:rate=240:duration=0.01", Target::k1080p, 52}};
+  for (const LevelCase& c : cases) {
+    const std::string source = Clip("clip.mp4", std::string(c.source) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+    EnhanceOptions options;
+    options.target = c.target;
+    Enhance(source, output_, options);
+    const auto facts = StreamFacts(output_, "v");
+    EXPECT_EQ(facts.at("profile"), "High") << c.source;
+    EXPECT_LE(std::stoi(facts.at("level")), c.most) << c.source;
+    EXPECT_EQ(facts.at("pix_fmt"), "yuv420p");
+    EXPECT_EQ(facts.at("is_avc"), "true");
+  }
+}
+
+/// The contents of the first box of that name.
+std::string Box(const std::string& bytes, const std::string& name, std::size_t length) {
+  const auto at = bytes.find(name);
+  return at == std::string::npos ? "" : bytes.substr(at + name.size(), length);
+}
+
+TEST_F(EnhanceTest, WritesTheColourBox) {
+  const std::string source = Clip("clip.mp4", VideoInput("320x180", 0.2) + " -c:v libx264 -pix_fmt yuv420p");
+  Enhance(source, output_, PlainOptions());
+  std::ifstream file(output_, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  // ISO/IEC 14496-12, 12.1.5: primaries, transfer, matrix (BT.709 is 1 in each), range flag (0 = limited).
+  EXPECT_EQ(Box(bytes, "colr", 11), std::string("nclx\0\1\0\1\0\1\0", 11));
+}
+
 TEST_F(EnhanceTest, KeepsTheDistanceOfSoundAndPicture) {
   const std::string late_video =
       Clip("late.mkv", "-itsoffset 0.5 " + VideoInput("320x180", 1) + " " + ToneInput(2) +
