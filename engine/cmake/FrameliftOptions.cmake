@@ -13,7 +13,8 @@ if(FRAMELIFT_SANITIZE)
   if(NOT FRAMELIFT_SANITIZE MATCHES "^(address|thread|undefined|address,undefined)$")
     message(FATAL_ERROR "FRAMELIFT_SANITIZE must be address, thread, undefined or address,undefined, not '${FRAMELIFT_SANITIZE}'.")
   endif()
-  set(framelift_sanitize_flags -fsanitize=${FRAMELIFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+  set(framelift_sanitize_flags -fsanitize=${FRAMELIFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g
+      -Wno-error)  # the checks that sanitizers weave in confuse GCC's warnings
 endif()
 
 function(framelift_settings target)

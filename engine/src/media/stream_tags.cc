@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -48,10 +47,27 @@ std::size_t SequenceLength(const std::string& text, std::size_t at) {
   return is_overlong || is_surrogate || is_beyond ? 0 : length;
 }
 
+bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
+
+/// Steps over a sign, `least` to `most` digits and a decimal fraction; false when that is not what is there.
+bool SkipCoordinate(const std::string& text, std::size_t& at, std::size_t least, std::size_t most) {
+  if (at >= text.size() || (text[at] != '+' && text[at] != '-')) return false;
+  const std::size_t first = ++at;
+  while (at < text.size() && at - first < most && IsDigit(text[at])) ++at;
+  if (at - first < least) return false;
+  if (at + 1 < text.size() && text[at] == '.' && IsDigit(text[at + 1])) {
+    for (++at; at < text.size() && IsDigit(text[at]);) ++at;
+  }
+  return true;
+}
+
 /// ISO 6709 as cameras write it: +40.6892-074.0445+010.000/
 bool LooksLikePosition(const std::string& value) {
-  static const std::regex position(R"([+-]\d{2,6}(\.\d+)?[+-]\d{3,7}(\.\d+)?)");
-  return std::regex_search(value, position);
+  for (std::size_t start = 0; start < value.size(); ++start) {
+    std::size_t at = start;
+    if (SkipCoordinate(value, at, 2, 6) && SkipCoordinate(value, at, 3, 7)) return true;
+  }
+  return false;
 }
 
 std::string Tag(const AVDictionary* tags, const char* key) {
