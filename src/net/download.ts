@@ -15,7 +15,7 @@ import {
   validatorsOf,
 } from './replies.ts';
 import type { Validators } from './replies.ts';
-import { isRetryable, pauseBefore, tooLarge } from './retry.ts';
+import { isRetryable, pauseBefore, tooLarge, Tries } from './retry.ts';
 import type { Reply, Session } from './session.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -35,13 +35,12 @@ export interface Downloaded {
   url: string;
 }
 
-/** New bytes that make a try count as progress. */
-const progressBytes = 2 ** 20;
-
 interface Transfer {
   file: FileHandle;
   hash: Hash;
   bytes: number;
+  /** bytes of earlier tries that the last one continued, 0 when it started over */
+  kept: number;
   total: number | null;
   validators: Validators;
   url: string;
@@ -74,23 +73,27 @@ export async function download(session: Session, url: string, path: string, opti
 
 async function transferAll(session: Session, url: string, file: FileHandle, options: DownloadOptions) {
   const none = { etag: null, lastModified: null };
-  const transfer: Transfer = { file, hash: createHash('sha256'), bytes: 0, total: null, validators: none, url };
+  const hash = createHash('sha256');
+  const transfer: Transfer = { file, hash, bytes: 0, kept: 0, total: null, validators: none, url };
+  const tries = new Tries(options.timeouts.attempts);
   let furthest = 0;
-  for (let tries = 1; ; tries += 1) {
+  for (;;) {
     try {
       await transferOnce(session, url, transfer, options);
       return { bytes: transfer.bytes, sha256: transfer.hash.digest('hex'), url: transfer.url } satisfies Downloaded;
     } catch (error) {
-      if (transfer.bytes - furthest >= progressBytes) tries = 1;
+      // A try from the beginning is a repetition however far it comes: the next may have to begin there too.
+      tries.note(transfer.kept > 0 ? Math.max(transfer.bytes - furthest, 0) : 0);
       furthest = Math.max(furthest, transfer.bytes);
-      if (!isRetryable(error) || tries >= options.timeouts.attempts) throw error;
-      await pauseBefore(tries, options.timeouts, options.signal);
+      if (!isRetryable(error) || tries.exhausted) throw error;
+      await pauseBefore(tries.repetition, options.timeouts, options.signal);
     }
   }
 }
 
 /** One request. Without a validator nothing says that the rest belongs to the same file: it starts over. */
 async function transferOnce(session: Session, url: string, transfer: Transfer, options: DownloadOptions) {
+  transfer.kept = transfer.bytes;
   const resume = transfer.bytes > 0 && ifRange(transfer.validators) !== null;
   const headers = resume ? rangeHeaders(transfer.validators, transfer.bytes) : {};
   const reply = await session.get(url, { headers, signal: options.signal });
@@ -119,6 +122,7 @@ async function startOver(reply: Reply, transfer: Transfer): Promise<void> {
   if (transfer.bytes > 0) await transfer.file.truncate(0);
   transfer.hash = createHash('sha256');
   transfer.bytes = 0;
+  transfer.kept = 0;
   transfer.total = declaredLength(reply);
   transfer.validators = validatorsOf(reply);
 }

@@ -3,7 +3,7 @@ import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, validatorsOf } from './replies.ts';
 import type { Validators } from './replies.ts';
-import { isRetryable, pauseBefore } from './retry.ts';
+import { isRetryable, pauseBefore, Tries } from './retry.ts';
 import type { Session } from './session.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -13,8 +13,6 @@ export const blockBytes = 256 * 1024;
 const maxRunBlocks = 16;
 /** 32 MiB: what a demuxer jumps back to (index, first packets) stays. */
 const maxCachedBlocks = 128;
-/** A part of at least this many bytes counts as progress and resets the count of tries. */
-const progressBytes = 64 * 1024;
 
 export interface RangedOptions {
   session: Session;
@@ -110,7 +108,8 @@ export class RangedVideo implements RemoteVideo {
   async #fetch(start: number, end: number, signal: AbortSignal): Promise<Buffer> {
     const out = Buffer.allocUnsafe(end - start + 1);
     const state = { at: start };
-    for (let tries = 1; state.at <= end; tries += 1) {
+    const tries = new Tries(this.#options.timeouts.attempts);
+    for (;;) {
       const before = state.at;
       let failure: NetFailure | undefined;
       try {
@@ -119,14 +118,11 @@ export class RangedVideo implements RemoteVideo {
         if (!isRetryable(error)) throw error;
         failure = error;
       }
-      if (state.at - before >= progressBytes) tries = 0;
-      if (state.at > end) break;
-      if (tries >= this.#options.timeouts.attempts) {
-        throw failure ?? new NetFailure('protocol', 'the server cuts ranges into tiny parts');
-      }
-      if (failure !== undefined) await pauseBefore(Math.max(tries, 1), this.#options.timeouts, signal);
+      if (state.at > end) return out;
+      tries.note(state.at - before);
+      if (tries.exhausted) throw failure ?? new NetFailure('protocol', 'the server cuts ranges into tiny parts');
+      if (failure !== undefined) await pauseBefore(tries.repetition, this.#options.timeouts, signal);
     }
-    return out;
   }
 
   async #fetchPart(out: Buffer, start: number, end: number, state: { at: number }, signal: AbortSignal): Promise<void> {

@@ -175,6 +175,32 @@ describe('a transfer that breaks off', () => {
     expect(server.requests.length).toBeGreaterThan(5);
   });
 
+  it('is resumed, too, when a try brings far less than a megabyte', async () => {
+    expect(await download({ resetAtBytes: 200_000 })).toMatchObject({ bytes: data.length, sha256 });
+    await expectWhole();
+    expect(server.requests.length).toBeGreaterThan(14);
+  });
+
+  it('is not begun again and again, however much further each try comes', async () => {
+    let requests = 0;
+    const forgetful = await startFileServer({
+      routes: {
+        '/a.mp4': (_, response) => {
+          requests += 1;
+          response.writeHead(200, { 'content-length': data.length });
+          response.write(data.subarray(0, requests * 100_000));
+          setTimeout(() => response.socket?.resetAndDestroy(), 20);
+        },
+      },
+    });
+    use({ allowHosts: [forgetful.hostPort] });
+    const downloading = client.download(`${forgetful.url}/a.mp4`, path, { maxBytes: 1e9 });
+    await expect(downloading).rejects.toMatchObject(unreachable(/broke the connection off/));
+    expect(requests).toBe(3);
+    await expectNothing();
+    await forgetful.close();
+  });
+
   it.each([
     { name: 'no validator', behaviour: { etag: null } },
     { name: 'only a weak validator', behaviour: { etag: 'W/"v1"' } },
