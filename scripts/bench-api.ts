@@ -1,10 +1,11 @@
 /**
- * `npm run bench:api`: throughput and latency of GET /v1/jobs/{id} (key check, job query, contract shape), beside
- * a bare Hono handler that does one postgres.js query, in the same run: both servers in processes of their own,
- * loaded in turn by the same client. Prints one JSON object; the ratio is what counts, the machine is shared.
+ * `npm run bench:api`: throughput and latency of reading a job and of creating a sandbox job, each beside a bare
+ * Hono handler in the same run: one postgres.js query for the reading (goal: half of its throughput), one bare
+ * transaction with an `add_job` for the creation (goal: half). Both servers run in processes of their own and are
+ * loaded in turn by the same client. Prints one JSON object; the ratios count, machines are noisy.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +17,7 @@ import { createStore, migrate } from '../src/store/index.ts';
 const rounds = 3;
 const secondsPerRound = 4;
 const connections = 32;
+const accounts = 16;
 const pepper = 'pepper of the benchmark';
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -48,9 +50,18 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-async function load(url: string, headers: Record<string, string>): Promise<Load> {
-  const result = await autocannon({ url, headers, connections, duration: secondsPerRound });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} answers of ${url} were no success`);
+interface Target {
+  url: string;
+  headers?: Record<string, string>;
+  method?: 'GET' | 'POST';
+  body?: string;
+  /** sent in turn */
+  requests?: { headers: Record<string, string> }[];
+}
+
+async function load(target: Target): Promise<Load> {
+  const result = await autocannon({ ...target, connections, duration: secondsPerRound });
+  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} answers of ${target.url} were no success`);
   return { requests_per_second: result.requests.average, p50_ms: result.latency.p50, p99_ms: result.latency.p99 };
 }
 
@@ -61,14 +72,40 @@ const summary = (loads: Load[]): Load => ({
   p99_ms: median(loads.map((one) => one.p99_ms)),
 });
 
-async function prepare(url: string): Promise<{ key: string; jobId: string }> {
+/** Loads the two in turn; the first round warms both up and is not counted. */
+async function compare(ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
+  const loads: { ours: Load[]; peer: Load[] } = { ours: [], peer: [] };
+  for (let round = 0; round <= rounds; round++) {
+    const pair = { ours: await load(ours), peer: await load(peer) };
+    if (round === 0) continue;
+    loads.ours.push(pair.ours);
+    loads.peer.push(pair.peer);
+  }
+  const result = { ours: summary(loads.ours), peer: summary(loads.peer) };
+  return { ...result, ratio: Number((result.ours.requests_per_second / result.peer.requests_per_second).toFixed(3)) };
+}
+
+interface Keys {
+  live: string;
+  /** one of each account: an account's audit log orders its own creations, not those of others */
+  test: string[];
+  jobId: string;
+}
+
+async function prepare(url: string): Promise<Keys> {
   await migrate({ url });
   const store = createStore({ url });
+  const issue = async (accountId: string, lane: 'live' | 'test') => {
+    const { key, lastFour } = generateApiKey(lane);
+    await store.keys.create({ accountId, lane, tier: 'standard', hash: hashApiKey(key, pepper), lastFour });
+    return key;
+  };
+  const test: string[] = [];
+  for (let i = 0; i < accounts; i++) test.push(await issue((await store.accounts.create({ name: `bench ${i}` })).id, 'test'));
   const account = await store.accounts.create({ name: 'bench' });
   await store.accounts.approve(account.id);
   await store.accounts.grant(account.id, 1000);
-  const { key, lastFour } = generateApiKey('live');
-  await store.keys.create({ accountId: account.id, lane: 'live', tier: 'standard', hash: hashApiKey(key, pepper), lastFour });
+  const live = await issue(account.id, 'live');
   const { job } = await store.jobs.create({
     account: { id: account.id, retentionDays: 30 },
     lane: 'live',
@@ -85,34 +122,59 @@ async function prepare(url: string): Promise<{ key: string; jobId: string }> {
     idempotency: null,
   });
   await store.close();
-  return { key, jobId: job.id };
+  return { live, test, jobId: job.id };
+}
+
+/** Largest resident memory of a process so far, MB. */
+async function peakMemoryMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)![1]) / 1024);
 }
 
 const dataDir = await mkdtemp(join(tmpdir(), 'framelift-bench-'));
 const database = await openDatabase({ databaseUrl: undefined, dataDir });
 const servers: ChildProcess[] = [];
 try {
-  const { key, jobId } = await prepare(database.url);
-  const env = { DATABASE_URL: database.url, FRAMELIFT_DATA_DIR: dataDir, FRAMELIFT_KEY_PEPPER: pepper, PORT: '0', FRAMELIFT_LOG_LEVEL: 'info' };
+  const { live, test, jobId } = await prepare(database.url);
+  const limits = 'create=9000000,read=9000000,other=9000000';
+  const env = {
+    DATABASE_URL: database.url,
+    FRAMELIFT_DATA_DIR: dataDir,
+    FRAMELIFT_KEY_PEPPER: pepper,
+    FRAMELIFT_RATE_LIMITS: limits,
+    FRAMELIFT_LOG_LEVEL: 'info',
+    PORT: '0',
+  };
   const service = await startServer([here('../src/cli.ts'), 'serve'], env);
   servers.push(service.child);
   const peer = await startServer([here('bench-api-peer.ts')], { DATABASE_URL: database.url });
   servers.push(peer.child);
-  const headers = { Authorization: `Bearer ${key}` };
-  const ours: Load[] = [];
-  const theirs: Load[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const a = await load(`${service.url}/v1/jobs/${jobId}`, headers);
-    const b = await load(`${peer.url}/jobs/${jobId}`, {});
-    // the first round warms both up
-    if (round > 0) {
-      ours.push(a);
-      theirs.push(b);
-    }
-  }
-  const [get_job, bare_hono_query] = [summary(ours), summary(theirs)];
-  const ratio = Number((get_job.requests_per_second / bare_hono_query.requests_per_second).toFixed(3));
-  console.log(JSON.stringify({ connections, rounds, seconds_per_round: secondsPerRound, get_job, bare_hono_query, ratio, goal: 0.5, reached: ratio >= 0.5 }, null, 2));
+
+  const get = await compare(
+    { url: `${service.url}/v1/jobs/${jobId}`, headers: { Authorization: `Bearer ${live}` } },
+    { url: `${peer.url}/jobs/${jobId}` },
+  );
+  const body = JSON.stringify({ video_url: 'https://example.com/clip.mp4', resolution: '1080p' });
+  const post = await compare(
+    {
+      url: `${service.url}/v1/jobs`,
+      method: 'POST',
+      body,
+      requests: test.map((key) => ({ headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } })),
+    },
+    { url: `${peer.url}/jobs`, method: 'POST' },
+  );
+  const peak_memory_mb = await peakMemoryMb(service.child.pid!);
+  const report = {
+    connections,
+    accounts,
+    rounds,
+    seconds_per_round: secondsPerRound,
+    get_job: { ours: get.ours, bare_query: get.peer, ratio: get.ratio, goal: 0.5, reached: get.ratio >= 0.5 },
+    create_sandbox_job: { ours: post.ours, bare_transaction: post.peer, ratio: post.ratio, goal: 0.5, reached: post.ratio >= 0.5 },
+    api_process: { peak_memory_mb, goal: 250, reached: peak_memory_mb < 250 },
+  };
+  console.log(JSON.stringify(report, null, 2));
 } finally {
   await Promise.all(servers.map(stop));
   await database.stop();
