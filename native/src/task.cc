@@ -125,8 +125,9 @@ void Task::DeliverProgress(Napi::Env env) {
   try {
     on_progress_.Call({ToJs(env, progress)});
   } catch (const Napi::Error& error) {
-    script_->thrown.Keep(error.Value());
+    // First of all: an environment that is being stopped refuses to keep the value, and throws again.
     cancelled_->store(true);
+    script_->thrown.Keep(error.Value());
   }
 }
 

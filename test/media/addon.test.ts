@@ -1,5 +1,6 @@
 /** The addon itself, loaded into the test's own process: arguments, results, errors, cancellation, leaks. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, openSync, readSync, fstatSync, closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it, vi } from 'vitest';
@@ -214,6 +215,15 @@ describe('the listener on a signal', () => {
   });
 });
 
+/** How a program in a Node process of its own ends, and what it says on its standard error. */
+async function outcome(program: string, timeout = 20_000) {
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'pipe'], timeout });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  return { code, signal, complaint };
+}
+
 describe('the end of the environment in mid-call', () => {
   const busy = `
     const addon = require(${JSON.stringify(projectRoot + addonFile)});
@@ -230,9 +240,41 @@ describe('the end of the environment in mid-call', () => {
        setTimeout(() => worker.terminate().then(() => process.exit(7)), 300);`,
     ],
   ])('waits for the engine to stop and ends in order: %s', async (_, program) => {
-    const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore', timeout: 20_000 });
-    const ended = await new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-    expect(ended).toEqual({ code: 7, signal: null });
+    expect(await outcome(program)).toEqual({ code: 7, signal: null, complaint: '' });
+  });
+
+  // Every call into JavaScript fails once a worker is being stopped: while the addon is loaded (the sweep over the
+  // first milliseconds), in the middle of its arguments, in a callback, at the settling of a promise.
+  const lively = `
+    const { parentPort } = require('node:worker_threads');
+    const calls = () => [
+      addon.probe(${JSON.stringify(clip)}),
+      addon.probe({ size: 9000, read: (at, length) => new Uint8Array(Math.min(length, 100)) }),
+      addon.probe({ size: 1000, read: () => Promise.reject(new Error('no')) }),
+      addon.probe({ size: 1000, read() { throw 'no'; } }),
+      addon.enhance(${JSON.stringify(clip)}, ${JSON.stringify(`${output}.lively`)}, {
+        target: 'source', threads: 1, onProgress() { throw new Error('no'); },
+      }),
+    ];
+    parentPort.postMessage('loading');
+    const addon = require(${JSON.stringify(projectRoot + addonFile)});
+    (async () => { for (;;) await Promise.allSettled(calls()); })();
+  `;
+
+  it('ends in order at whatever moment a worker is terminated', { timeout: 60_000 }, async () => {
+    const program = `
+      const { Worker } = require('node:worker_threads');
+      (async () => {
+        for (let n = 0; n < 30; n += 1) {
+          const worker = new Worker(${JSON.stringify(lively)}, { eval: true });
+          await new Promise((resolve) => worker.once('message', resolve));
+          await new Promise((resolve) => setTimeout(resolve, n < 20 ? n : (n - 18) * 10));
+          await worker.terminate();
+        }
+        process.exit(7);
+      })();
+    `;
+    expect(await outcome(program, 55_000)).toEqual({ code: 7, signal: null, complaint: '' });
   });
 });
 

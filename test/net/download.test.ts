@@ -163,9 +163,11 @@ describe('a transfer that breaks off', () => {
     expect(server.requests).toHaveLength(2);
     const second = server.requests[1]!;
     expect(second.range).toMatch(/^bytes=\d+-$/);
-    expect(Number(/\d+/.exec(second.range!)![0])).toBeGreaterThan(1_000_000);
+    // How much of the first reply survives the reset is the system's choice, not ours.
+    const start = Number(/\d+/.exec(second.range!)![0]);
+    expect(start).toBeGreaterThan(0);
     expect(second.headers['if-range']).toBe('"v1"');
-    expect(second.bytes).toBeLessThan(2_000_000);
+    expect(second.bytes).toBe(data.length - start);
   });
 
   it('is resumed more often than the limit of tries while it makes progress', async () => {
