@@ -28,8 +28,8 @@ interface Load {
 }
 
 /** Starts a server and resolves to the base URL that its log or output names. */
-function startServer(args: string[], env: Record<string, string>): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH']!, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+function startServer(command: string, args: string[], env: Record<string, string>): Promise<{ url: string; child: ChildProcess }> {
+  const child = spawn(command, args, { env: { PATH: process.env['PATH']!, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   return new Promise((resolve, reject) => {
     let text = '';
     const look = (chunk: Buffer) => {
@@ -145,9 +145,9 @@ try {
     FRAMELIFT_LOG_LEVEL: 'info',
     PORT: '0',
   };
-  const service = await startServer([here('../src/cli.ts'), 'serve'], env);
+  const service = await startServer(here('framelift'), ['serve'], env);
   servers.push(service.child);
-  const peer = await startServer([here('bench-api-peer.ts')], { DATABASE_URL: database.url });
+  const peer = await startServer(process.execPath, [here('bench-api-peer.ts')], { DATABASE_URL: database.url });
   servers.push(peer.child);
 
   const get = await compare(
