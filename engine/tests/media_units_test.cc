@@ -1,6 +1,9 @@
 // Small parts of the media room: timestamps, geometry, pixel formats, error names.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "framelift/error.h"
 #include "media/frame_import.h"
 #include "media/geometry.h"
@@ -49,6 +52,24 @@ TEST(TimestampMender, ClosesUpARestartedClock) {
   EXPECT_EQ(mender.Mend(10'000), 10'000);
   EXPECT_EQ(mender.Mend(0), 10'040);
   EXPECT_EQ(mender.Mend(40), 10'080);
+}
+
+TEST(TimestampMender, TakesAbsurdNumbersAsMissing) {
+  TimestampMender mender({1, 1000}, {1, 10'000}, {25, 1});
+  EXPECT_EQ(mender.Mend(1000), 10'000);
+  EXPECT_EQ(mender.Mend(std::numeric_limits<std::int64_t>::max()), 10'400);
+  EXPECT_EQ(mender.Mend(std::numeric_limits<std::int64_t>::min() + 1), 10'800);
+  EXPECT_EQ(mender.Mend(1120), 11'200);
+  // A clock of today, counted from 1970 in milliseconds, is none of them.
+  TimestampMender epoch({1, 1000}, {1, 16'000}, {25, 1});
+  EXPECT_EQ(epoch.Mend(1'795'000'000'000), 28'720'000'000'000);
+}
+
+TEST(ToTicks, StaysInRange) {
+  EXPECT_EQ(ToTicks(1.5, {1, 90'000}), 135'000);
+  EXPECT_EQ(ToTicks(1e300, {1, 90'000}), std::int64_t{1} << 56);
+  EXPECT_EQ(ToTicks(-1e300, {1, 90'000}), -(std::int64_t{1} << 56));
+  EXPECT_EQ(ToTicks(std::nan(""), {1, 90'000}), 0);
 }
 
 struct MatrixCase {

@@ -6,6 +6,7 @@
 #include "media/audio_encoder.h"
 #include "media/av_error.h"
 #include "media/stream_tags.h"
+#include "media/timestamps.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -41,6 +42,7 @@ class CopiedAudio : public AudioTrack {
 
   void Send(const AVPacket& packet) override {
     if (packet.size <= 0 || IsOutsideEditList(packet)) return;
+    if (IsNearOverflow(offset_)) return;
     CheckAv(av_packet_ref(copy_.get(), &packet), ErrorCode::kInternal, "A packet cannot be copied");
     Retime();
     muxer_.Write(index_, *copy_);

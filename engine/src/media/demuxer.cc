@@ -6,6 +6,7 @@
 
 #include "media/av_error.h"
 #include "media/source_policy.h"
+#include "media/timestamps.h"
 
 namespace framelift::media {
 namespace {
@@ -19,6 +20,14 @@ int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary
 bool IsStillPicture(const AVStream* stream) {
   constexpr int kStill = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS | AV_DISPOSITION_STILL_IMAGE;
   return (stream->disposition & kStill) != 0;
+}
+
+/// See Note [Absurd timestamps].
+void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
+  for (std::int64_t* time : {&packet.pts, &packet.dts}) {
+    if (*time != AV_NOPTS_VALUE && IsAbsurd(*time, time_base)) *time = AV_NOPTS_VALUE;
+  }
+  if (packet.duration < 0 || IsAbsurd(packet.duration, time_base)) packet.duration = 0;
 }
 
 /// Whether `a` is a better choice of video track than `b`: the default track first, then the larger one.
@@ -134,11 +143,13 @@ bool Demuxer::ReadPacket(AVPacket* packet) {
     const int result = av_read_frame(context_.get(), packet);
     io_.RethrowPending();
     if (result == AVERROR(EAGAIN)) continue;
-    if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
+    // Mostly a packet whose damaged size asks for gigabytes.
+    if (result == AVERROR(ENOMEM)) ThrowUnreadable("A part of the file claims to be larger than can be held in memory.");
     if (result < 0) return false;
     CountPacket();
     // Streams may appear while reading (MPEG-TS); only the chosen ones are handed out.
     const AVStream* stream = context_->streams[packet->stream_index];
+    ForgetAbsurdTimes(*packet, stream->time_base);
     const bool is_chosen = stream == video_ || std::ranges::count(audio_, stream) > 0 ||
                            std::ranges::count(subtitles_, stream) > 0;
     if (is_chosen && stream->discard != AVDISCARD_ALL) return true;

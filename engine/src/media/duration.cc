@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "media/av_error.h"
+#include "media/timestamps.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -37,7 +38,8 @@ Duration FragmentedDuration(Demuxer& demuxer, const SpanMeter& start) {
   if (count == 0) return {start.duration_s(), false};
   const std::int64_t first = avformat_index_get_entry(video, 0)->timestamp;
   const std::int64_t last = avformat_index_get_entry(video, count - 1)->timestamp;
-  return {static_cast<double>(last - first + NominalInterval(*video)) * av_q2d(video->time_base), true};
+  const double ticks = static_cast<double>(last) - static_cast<double>(first) + static_cast<double>(NominalInterval(*video));
+  return {ticks * av_q2d(video->time_base), true};
 }
 
 /// Containers that declare only their own duration (which the sound may stretch): the last packets tell.
@@ -45,7 +47,7 @@ Duration TailDuration(Demuxer& demuxer, const SpanMeter& start) {
   constexpr int kPacketLimit = 5'000;
   AVStream* video = demuxer.video();
   const double declared_s = static_cast<double>(demuxer.context()->duration) / AV_TIME_BASE;
-  const auto target = static_cast<std::int64_t>((start.first_s() + declared_s) / av_q2d(video->time_base));
+  const std::int64_t target = ToTicks(start.first_s() + declared_s, video->time_base);
   SpanMeter tail(*video);
   if (demuxer.SeekBefore(target)) {
     demuxer.ReadVideoOnly();
@@ -169,10 +171,11 @@ void SpanMeter::Add(const AVPacket& packet) {
   std::int64_t time = stamp != AV_NOPTS_VALUE ? stamp + offset_ : (empty() ? 0 : end_);
   if (packet.dts != AV_NOPTS_VALUE) {
     const std::int64_t decode = packet.dts + offset_;
-    const auto one_second = static_cast<std::int64_t>(1 / av_q2d(time_base_)) + 1;
+    const std::int64_t one_second = ToTicks(1, time_base_) + 1;
     if (last_decode_ != AV_NOPTS_VALUE && decode < last_decode_ - one_second) {
       offset_ += last_decode_ + step - decode;
       time += last_decode_ + step - decode;
+      if (IsNearOverflow(offset_)) throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged.");
     }
     last_decode_ = packet.dts + offset_;
   }

@@ -1,12 +1,34 @@
 #include "media/timestamps.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "framelift/error.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
 }
 
 namespace framelift::media {
+
+namespace {
+
+constexpr std::int64_t kMostTicks = std::int64_t{1} << 56;
+
+}  // namespace
+
+bool IsAbsurd(std::int64_t timestamp, AVRational time_base) {
+  constexpr double kMostSeconds = 1e10;
+  return timestamp > kMostTicks || timestamp < -kMostTicks ||
+         std::abs(static_cast<double>(timestamp)) * av_q2d(time_base) > kMostSeconds;
+}
+
+std::int64_t ToTicks(double seconds, AVRational time_base) {
+  const double ticks = seconds / av_q2d(time_base);
+  if (!std::isfinite(ticks)) return 0;
+  constexpr auto kMost = static_cast<double>(kMostTicks);
+  return static_cast<std::int64_t>(std::clamp(ticks, -kMost, kMost));
+}
 
 AVRational OutputTimeBase(AVRational source) {
   constexpr int kCoarsest = 10'000;
@@ -26,7 +48,7 @@ TimestampMender::TimestampMender(AVRational source, AVRational output, AVRationa
 }
 
 std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
-  if (timestamp == AV_NOPTS_VALUE) {
+  if (timestamp == AV_NOPTS_VALUE || IsAbsurd(timestamp, source_)) {
     last_ = last_ == AV_NOPTS_VALUE ? 0 : last_ + interval_;
     return last_;
   }
@@ -38,6 +60,9 @@ std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
     } else {
       time = last_ + std::max<std::int64_t>(1, std::min(step_, interval_) / 2);
     }
+  }
+  if (IsNearOverflow(time) || IsNearOverflow(offset_)) {
+    throw Error(ErrorCode::kUnreadableVideo, "The video's timestamps are damaged.");
   }
   if (last_ != AV_NOPTS_VALUE) step_ = time - last_;
   last_ = time;

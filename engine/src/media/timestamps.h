@@ -7,6 +7,20 @@
 
 namespace framelift::media {
 
+/// Note [Absurd timestamps]
+/// A damaged file may tell any 64-bit number. Those of more than 2^56 ticks or 10^10 seconds (300 years, which
+/// leaves room for clocks that count from 1970) are taken as missing before anything is calculated with them.
+bool IsAbsurd(std::int64_t timestamp, AVRational time_base);
+
+/// Whether a sum of timestamps comes near the end of the number range, after many absurd jumps.
+constexpr bool IsNearOverflow(std::int64_t ticks) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  return ticks > kFar || ticks < -kFar;
+}
+
+/// Seconds to ticks, kept within ±2^56.
+std::int64_t ToTicks(double seconds, AVRational time_base);
+
 /// A time base 1/n in which every timestamp of `source` is a whole number (rounded to 1 µs when the source is
 /// finer), with n ≥ 10,000 so that mended timestamps can lie between two ticks of a coarse source.
 AVRational OutputTimeBase(AVRational source);

@@ -19,6 +19,7 @@
 #include "framelift/error.h"
 #include "media/av_error.h"
 #include "media/muxer.h"
+#include "media/timestamps.h"
 #include "media/video_encoder.h"
 #include "pipeline/bounded_queue.h"
 #include "pipeline/cores.h"
@@ -276,7 +277,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   }
 
   std::int64_t SegmentStart() const {
-    return static_cast<std::int64_t>(options_.segment->start_s / av_q2d(plan_.time_base));
+    return media::ToTicks(options_.segment->start_s, plan_.time_base);
   }
 
   double TotalSeconds() const {

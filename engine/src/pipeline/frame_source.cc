@@ -93,8 +93,8 @@ void FrameSource::SeekToSegment() {
 
 /// Goes to a key frame near `target_s` (from the first frame of the video); false when it lies after `latest_s`.
 bool FrameSource::SeekTo(double target_s, double latest_s) {
-  const double ticks = 1 / av_q2d(demuxer_->video()->time_base);
-  const auto timestamp = [&](double s) { return plan_.first_timestamp + static_cast<std::int64_t>(s * ticks); };
+  const AVRational base = demuxer_->video()->time_base;
+  const auto timestamp = [&](double s) { return plan_.first_timestamp + media::ToTicks(s, base); };
   if (!demuxer_->SeekBefore(timestamp(target_s))) return false;
   const media::UniquePacket packet = media::MakePacket();
   std::int64_t landed = AV_NOPTS_VALUE;

@@ -81,9 +81,10 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
   TraitMeter meter(demuxer.video()->codecpar->codec_id, peak_nits, threads);
   meter.Add(first);
   demuxer.ReadVideoOnly();
+  const std::int64_t start = first.best_effort_timestamp == AV_NOPTS_VALUE ? 0 : first.best_effort_timestamp;
   for (const double place : {0.25, 0.5, 0.75}) {
-    const double offset = place * duration_s / av_q2d(demuxer.video()->time_base);
-    if (!demuxer.SeekBefore(first.best_effort_timestamp + static_cast<std::int64_t>(offset))) break;
+    const std::int64_t offset = media::ToTicks(place * duration_s, demuxer.video()->time_base);
+    if (!demuxer.SeekBefore(start + offset)) break;
     try {
       media::SpanMeter span(*demuxer.video());
       meter.Add(*media::DecodeFirstFrame(demuxer, limits, span));
