@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createTestDatabase } from './database.ts';
+import { checkedFetch } from './http-contract.ts';
 
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -132,7 +133,7 @@ export interface Reply<T> {
   body: T;
 }
 
-/** One call with a key; the body is JSON in both directions. */
+/** One call with a key, JSON in both directions; throws when openapi.yaml does not document the answer. */
 export async function call<T>(
   url: string,
   key: string,
@@ -141,7 +142,7 @@ export async function call<T>(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Reply<T>> {
-  const response = await fetch(`${url}${path}`, {
+  const response = await checkedFetch(`${url}${path}`, {
     method,
     headers: {
       Authorization: `Bearer ${key}`,
