@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <sstream>
 #include <thread>
 
 #include "framelift/enhance.h"
@@ -179,10 +178,9 @@ TEST_F(FaultTest, RefusesHugePicturesBeforeTheirMemoryIsTaken) {
 }
 
 TEST_F(FaultTest, TellsItsProgress) {
-  const std::string source = Clip("clip.mp4", VideoInput("640x360", 10) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+  const std::string source = Clip("clip.mp4", VideoInput("640x360", 6) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
   EnhanceOptions options = PlainOptions();
   options.target = Target::k1080p;
-  options.encoder = {};  // the service's own, with x264 looking ahead
   std::vector<Progress> told;
   std::vector<std::chrono::steady_clock::time_point> times;
   EnhanceCallbacks callbacks;
@@ -199,23 +197,40 @@ TEST_F(FaultTest, TellsItsProgress) {
       EXPECT_GT(times[i] - times[i - 1], std::chrono::milliseconds(90));
     }
   }
-  // After the first tenth the time left is told within 30 %; half of the tellings may be disturbed by other work.
-  const auto end = times.back();
-  std::ostringstream list;
-  int tellings = 0;
-  int good = 0;
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    const double left_s = std::chrono::duration<double>(end - times[i]).count();
-    if (told[i].fraction < 0.1 || told[i].fraction > 0.9) continue;
-    ++tellings;
-    list << "at " << told[i].fraction << " told " << told[i].eta_s << " s, was " << left_s << " s\n";
-    if (std::abs(told[i].eta_s - left_s) <= 0.3 * left_s) ++good;
-  }
-  EXPECT_GE(2 * good, tellings) << list.str();
-  EXPECT_GT(tellings, 3);
   EXPECT_EQ(told.back().fraction, 1);
   EXPECT_EQ(told.back().frames_done, result.frames);
   EXPECT_GT(told[told.size() / 2].fraction, 0);
+}
+
+/// Share of the tellings between a tenth and nine tenths of the work that were within 30 % of the time really left.
+double GoodEstimates(const std::string& source, const std::string& output, std::string& list) {
+  EnhanceOptions options = PlainOptions();
+  options.target = Target::k1080p;
+  options.encoder = {};  // the service's own, with x264 looking ahead
+  std::vector<std::pair<Progress, std::chrono::steady_clock::time_point>> told;
+  EnhanceCallbacks callbacks;
+  callbacks.on_progress = [&](const Progress& progress) { told.emplace_back(progress, std::chrono::steady_clock::now()); };
+  Enhance(source, output, options, callbacks);
+  int tellings = 0;
+  int good = 0;
+  for (const auto& [progress, time] : told) {
+    if (progress.fraction < 0.1 || progress.fraction > 0.9) continue;
+    const double left_s = std::chrono::duration<double>(told.back().second - time).count();
+    ++tellings;
+    if (std::abs(progress.eta_s - left_s) <= 0.3 * left_s) ++good;
+    list += std::to_string(progress.fraction) + ": told " + std::to_string(progress.eta_s) + " s, was " +
+            std::to_string(left_s) + " s\n";
+  }
+  return tellings > 3 ? static_cast<double>(good) / tellings : 0;
+}
+
+TEST_F(FaultTest, TellsTheTimeLeft) {
+  const std::string source = Clip("clip.mp4", VideoInput("640x360", 10) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+  std::string list;
+  double good = 0;
+  // Work of others that begins or ends in the middle of a run makes every estimate wrong: three tries.
+  for (int i = 0; i < 3 && good < 0.8; ++i) good = std::max(good, GoodEstimates(source, output_, list));
+  EXPECT_GE(good, 0.8) << list;
 }
 
 TEST_F(FaultTest, PassesOnWhatACallbackThrows) {
