@@ -1,11 +1,33 @@
 #include "media/video_decoder.h"
 
+#include <cstring>
 #include <utility>
 
 #include "media/av_error.h"
 #include "media/source_policy.h"
 
 namespace framelift::media {
+namespace {
+
+/// Some decoders put the file's own byte into a tag, whether the enumeration has that value or not; reading such a
+/// tag is undefined in C++, so that it is looked at as the number that it is.
+template <typename Tag>
+void ForgetUnknown(Tag& tag, int count, Tag unspecified) {
+  static_assert(sizeof(Tag) == sizeof(int));
+  int value = 0;
+  std::memcpy(&value, &tag, sizeof value);
+  if (value < 0 || value >= count) tag = unspecified;
+}
+
+void ForgetUnknownTags(AVFrame& frame) {
+  ForgetUnknown(frame.color_primaries, static_cast<int>(AVCOL_PRI_NB), AVCOL_PRI_UNSPECIFIED);
+  ForgetUnknown(frame.color_trc, static_cast<int>(AVCOL_TRC_NB), AVCOL_TRC_UNSPECIFIED);
+  ForgetUnknown(frame.colorspace, static_cast<int>(AVCOL_SPC_NB), AVCOL_SPC_UNSPECIFIED);
+  ForgetUnknown(frame.color_range, static_cast<int>(AVCOL_RANGE_NB), AVCOL_RANGE_UNSPECIFIED);
+  ForgetUnknown(frame.chroma_location, static_cast<int>(AVCHROMA_LOC_NB), AVCHROMA_LOC_UNSPECIFIED);
+}
+
+}  // namespace
 
 VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads) {
   const AVCodec* codec = FindAllowedDecoder(stream.codecpar->codec_id);
@@ -52,6 +74,7 @@ void VideoDecoder::Receive(const std::function<void(UniqueFrame)>& on_frame) {
       if (result != AVERROR_INVALIDDATA) return;
       continue;
     }
+    ForgetUnknownTags(*frame);
     ++frames_;
     on_frame(std::move(frame));
   }
