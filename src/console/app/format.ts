@@ -1,0 +1,107 @@
+/** Numbers, times and sizes as people read them. Pure; the locale is English, as the page is. */
+
+const locale = 'en-GB';
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const dateTimeFull = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
+const dateOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
+const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+export function formatCount(value: number): string {
+  return whole.format(value);
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+export function formatCredits(credits: number): string {
+  return plural(credits, 'credit');
+}
+
+/** One credit is one US cent. */
+export function creditsInDollars(credits: number): string {
+  return dollars.format(credits / 100);
+}
+
+/** `bytes` in decimal units, as file sizes and the 2 GB limit are stated. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** Seconds as `4.2 s`, `2 min 05 s` or `1 h 03 min`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 10 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`;
+  const rounded = Math.round(seconds);
+  if (rounded < 60) return `${rounded} s`;
+  if (rounded < 3600) return `${Math.floor(rounded / 60)} min ${String(rounded % 60).padStart(2, '0')} s`;
+  return `${Math.floor(rounded / 3600)} h ${String(Math.floor((rounded % 3600) / 60)).padStart(2, '0')} min`;
+}
+
+/** Position in a video: `0:04.20`. */
+export function formatPosition(seconds: number): string {
+  const hundredths = Math.max(0, Math.round(seconds * 100));
+  const rest = hundredths % 6000;
+  const text = `${String(Math.floor(rest / 100)).padStart(2, '0')}.${String(rest % 100).padStart(2, '0')}`;
+  return `${Math.floor(hundredths / 6000)}:${text}`;
+}
+
+export function formatDateTime(iso: string): string {
+  return dateTime.format(new Date(iso));
+}
+
+export function formatDateTimeFull(iso: string): string {
+  return dateTimeFull.format(new Date(iso));
+}
+
+export function formatDate(iso: string): string {
+  return dateOnly.format(new Date(iso));
+}
+
+export function formatClock(iso: string): string {
+  return clock.format(new Date(iso));
+}
+
+const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** `2 hours ago`, `in 3 days`, `just now`; a date beyond 30 days. */
+export function formatAgo(iso: string, now: number = Date.now()): string {
+  const seconds = (new Date(iso).getTime() - now) / 1000;
+  if (Math.abs(seconds) > 30 * 86_400) return formatDate(iso);
+  for (const [unit, size] of steps) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return seconds > 5 ? 'in less than a minute' : 'just now';
+}
+
+export function formatPercent(part: number): string {
+  return `${Math.floor(part * 100)} %`;
+}
+
+/** `job_01jdq4…3rhbz`: enough to tell ids apart; the end differs most. */
+export function shortId(id: string): string {
+  return id.length > 18 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id;
+}
+
+/** The last segment of an address, for a title. */
+export function fileName(url: string): string {
+  try {
+    const parsed = new URL(url);
+    return decodeURIComponent(parsed.pathname.split('/').filter(Boolean).pop() ?? parsed.host);
+  } catch {
+    return url;
+  }
+}

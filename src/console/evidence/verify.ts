@@ -1,0 +1,162 @@
+/**
+ * Verification in the browser: audit logs and deletion certificates are checked here, with WebCrypto, against the
+ * published keys, so that nobody needs to take the service's word. The rules are those of the command line's offline
+ * verifier: compact JWS (RFC 7515) with Ed25519 (RFC 8037) over canonical JSON (RFC 8785), entries linked by SHA-256.
+ */
+import canonicalize from 'canonicalize';
+
+export interface PublicKey {
+  kid: string;
+  /** base64url, 32 bytes */
+  x: string;
+}
+
+export interface Entry {
+  account_id: string;
+  sequence: number;
+  id: string;
+  kind: string;
+  job_id: string | null;
+  at: string;
+  data: Record<string, unknown>;
+  previous_hash: string;
+  hash: string;
+}
+
+export interface Head {
+  account_id: string;
+  size: number;
+  hash: string;
+  signed_at: string;
+}
+
+export type Verdict = { ok: true; size: number; hash: string } | { ok: false; index: number; reason: string };
+
+/** What is wrong with a document, in one sentence that may be shown. */
+export class VerificationError extends Error {
+  override readonly name = 'VerificationError';
+}
+
+const genesis = '0'.repeat(64);
+const headFields = ['account_id', 'hash', 'signed_at', 'size'];
+const entryFields = ['account_id', 'at', 'data', 'hash', 'id', 'job_id', 'kind', 'previous_hash', 'sequence'];
+
+/**
+ * Entries oldest first, all of them, and the signed head. Throws VerificationError when the head itself proves nothing;
+ * else names the first entry that is wrong. `onProgress` hears the number of checked entries now and then.
+ */
+export async function verifyAuditLog(
+  entries: readonly Entry[],
+  headJws: string,
+  keys: readonly PublicKey[],
+  onProgress: (checked: number) => void = () => {},
+): Promise<Verdict> {
+  const head = await verifyHead(headJws, keys);
+  let previous = genesis;
+  for (const [index, entry] of entries.entries()) {
+    const reason = await entryProblem(entry, { index, previous, head });
+    if (reason !== null) return { ok: false, index, reason };
+    previous = entry.hash;
+    if (index % 100 === 99) onProgress(index + 1);
+  }
+  onProgress(entries.length);
+  return endVerdict(entries.length, previous, head);
+}
+
+export async function verifyHead(jws: string, keys: readonly PublicKey[]): Promise<Head> {
+  const head = await verifyJws(jws, 'framelift-audit-head+jws', keys);
+  if (!hasExactly(head, headFields) || typeof head['size'] !== 'number')
+    throw new VerificationError('The head lacks a field or has one too many.');
+  return head as unknown as Head;
+}
+
+/** The payload of a certificate that holds. Throws VerificationError with one sentence when it does not. */
+export function verifyCertificate(jws: string, keys: readonly PublicKey[]): Promise<Record<string, unknown>> {
+  return verifyJws(jws, 'framelift-deletion-certificate+jws', keys);
+}
+
+async function entryProblem(
+  entry: Entry,
+  at: { index: number; previous: string; head: Head },
+): Promise<string | null> {
+  if (!hasExactly(entry, entryFields)) return 'The entry lacks a field or has one too many.';
+  if (entry.account_id !== at.head.account_id) return 'The entry belongs to another account.';
+  if (entry.sequence !== at.index + 1)
+    return `The entry has the sequence ${entry.sequence} where ${at.index + 1} belongs.`;
+  if (entry.previous_hash !== at.previous) return 'The entry does not follow the one before it.';
+  if ((await hashEntry(entry)) !== entry.hash) return 'The entry was changed: its hash does not match its content.';
+  if (at.index >= at.head.size) return `The signed head counts ${at.head.size} entries, and this one is beyond them.`;
+  return null;
+}
+
+function endVerdict(count: number, last: string, head: Head): Verdict {
+  if (count < head.size) {
+    const reason = `The signed head counts ${head.size} entries, and the log ends after ${count}.`;
+    return { ok: false, index: count, reason };
+  }
+  if (last !== head.hash)
+    return { ok: false, index: Math.max(0, count - 1), reason: 'The last entry is not the one that the head signs.' };
+  return { ok: true, size: count, hash: last };
+}
+
+async function hashEntry(entry: Entry): Promise<string> {
+  const { hash: _hash, ...rest } = entry;
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(jcs(rest)));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+async function verifyJws(
+  jws: string,
+  type: string,
+  keys: readonly PublicKey[],
+): Promise<Record<string, unknown>> {
+  const parts = jws.trim().split('.');
+  const [head, body, signature] = parts;
+  if (parts.length !== 3 || !head || !body || !signature)
+    throw new VerificationError('The document is no JSON Web Signature.');
+  const header = parseObject(head, 'The document is no JSON Web Signature.');
+  if (header['typ'] !== type) throw new VerificationError(`The document is not a ${type}.`);
+  if (header['alg'] !== 'EdDSA' || header['crit'] !== undefined)
+    throw new VerificationError('The document is signed in a way that is not known here.');
+  const key = keys.find((candidate) => candidate.kid === header['kid']);
+  if (key === undefined) throw new VerificationError('The document is signed with a key that is not in the key set.');
+  const signed = new TextEncoder().encode(`${head}.${body}`);
+  const publicKey = await crypto.subtle.importKey('raw', fromBase64Url(key.x), 'Ed25519', false, ['verify']);
+  if (!(await crypto.subtle.verify('Ed25519', publicKey, fromBase64Url(signature), signed)))
+    throw new VerificationError('The signature does not match the document: it was changed.');
+  const payload = parseObject(body, 'The payload is no JSON object.');
+  if (jcs(payload) !== textOf(body)) throw new VerificationError('The payload is not canonical JSON.');
+  return payload;
+}
+
+function parseObject(base64url: string, refusal: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(textOf(base64url));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // falls through to the one refusal
+  }
+  throw new VerificationError(refusal);
+}
+
+function textOf(base64url: string): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(fromBase64Url(base64url));
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new VerificationError('The document is no JSON Web Signature.');
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+function jcs(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new VerificationError('The document holds what JSON cannot say.');
+  return text;
+}
+
+function hasExactly(value: unknown, fields: readonly string[]): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const names = Object.keys(value).sort();
+  return names.length === fields.length && names.every((name, index) => name === fields[index]);
+}
