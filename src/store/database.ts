@@ -32,10 +32,13 @@ const retryable = new Set(['40001', '40P01']);
 const maxTries = 5;
 
 /** Runs `work` in one transaction; `work` must not touch anything but the database, since it may run again. */
-export async function transact<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => retried(() => db.transaction(work));
+
+/** Runs one statement, or one transaction, again after a conflict. */
+export async function retried<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction(work);
+      return await work();
     } catch (error) {
       if (attempt >= maxTries || !retryable.has(sqlState(error) ?? '')) throw error;
     }
@@ -43,9 +46,12 @@ export async function transact<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise
 }
 
 /** The five-character SQLSTATE of an error of the driver, also below Drizzle's wrapping; undefined for others. */
-export function sqlState(error: unknown): string | undefined {
+export const sqlState = (error: unknown): string | undefined => databaseError(error)?.code;
+
+/** The server's own error, also below Drizzle's wrapping; undefined for others. */
+export function databaseError(error: unknown): postgres.PostgresError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth++) {
-    if (at instanceof postgres.PostgresError) return at.code;
+    if (at instanceof postgres.PostgresError) return at;
   }
   return undefined;
 }

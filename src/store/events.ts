@@ -1,9 +1,9 @@
 /** The append-only record of what happened on an account: numbered without gaps, each linked to the one before. */
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
-import { type AuditEntry, hashAuditEntry } from '../domain/audit.ts';
+import { type AuditEntry, jcs } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import type { Db, Tx } from './database.ts';
-import { type EventKind, eventHeads, jobEvents } from './schema.ts';
+import { type EventKind, jobEvents } from './schema.ts';
 
 export interface NewEvent {
   accountId: string;
@@ -27,34 +27,18 @@ export interface AccountEvent {
  * Appends inside the caller's transaction and returns the entry as it is hashed. It locks the account's head until
  * the commit: call it last, after the locks on the job and the balance, so that all transactions lock in one order.
  */
-export async function appendEvent(tx: Tx, event: NewEvent): Promise<AuditEntry> {
-  const [head] = await tx
-    .insert(eventHeads)
-    .values({ accountId: event.accountId, seq: 1 })
-    .onConflictDoUpdate({ target: eventHeads.accountId, set: { seq: sql`${eventHeads.seq} + 1` } })
-    .returning({ seq: eventHeads.seq, previousHash: eventHeads.hash, at: instantText });
-  const { seq, previousHash, at } = head!;
-  // What is hashed is what JSON keeps of it.
-  const data = JSON.parse(JSON.stringify(event.data ?? {})) as Record<string, unknown>;
-  const { accountId, kind, jobId = null } = event;
-  const id = newId('evt');
-  const content = {
-    account_id: accountId,
-    sequence: seq,
-    id,
-    kind,
-    job_id: jobId,
-    at,
-    data,
-    previous_hash: previousHash,
-  };
-  const hash = hashAuditEntry(content);
-  await tx.insert(jobEvents).values({ accountId, seq, id, kind, jobId, at: new Date(at), data, previousHash, hash });
-  return { ...content, hash };
+export async function appendEvent(tx: Tx, { accountId, kind, jobId, data }: NewEvent): Promise<AuditEntry> {
+  const text = eventData(data);
+  const [row] = await tx.execute<Omit<AuditEntry, 'data'>>(sql`
+    SELECT account_id, seq::int AS sequence, id, kind, job_id, ${instantText} AS at, previous_hash, hash
+    FROM append_event(${accountId}, ${newId('evt')}, ${kind}, ${jobId ?? null}, ${text})`);
+  return { ...row!, data: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** The database's time, with the milliseconds that are hashed; read after the lock, so that it follows the sequence. */
-const instantText = sql<string>`to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+/** What JSON keeps of an event's data, in the canonical form that is hashed. */
+export const eventData = (data: NewEvent['data'] = {}): string => jcs(JSON.parse(JSON.stringify(data)));
+
+const instantText = sql.raw(`to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
 
 export function eventQueries(db: Db) {
   return {

@@ -35,21 +35,24 @@ export function toJobRecord(row: JobRow): JobRecord {
   };
 }
 
-/**
- * The one query that polling runs, as text: through Drizzle's generic mapping a poll costs nearly twice the time.
- * Parameters: id, account, lane.
- */
-export const visibleJobQuery = `SELECT id, account_id AS "accountId", lane, tier, status, resolution,
+/** A job's record, column by column as text: through Drizzle's generic mapping a poll costs nearly twice the time. */
+const recordColumns = `id, account_id AS "accountId", lane, tier, status, resolution,
   video_url AS "videoUrl", webhook_url AS "webhookUrl", model, enhancements, metadata,
   duration_seconds AS "durationSeconds", credits_charged::float8 AS "creditsCharged",
   credits_refunded::float8 AS "creditsRefunded", progress, eta_seconds AS "etaSeconds", source, output, applied,
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,
-  created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"
+  created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"`;
+
+/** The one query that polling runs. Parameters: id, account, lane. */
+export const visibleJobQuery = `SELECT ${recordColumns}
   FROM jobs WHERE id = $1 AND account_id = $2 AND lane = $3 AND deleted_at IS NULL`;
+
+/** The one query that a creation runs (migrations/0010). Parameters: job, claim, queue row, event id, event data. */
+export const createJobQuery = `SELECT ${recordColumns} FROM create_job($1, $2, $3, $4, $5)`;
 
 type Instants = 'createdAt' | 'startedAt' | 'finishedAt' | 'expiresAt';
 
-/** A row of visibleJobQuery; Drizzle has taught the driver to leave timestamps as text. */
+/** A row of these queries; Drizzle has taught the driver to leave timestamps as text. */
 export type VisibleJobRow = Omit<JobRecord, Instants> & {
   createdAt: string;
   startedAt: string | null;

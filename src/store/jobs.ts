@@ -6,13 +6,13 @@ import { newId } from '../domain/ids.ts';
 import type { JobRecord, Lane } from '../domain/job.ts';
 import { defaultRetentionDays } from '../domain/limits.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
-import { type Db, type Executor, transact, type Tx } from './database.ts';
+import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
-import { appendEvent } from './events.ts';
-import { fromVisibleRow, type JobRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
-import { postTransfer } from './ledger.ts';
-import { enqueueDestroy, enqueueStep, stepKey } from './queue.ts';
-import { type DeletedBy, idempotencyKeys, jobs } from './schema.ts';
+import { appendEvent, eventData } from './events.ts';
+import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
+import { insufficientCredits, postTransfer } from './ledger.ts';
+import { enqueueDestroy, queuedStep, stepKey } from './queue.ts';
+import { type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import { type JobFeed, watchJob } from './watch.ts';
 
@@ -27,7 +27,7 @@ export function jobQueries(
   };
   return {
     findReplay: (accountId, lane, idempotency) => findReplay(db, accountId, lane, idempotency),
-    create: (input) => createJob(db, input),
+    create: (input) => createJob(db, client, input),
     get,
     watch: (accountId, lane, jobId, signal) =>
       watchJob({ feed, jobId, signal, read: () => get(accountId, lane, jobId) }),
@@ -47,85 +47,62 @@ export function jobQueries(
   };
 }
 
-async function createJob(db: Db, input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }> {
-  return transact(db, async (tx) => {
-    const id = newId('job');
-    if (input.idempotency && !(await claimKey(tx, id, input, input.idempotency))) {
-      const job = await findReplay(tx, input.account.id, input.lane, input.idempotency);
-      if (!job) throw new FrameliftError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
-      return { job, replayed: true };
-    }
-    const row = await insertJob(tx, id, input);
-    if (input.credits > 0) {
-      await postTransfer(tx, { kind: 'charge', accountId: row.accountId, jobId: id, credits: input.credits });
-    }
-    await enqueueStep(tx, row);
-    await appendEvent(tx, {
-      accountId: row.accountId,
-      kind: 'job.created',
-      jobId: id,
-      data: {
-        lane: row.lane,
-        tier: row.tier,
-        resolution: row.resolution,
-        duration_seconds: row.durationSeconds,
-        credits_charged: row.creditsCharged,
-      },
-    });
-    return { job: toJobRecord(row), replayed: false };
-  });
+async function createJob(
+  db: Db,
+  client: postgres.Sql,
+  input: CreateJob,
+): Promise<{ job: JobRecord; replayed: boolean }> {
+  const { account, lane, idempotency, credits } = input;
+  const values = creationValues(newId('job'), input);
+  try {
+    const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, { prepare: true }));
+    if (row) return { job: fromVisibleRow(row), replayed: false };
+  } catch (error) {
+    throw insufficientCredits(error, credits) ?? error;
+  }
+  const job = idempotency && (await findReplay(db, account.id, lane, idempotency));
+  if (!job) throw new FrameliftError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
+  return { job, replayed: true };
 }
 
-/**
- * Takes the key for a new job: true when it is ours. While another request with the same key is in flight the
- * insert waits for its commit, so that the loser sees the winner's job. An expired key counts as new.
- */
-async function claimKey(tx: Tx, jobId: string, input: CreateJob, idempotency: Idempotency): Promise<boolean> {
-  // Kept as long as the job, at least 24 h; a retention is at least a day.
-  const fresh = {
-    fingerprint: idempotency.fingerprint,
-    jobId,
-    expiresAt: sql`now() + make_interval(days => ${Math.max(1, retentionDays(input))}::int)`,
+/** The parameters of createJobQuery. */
+function creationValues(id: string, input: CreateJob): (string | null)[] {
+  const { lane, tier, resolution, durationSeconds, credits, idempotency } = input;
+  const step: Step = lane === 'test' ? 'sandbox' : 'ingest';
+  const days = retentionDays(input);
+  const job = {
+    id,
+    account_id: input.account.id,
+    lane,
+    tier,
+    resolution,
+    video_url: input.videoUrl,
+    webhook_url: input.webhookUrl,
+    model: input.model,
+    enhancements: input.enhancements,
+    metadata: input.metadata,
+    duration_seconds: durationSeconds,
+    credits_charged: credits,
+    source: input.source,
+    step,
+    retention_days: days,
   };
-  const claimed = await tx
-    .insert(idempotencyKeys)
-    .values({ accountId: input.account.id, lane: input.lane, key: idempotency.key, ...fresh })
-    .onConflictDoUpdate({
-      target: [idempotencyKeys.accountId, idempotencyKeys.lane, idempotencyKeys.key],
-      set: { ...fresh, createdAt: sql`now()` },
-      setWhere: sql`${idempotencyKeys.expiresAt} <= now()`,
-    })
-    .returning({ jobId: idempotencyKeys.jobId });
-  return claimed.length === 1;
+  // Kept as long as the job, at least 24 h; a retention is at least a day.
+  const claim = idempotency && { ...idempotency, days: Math.max(1, days) };
+  const { task, key, maxAttempts } = queuedStep({ id, step });
+  const event = { lane, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits };
+  return [
+    JSON.stringify(job),
+    claim && JSON.stringify(claim),
+    JSON.stringify({ task, key, max_attempts: maxAttempts }),
+    newId('evt'),
+    eventData(event),
+  ];
 }
 
 /** The account's own retention is of the Secure tier. */
 const retentionDays = ({ tier, account }: CreateJob) =>
   tier === 'secure' ? account.retentionDays : defaultRetentionDays;
-
-async function insertJob(tx: Tx, id: string, input: CreateJob): Promise<JobRow> {
-  const [row] = await tx
-    .insert(jobs)
-    .values({
-      id,
-      accountId: input.account.id,
-      lane: input.lane,
-      tier: input.tier,
-      resolution: input.resolution,
-      videoUrl: input.videoUrl,
-      webhookUrl: input.webhookUrl,
-      model: input.model,
-      enhancements: input.enhancements,
-      metadata: input.metadata,
-      durationSeconds: input.durationSeconds,
-      creditsCharged: input.credits,
-      source: input.source,
-      expiresAt: sql`now() + make_interval(days => ${retentionDays(input)}::int)`,
-      step: input.lane === 'test' ? 'sandbox' : 'ingest',
-    })
-    .returning();
-  return row!;
-}
 
 async function findReplay(
   on: Executor,

@@ -1,15 +1,8 @@
 /** Credits move here and nowhere else: one transfer, two entries that cancel out, one balance. */
-import { and, eq, gte, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { FrameliftError } from '../domain/errors.ts';
-import type { Db, Tx } from './database.ts';
-import { accounts, type Book, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
-
-/** The other side of each kind, and the sign on the customer's. */
-const kinds: Readonly<Record<TransferKind, { counter: Book; sign: 1 | -1 }>> = {
-  grant: { counter: 'issued', sign: 1 },
-  charge: { counter: 'revenue', sign: -1 },
-  refund: { counter: 'revenue', sign: 1 },
-};
+import { type Db, databaseError, type Tx } from './database.ts';
+import type { Book, TransferKind } from './schema.ts';
 
 export interface Transfer {
   kind: TransferKind;
@@ -27,33 +20,24 @@ export interface Transfer {
  * unique constraint.
  */
 export async function postTransfer(tx: Tx, transfer: Transfer): Promise<number> {
-  const { counter, sign } = kinds[transfer.kind];
-  const amount = sign * transfer.credits;
-  const [account] = await tx
-    .update(accounts)
-    .set({ credits: sql`${accounts.credits} + ${amount}` })
-    .where(and(eq(accounts.id, transfer.accountId), gte(accounts.credits, -amount)))
-    .returning({ balance: accounts.credits });
-  if (!account) throw await insufficient(tx, transfer);
-  const [row] = await tx
-    .insert(ledgerTransfers)
-    .values({ ...transfer, at: sql`clock_timestamp()` })
-    .returning({ id: ledgerTransfers.id });
-  const transferId = row!.id;
-  await tx.insert(ledgerEntries).values([
-    { transferId, book: 'customer', accountId: transfer.accountId, amount, balance: account.balance },
-    { transferId, book: counter, amount: -amount },
-  ]);
-  return account.balance;
+  const { kind, accountId, jobId, credits, note = '' } = transfer;
+  try {
+    const [row] = await tx.execute<{ balance: number }>(
+      sql`SELECT post_transfer(${kind}, ${accountId}, ${jobId}, ${credits}::bigint, ${note})::float8 AS balance`,
+    );
+    return row!.balance;
+  } catch (error) {
+    throw insufficientCredits(error, credits) ?? error;
+  }
 }
 
-async function insufficient(tx: Tx, { accountId, credits }: Transfer): Promise<FrameliftError> {
-  const [account] = await tx.select({ credits: accounts.credits }).from(accounts).where(eq(accounts.id, accountId));
-  if (!account) return new FrameliftError('internal_error', 'The account does not exist.');
-  return new FrameliftError(
-    'insufficient_credits',
-    `The job costs ${credits} credits; the account has ${account.credits}.`,
-  );
+/** The public error behind SQLSTATE FL402 of `post_transfer`; undefined for any other. */
+export function insufficientCredits(error: unknown, credits: number): FrameliftError | undefined {
+  const refusal = databaseError(error);
+  if (refusal?.code !== 'FL402') return undefined;
+  if (!refusal.detail) return new FrameliftError('internal_error', 'The account does not exist.');
+  const message = `The job costs ${credits} credits; the account has ${refusal.detail}.`;
+  return new FrameliftError('insufficient_credits', message);
 }
 
 export interface LedgerViolation {

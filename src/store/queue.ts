@@ -42,14 +42,15 @@ export async function enqueue(on: Executor, { task, payload, key, delayS = 0, ma
  * harm; retries are counted in the job's row, hence few tries of Graphile's own.
  */
 export function enqueueStep(on: Executor, job: { id: string; step: Step }, delayS = 0): Promise<void> {
-  return enqueue(on, {
-    task: taskOfStep[job.step],
-    payload: { jobId: job.id },
-    key: stepKey(job.id),
-    delayS,
-    maxAttempts: 3,
-  });
+  return enqueue(on, { ...queuedStep(job), delayS });
 }
+
+export const queuedStep = ({ id, step }: { id: string; step: Step }) => ({
+  task: taskOfStep[step],
+  payload: { jobId: id },
+  key: stepKey(id),
+  maxAttempts: 3,
+});
 
 export const stepKey = (jobId: string): string => `step:${jobId}`;
 
