@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "framelift/error.h"
+#include "pixel/contrast_curve.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
 
@@ -31,17 +32,6 @@
 #ifndef FRAMELIFT_PIXEL_CONTRAST_TYPES
 #define FRAMELIFT_PIXEL_CONTRAST_TYPES
 namespace framelift::pixel {
-
-inline constexpr int kMaxSegments = 16;
-
-/// What the luma range means for curves, in working units: the codes' outer edges and their segments.
-struct CurveDomain {
-  float base;  ///< lower edge of the lowest code
-  float segment_width;
-  int segments;
-  float black;  ///< lowest code
-  float white;  ///< highest code
-};
 
 /// Change of luma v in segment s at the left end of a span: value[s] + slope[s] × v, and its growth per unit
 /// of the way to the right end.
@@ -127,94 +117,12 @@ namespace {
 
 HWY_EXPORT(ApplySpan);
 
-constexpr int kMaxTiles = 8;
-constexpr int kMinTileSide = 32;       // smaller pictures have fewer tiles
-constexpr int kCentreAlignment = 32;   // spans are whole vectors
-constexpr int kWindow = 16;            // pictures whose histograms are summed
-constexpr double kClipLimit = 2.0;     // times the mean bin: the steepest slope before redistribution
-constexpr int kSamplesPerTile = 4096;  // wanted; larger tiles are counted on a coarser grid
+constexpr int kWindow = kContrastWindow;
 constexpr int kGrainRows = 32;
-
-constexpr int kBinBits = 10;  // a bin is 4 codes wide
-constexpr int kMaxBins = 64;
-
-/// Limited range: codes 16 … 235 = 55 bins in 11 segments; full: 0 … 255 = 64 bins in 16 segments.
-struct RangeLayout {
-  CurveDomain domain;
-  int base;
-  int bins;
-  int bins_per_segment;
-};
-
-RangeLayout LayoutOf(Range range) {
-  const bool limited = range == Range::kLimited;
-  const int first_code = limited ? 16 : 0;
-  const int codes = limited ? 220 : 256;
-  RangeLayout layout;
-  layout.base = first_code * kUnitsPerCode8 - kUnitsPerCode8 / 2;
-  layout.bins = codes * kUnitsPerCode8 >> kBinBits;
-  layout.bins_per_segment = limited ? 5 : 4;
-  layout.domain.base = static_cast<float>(layout.base);
-  layout.domain.segments = layout.bins / layout.bins_per_segment;
-  layout.domain.segment_width = static_cast<float>(layout.bins_per_segment << kBinBits);
-  layout.domain.black = static_cast<float>(first_code * kUnitsPerCode8);
-  layout.domain.white = static_cast<float>((first_code + codes - 1) * kUnitsPerCode8);
-  return layout;
-}
 
 using TileHistogram = std::array<std::uint32_t, kMaxBins>;
 /// Distance from the identity at the segments' edges, in working units.
 using Curve = std::array<float, kMaxSegments + 1>;
-
-/// Clips the bins at the limit and deals the excess out evenly, in a few rounds because dealing may lift
-/// bins above the limit again.
-void Clip(std::array<double, kMaxBins>& bins, int count, double limit) {
-  for (int round = 0; round < 4; ++round) {
-    double excess = 0;
-    for (int i = 0; i < count; ++i) {
-      excess += std::max(0.0, bins[i] - limit);
-      bins[i] = std::min(bins[i], limit);
-    }
-    for (int i = 0; i < count; ++i) bins[i] += excess / count;
-  }
-}
-
-Curve MakeCurve(const TileHistogram& histogram, const RangeLayout& layout) {
-  Curve curve{};
-  double total = 0;
-  for (int i = 0; i < layout.bins; ++i) total += histogram[i];
-  if (total == 0) return curve;
-  std::array<double, kMaxBins> bins;
-  for (int i = 0; i < layout.bins; ++i) bins[i] = histogram[i] / total;
-  Clip(bins, layout.bins, kClipLimit / layout.bins);
-  const double width = static_cast<double>(layout.bins << kBinBits);
-  double below = 0;
-  for (int i = 0; i < layout.bins; ++i) {
-    if (i % layout.bins_per_segment == 0) {
-      curve[i / layout.bins_per_segment] =
-          static_cast<float>(width * (below - static_cast<double>(i) / layout.bins));
-    }
-    below += bins[i];
-  }
-  curve[0] = 0;
-  curve[layout.domain.segments] = 0;
-  return curve;
-}
-
-/// Tiles along one axis: borders for counting, centres for interpolating.
-struct TileAxis {
-  int size = 0;
-  int count = 1;
-
-  TileAxis(int size_in, int count_in) : size(size_in), count(count_in) {}
-  int Begin(int tile) const { return static_cast<int>(static_cast<long long>(size) * tile / count); }
-  int Centre(int tile, int alignment) const {
-    const int centre = (Begin(tile) + Begin(tile + 1)) / 2;
-    return (centre + alignment / 2) / alignment * alignment;
-  }
-};
-
-int TileCount(int size) { return std::clamp(size / kMinTileSide, 1, kMaxTiles); }
 
 }  // namespace
 
@@ -249,8 +157,7 @@ struct AdaptiveContrast::Impl {
     const int x1 = across.Begin(tx + 1);
     const int y0 = down.Begin(ty);
     const int y1 = down.Begin(ty + 1);
-    const double samples = static_cast<double>(x1 - x0) * (y1 - y0);
-    const int step = std::max(1, static_cast<int>(std::ceil(std::sqrt(samples / kSamplesPerTile) - 1e-9)));
+    const int step = CountingStep(x1 - x0, y1 - y0);
     histogram.fill(0);
     for (int y = y0; y < y1; y += step) {
       const std::uint16_t* row = luma.Row(y);
@@ -270,7 +177,7 @@ struct AdaptiveContrast::Impl {
         }
         CountTile(luma, tile, slot[tile]);
         for (int i = 0; i < layout.bins; ++i) sums[tile][i] += slot[tile][i];
-        curves[tile] = MakeCurve(sums[tile], layout);
+        MakeCurve(sums[tile].data(), layout, curves[tile].data());
       }
     };
     pool.ParallelRows(tiles(), 1, std::ref(count));

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "framelift/error.h"
+#include "pixel/denoise_kernel.h"
 #include "pixel/row_ring.h"
 #include "pixel/stages.h"
 
@@ -23,14 +24,6 @@
 #ifndef FRAMELIFT_PIXEL_DENOISE_TYPES
 #define FRAMELIFT_PIXEL_DENOISE_TYPES
 namespace framelift::pixel {
-
-inline constexpr int kMaxReach = 2;
-
-/// Per distance class |dy|, |dx|: √spatial weight, and the same over T².
-struct RangeKernel {
-  float root[kMaxReach + 1][kMaxReach + 1];
-  float falloff[kMaxReach + 1][kMaxReach + 1];
-};
 
 struct DenoiseRow {
   const float* rows[2 * kMaxReach + 1];
@@ -98,13 +91,14 @@ HWY_EXPORT(Denoise3x3);
 HWY_EXPORT(FloatLoader);
 
 constexpr int kGrainRows = 32;
-constexpr int kReachOfPlane[3] = {2, 1, 1};
 
 // Chosen by PSNR over camera pictures with added noise of 5 and 10 codes.
 constexpr double kThresholdSigmas = 4.5;
 constexpr double kSpatialSigma = 1.6;
 
-RangeKernel MakeKernel(double noise_sigma) {
+}  // namespace
+
+RangeKernel MakeRangeKernel(double noise_sigma) {
   const double threshold = kThresholdSigmas * noise_sigma * kUnitsPerCode8;
   RangeKernel kernel;
   for (int dy = 0; dy <= kMaxReach; ++dy) {
@@ -116,8 +110,6 @@ RangeKernel MakeKernel(double noise_sigma) {
   }
   return kernel;
 }
-
-}  // namespace
 
 struct Denoiser::Impl {
   int width;
@@ -144,7 +136,7 @@ void Denoiser::Run(const Image& in, Image& out, float strength, float noise_sigm
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the denoising was planned for.");
   }
   const bool copy = strength <= 0 || noise_sigma <= 0;
-  const RangeKernel kernel = MakeKernel(noise_sigma);
+  const RangeKernel kernel = copy ? RangeKernel{} : MakeRangeKernel(noise_sigma);
   impl.rings.Prepare(pool.threads(), [&] {
     return std::make_unique<RowRing<float>>(impl.width, kMaxReach, HWY_DYNAMIC_DISPATCH(FloatLoader)());
   });

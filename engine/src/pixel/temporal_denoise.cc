@@ -9,6 +9,7 @@
 #include "framelift/error.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
+#include "pixel/temporal_limits.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pixel/temporal_denoise.cc"
@@ -77,23 +78,16 @@ namespace {
 HWY_EXPORT(Mix);
 HWY_EXPORT(AddDifferences);
 
-constexpr int kBlock = 8;
+constexpr int kBlock = kTemporalBlock;
 constexpr int kBlocksPerBand = 2;
-constexpr int kSteps = 3;
-constexpr int kLags[kSteps] = {1, 2, 4};
+constexpr int kSteps = kTemporalSteps;
 
-constexpr double kQuiet = 1.4;  // times the noise's own mean difference: up to here a block is still
-constexpr double kMoving = 2.0;
 constexpr double kThresholdSigmas = 5;
 constexpr double kMeanOfNormal = 0.7978845608;  // mean |d| of a normal variable, in standard deviations
 
-/// What a step needs to know of the noise.
-struct StepLimits {
-  double mean_difference;  ///< of noise alone, in working units
-  float falloff;
-};
+}  // namespace
 
-std::array<StepLimits, kSteps> MakeLimits(double noise_sigma) {
+std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma) {
   std::array<StepLimits, kSteps> limits;
   double sigma = noise_sigma * kUnitsPerCode8;
   for (StepLimits& step : limits) {
@@ -104,6 +98,8 @@ std::array<StepLimits, kSteps> MakeLimits(double noise_sigma) {
   }
   return limits;
 }
+
+namespace {
 
 std::size_t RowSize(int width) { return static_cast<std::size_t>(width) + 64; }
 
@@ -197,7 +193,7 @@ struct TemporalDenoiser::Impl {
       const auto older_rows = [&](int p) {
         return Slice(older.plane(p), p == 0 ? luma_first : chroma_first, p == 0 ? kBlock : chroma_rows);
       };
-      const float usable = pictures >= kLags[step] ? strength : 0.0F;
+      const float usable = pictures >= kTemporalLags[step] ? strength : 0.0F;
       Weigh(now(0), older_rows(0), usable, limits[step].mean_difference, s);
       for (int p = 0; p < 3; ++p) {
         const Plane to = step == kSteps - 1 ? Slice(out.plane(p), p == 0 ? luma_first : chroma_first, kBlock)
@@ -240,7 +236,7 @@ void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float no
   impl.scratch.Prepare(pool.threads(), [&] {
     return std::make_unique<TemporalScratch>(impl.width, impl.height, impl.subsampling, ColorSpec{});
   });
-  const auto limits = MakeLimits(noise_sigma);
+  const auto limits = MakeStepLimits(noise_sigma);
   const auto rows = [&](int first, int last) {
     const auto scratch = impl.scratch.Borrow();
     for (int row = first; row < last; ++row) {

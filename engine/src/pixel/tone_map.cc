@@ -15,6 +15,7 @@
 #include "framelift/error.h"
 #include "pixel/color_matrix.h"
 #include "pixel/scratch.h"
+#include "pixel/tone_tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pixel/tone_map.cc"
@@ -27,29 +28,7 @@
 #define FRAMELIFT_PIXEL_TONE_MAP_TYPES
 namespace framelift::pixel {
 
-inline constexpr int kTableSteps = 4096;
 inline constexpr int kRowMargin = 32;  // samples before a row of scratch
-
-/// Entry i belongs to argument i / kTableSteps of the function named, or of its root.
-struct ToneTables {
-  alignas(64) float light[kTableSteps + 2];   ///< R′ → light, 1 = the signal's nominal peak
-  alignas(64) float system[kTableSteps + 2];  ///< √luminance → gain of the HLG OOTF
-  alignas(64) float gain[kTableSteps + 2];    ///< ⁴√light of the brightest channel → gain to light of the SDR display
-  alignas(64) float signal[kTableSteps + 2];  ///< √light → R′ of SDR
-};
-
-/// All that the kernels need beside the samples.
-struct ToneKernel {
-  const ToneTables* tables;
-  float luma_offset;  ///< R′ = (Y − luma_offset) × luma_scale + red_cr × (Cr − centre) …
-  float luma_scale;
-  float red_cr;
-  float green_cb;
-  float green_cr;
-  float blue_cb;
-  float luminance[3];  ///< of the source's primaries
-  float gamut[3][3];
-};
 
 /// Rows of one plane mixed into one.
 struct RowMix {
@@ -293,7 +272,9 @@ void GamutMatrix(Primaries primaries, float (&out)[3][3], float (&luminance)[3])
   std::copy(gamut.luminance, gamut.luminance + 3, luminance);
 }
 
-void FillTables(const ToneMapOptions& options, ToneTables& tables) {
+}  // namespace
+
+void FillToneTables(const ToneMapOptions& options, ToneTables& tables) {
   const bool is_hlg = options.transfer == HdrTransfer::kHlg;
   const double nominal = is_hlg ? kHlgPeakNits : kPqPeakNits;
   const double peak = is_hlg ? kHlgPeakNits : options.peak_nits;
@@ -308,6 +289,22 @@ void FillTables(const ToneMapOptions& options, ToneTables& tables) {
     tables.signal[i] = static_cast<float>(std::pow(v * v, 1 / 2.4));
   }
 }
+
+ToneKernel MakeToneKernel(const ToneMapOptions& options, ColorSpec color, const ToneTables* tables) {
+  const YcbcrToRgb c = MakeYcbcrToRgb(color.matrix, color.range);
+  ToneKernel kernel{};
+  kernel.tables = tables;
+  kernel.luma_offset = static_cast<float>(c.luma_offset);
+  kernel.luma_scale = static_cast<float>(c.luma_scale);
+  kernel.red_cr = static_cast<float>(c.red_cr);
+  kernel.green_cb = static_cast<float>(c.green_cb);
+  kernel.green_cr = static_cast<float>(c.green_cr);
+  kernel.blue_cb = static_cast<float>(c.blue_cb);
+  GamutMatrix(options.primaries, kernel.gamut, kernel.luminance);
+  return kernel;
+}
+
+namespace {
 
 struct ToneScratch {
   explicit ToneScratch(int width)
@@ -438,25 +435,11 @@ struct ToneMapper::Impl {
   ToneTables tables;
   int scratch_width = 0;
   ScratchPool<ToneScratch> scratch;
-
-  ToneKernel KernelFor(ColorSpec color) const {
-    const YcbcrToRgb c = MakeYcbcrToRgb(color.matrix, color.range);
-    ToneKernel kernel{};
-    kernel.tables = &tables;
-    kernel.luma_offset = static_cast<float>(c.luma_offset);
-    kernel.luma_scale = static_cast<float>(c.luma_scale);
-    kernel.red_cr = static_cast<float>(c.red_cr);
-    kernel.green_cb = static_cast<float>(c.green_cb);
-    kernel.green_cr = static_cast<float>(c.green_cr);
-    kernel.blue_cb = static_cast<float>(c.blue_cb);
-    GamutMatrix(options.primaries, kernel.gamut, kernel.luminance);
-    return kernel;
-  }
 };
 
 ToneMapper::ToneMapper(const ToneMapOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
-  FillTables(options, impl_->tables);
+  FillToneTables(options, impl_->tables);
 }
 
 ToneMapper::~ToneMapper() = default;
@@ -472,7 +455,7 @@ void ToneMapper::Run(const Image& in, Image& out, ThreadPool& pool) {
   }
   impl.scratch.Prepare(pool.threads(), [&] { return std::make_unique<ToneScratch>(impl.scratch_width); });
   const bool is_hlg = impl.options.transfer == HdrTransfer::kHlg;
-  const ToneKernel kernel = impl.KernelFor(in.color());
+  const ToneKernel kernel = MakeToneKernel(impl.options, in.color(), &impl.tables);
   const Plane planes[3] = {out.plane(0), out.plane(1), out.plane(2)};
   const auto rows = [&](int plane, int first, int last) {
     if (plane == 2) return;  // done together with plane 1

@@ -1,0 +1,8 @@
+// For functions that nvcc compiles for the GPU and every C++ compiler for the CPU.
+#pragma once
+
+#if defined(__CUDACC__)
+#define FRAMELIFT_HD __host__ __device__
+#else
+#define FRAMELIFT_HD
+#endif

@@ -1,0 +1,22 @@
+// What the steps of the temporal denoising expect of the noise. Note [Temporal denoising] in temporal_denoise.h.
+#pragma once
+
+#include <array>
+
+namespace framelift::pixel {
+
+inline constexpr int kTemporalBlock = 8;  ///< side of a block of luma
+inline constexpr int kTemporalSteps = 3;
+inline constexpr int kTemporalLags[kTemporalSteps] = {1, 2, 4};  ///< pictures
+inline constexpr double kQuiet = 1.4;   ///< times the noise's own mean difference: up to here a block is still
+inline constexpr double kMoving = 2.0;  ///< from here on it is left alone
+
+struct StepLimits {
+  double mean_difference;  ///< of noise alone, in working units
+  float falloff;           ///< 1 / T²
+};
+
+/// `noise_sigma` > 0, in 8-bit codes.
+std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma);
+
+}  // namespace framelift::pixel

@@ -1,0 +1,37 @@
+// Tables and coefficients of the tone mapping, for every processor that runs it. Notes in tone_map.h and .cc.
+#pragma once
+
+#include "pixel/image.h"
+#include "pixel/tone_map.h"
+
+namespace framelift::pixel {
+
+inline constexpr int kTableSteps = 4096;
+
+/// Entry i belongs to argument i / kTableSteps of the function named, or of its root.
+struct ToneTables {
+  alignas(64) float light[kTableSteps + 2];   ///< R′ → light, 1 = the signal's nominal peak
+  alignas(64) float system[kTableSteps + 2];  ///< √luminance → gain of the HLG OOTF
+  alignas(64) float gain[kTableSteps + 2];    ///< ⁴√light of the brightest channel → gain to light of the SDR display
+  alignas(64) float signal[kTableSteps + 2];  ///< √light → R′ of SDR
+};
+
+/// All that the kernels need beside the samples.
+struct ToneKernel {
+  const ToneTables* tables;
+  float luma_offset;  ///< R′ = (Y − luma_offset) × luma_scale + red_cr × (Cr − centre) …
+  float luma_scale;
+  float red_cr;
+  float green_cb;
+  float green_cr;
+  float blue_cb;
+  float luminance[3];  ///< of the source's primaries
+  float gamut[3][3];
+};
+
+void FillToneTables(const ToneMapOptions& options, ToneTables& tables);
+
+/// Coefficients for pictures of that colour; `tables` is kept as a pointer and not looked at.
+ToneKernel MakeToneKernel(const ToneMapOptions& options, ColorSpec color, const ToneTables* tables);
+
+}  // namespace framelift::pixel
