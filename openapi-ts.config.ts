@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserConfig } from '@hey-api/openapi-ts';
 import { parse } from 'yaml';
+import { withoutTag } from './src/contract/plugin/audience.ts';
 import { carryDroppedKeywords } from './src/contract/plugin/keywords.ts';
 import { routesPlugin } from './src/contract/plugin/routes.ts';
 import { zodResolvers } from './src/contract/plugin/zod.ts';
@@ -20,11 +21,11 @@ export const generatedPatterns = [
 /** One configuration per folder; `base` is the root to write under (the repository, or a temporary folder). */
 function generatorConfigs(base: string): UserConfig[] {
   const document = parse(readFileSync(join(root, 'openapi.yaml'), 'utf8')) as unknown;
-  const common = {
+  const common = (described: unknown) => ({
     // An object is parsed as it is; the carried keywords are for the zod resolvers.
-    input: carryDroppedKeywords(document) as Record<string, unknown>,
+    input: carryDroppedKeywords(described) as Record<string, unknown>,
     logs: { level: 'error' as const, file: false },
-  };
+  });
   const output = (folder: string) => ({
     path: join(base, folder),
     clean: false,
@@ -34,7 +35,7 @@ function generatorConfigs(base: string): UserConfig[] {
   });
   return [
     {
-      ...common,
+      ...common(document),
       output: output('src/contract'),
       plugins: [
         '@hey-api/typescript',
@@ -43,7 +44,8 @@ function generatorConfigs(base: string): UserConfig[] {
       ],
     },
     {
-      ...common,
+      // The console's operations are the page's own: no client of a customer's may rely on them.
+      ...common(withoutTag(document, 'Console')),
       output: output('src/sdk'),
       plugins: ['@hey-api/typescript', '@hey-api/client-fetch', '@hey-api/sdk'],
     },

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditLog, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zDeleteJobPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zOpenApiDocument, zQuote, zStreamJobEventsPath, zUpdateAccountBody } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleDeleteJobPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUpload, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zDeleteJobPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zStreamJobEventsPath, zUpdateAccountBody } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -660,6 +660,1574 @@ export const getReadinessRoute = createRoute({
     }
 });
 
+export const consoleSignUpRoute = createRoute({
+    operationId: 'consoleSignUp',
+    method: 'post',
+    path: '/console/api/sign-up',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleSignUpBody } },
+            required: true
+        }
+    },
+    responses: {
+        202: {
+            description: 'consoleSignUp 202',
+            content: { 'application/json': { schema: zConsoleSignUpResult } }
+        },
+        400: {
+            description: 'consoleSignUp 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleSignUp 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleSignUp 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleSignUp 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleSignUp 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleSignUp 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleSignUp 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleSignInRoute = createRoute({
+    operationId: 'consoleSignIn',
+    method: 'post',
+    path: '/console/api/sign-in',
+    security: [],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleSignInBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleSignIn 200',
+            content: { 'application/json': { schema: zConsoleSession } }
+        },
+        400: {
+            description: 'consoleSignIn 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleSignIn 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleSignIn 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleSignIn 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleSignIn 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleSignIn 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleSignIn 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleSignIn 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleSignOutRoute = createRoute({
+    operationId: 'consoleSignOut',
+    method: 'post',
+    path: '/console/api/sign-out',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    responses: {
+        200: {
+            description: 'consoleSignOut 200',
+            content: { 'application/json': { schema: zConsoleSignedOut } }
+        },
+        401: {
+            description: 'consoleSignOut 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleSignOut 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleSignOut 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleSignOut 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleSignOut 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetSessionRoute = createRoute({
+    operationId: 'consoleGetSession',
+    method: 'get',
+    path: '/console/api/session',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleGetSession 200',
+            content: { 'application/json': { schema: zConsoleSession } }
+        },
+        401: {
+            description: 'consoleGetSession 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetSession 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetSession 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetSession 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleChangePasswordRoute = createRoute({
+    operationId: 'consoleChangePassword',
+    method: 'post',
+    path: '/console/api/password',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleChangePasswordBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleChangePassword 200',
+            content: { 'application/json': { schema: zConsoleSessionsEnded } }
+        },
+        400: {
+            description: 'consoleChangePassword 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleChangePassword 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleChangePassword 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleChangePassword 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleChangePassword 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleChangePassword 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleChangePassword 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleChangePassword 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleEndOtherSessionsRoute = createRoute({
+    operationId: 'consoleEndOtherSessions',
+    method: 'delete',
+    path: '/console/api/sessions',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    responses: {
+        200: {
+            description: 'consoleEndOtherSessions 200',
+            content: { 'application/json': { schema: zConsoleSessionsEnded } }
+        },
+        401: {
+            description: 'consoleEndOtherSessions 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleEndOtherSessions 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleEndOtherSessions 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleEndOtherSessions 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleEndOtherSessions 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListSessionsRoute = createRoute({
+    operationId: 'consoleListSessions',
+    method: 'get',
+    path: '/console/api/sessions',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListSessionsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListSessions 200',
+            content: { 'application/json': { schema: zConsoleSessionList } }
+        },
+        400: {
+            description: 'consoleListSessions 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListSessions 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListSessions 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListSessions 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListSessions 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleEndSessionRoute = createRoute({
+    operationId: 'consoleEndSession',
+    method: 'delete',
+    path: '/console/api/sessions/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleEndSessionPath
+    },
+    responses: {
+        200: {
+            description: 'consoleEndSession 200',
+            content: { 'application/json': { schema: zConsoleSessionsEnded } }
+        },
+        401: {
+            description: 'consoleEndSession 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleEndSession 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleEndSession 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleEndSession 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleEndSession 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleEndSession 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleUpdateAccountRoute = createRoute({
+    operationId: 'consoleUpdateAccount',
+    method: 'patch',
+    path: '/console/api/account',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleUpdateAccountBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleUpdateAccount 200',
+            content: { 'application/json': { schema: zConsoleAccount } }
+        },
+        400: {
+            description: 'consoleUpdateAccount 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleUpdateAccount 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleUpdateAccount 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleUpdateAccount 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleUpdateAccount 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleUpdateAccount 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleUpdateAccount 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleUpdateAccount 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListKeysRoute = createRoute({
+    operationId: 'consoleListKeys',
+    method: 'get',
+    path: '/console/api/keys',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListKeysQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListKeys 200',
+            content: { 'application/json': { schema: zConsoleKeyList } }
+        },
+        400: {
+            description: 'consoleListKeys 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListKeys 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListKeys 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListKeys 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListKeys 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleCreateKeyRoute = createRoute({
+    operationId: 'consoleCreateKey',
+    method: 'post',
+    path: '/console/api/keys',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleCreateKeyBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleCreateKey 201',
+            content: { 'application/json': { schema: zConsoleNewKey } }
+        },
+        400: {
+            description: 'consoleCreateKey 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleCreateKey 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleCreateKey 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleCreateKey 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleCreateKey 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleCreateKey 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleCreateKey 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleCreateKey 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRevokeKeyRoute = createRoute({
+    operationId: 'consoleRevokeKey',
+    method: 'delete',
+    path: '/console/api/keys/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRevokeKeyPath
+    },
+    responses: {
+        200: {
+            description: 'consoleRevokeKey 200',
+            content: { 'application/json': { schema: zConsoleKey } }
+        },
+        401: {
+            description: 'consoleRevokeKey 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRevokeKey 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRevokeKey 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRevokeKey 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRevokeKey 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRevokeKey 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRotateKeyRoute = createRoute({
+    operationId: 'consoleRotateKey',
+    method: 'post',
+    path: '/console/api/keys/{id}/rotation',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleRotateKeyPath,
+        body: {
+            content: { 'application/json': { schema: zConsoleRotateKeyBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleRotateKey 201',
+            content: { 'application/json': { schema: zConsoleRotatedKey } }
+        },
+        400: {
+            description: 'consoleRotateKey 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleRotateKey 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRotateKey 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleRotateKey 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleRotateKey 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleRotateKey 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleRotateKey 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRotateKey 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRotateKey 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRotateKey 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListJobsRoute = createRoute({
+    operationId: 'consoleListJobs',
+    method: 'get',
+    path: '/console/api/jobs',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListJobsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListJobs 200',
+            content: { 'application/json': { schema: zConsoleJobList } }
+        },
+        400: {
+            description: 'consoleListJobs 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListJobs 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListJobs 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListJobs 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListJobs 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleCreateJobRoute = createRoute({
+    operationId: 'consoleCreateJob',
+    method: 'post',
+    path: '/console/api/jobs',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        headers: zConsoleCreateJobHeaders,
+        body: {
+            content: { 'application/json': { schema: zConsoleCreateJobBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleCreateJob 201',
+            content: { 'application/json': { schema: zConsoleJob } }
+        },
+        400: {
+            description: 'consoleCreateJob 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleCreateJob 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        402: {
+            description: 'consoleCreateJob 402',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleCreateJob 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleCreateJob 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleCreateJob 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleCreateJob 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleCreateJob 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleCreateJob 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleCreateJob 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleCreateQuoteRoute = createRoute({
+    operationId: 'consoleCreateQuote',
+    method: 'post',
+    path: '/console/api/quotes',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleCreateQuoteBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleCreateQuote 200',
+            content: { 'application/json': { schema: zQuote } }
+        },
+        400: {
+            description: 'consoleCreateQuote 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleCreateQuote 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleCreateQuote 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleCreateQuote 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleCreateQuote 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleCreateQuote 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleCreateQuote 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleCreateQuote 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleDeleteJobRoute = createRoute({
+    operationId: 'consoleDeleteJob',
+    method: 'delete',
+    path: '/console/api/jobs/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleDeleteJobPath
+    },
+    responses: {
+        200: {
+            description: 'consoleDeleteJob 200',
+            content: { 'application/json': { schema: zJobDeletion } }
+        },
+        401: {
+            description: 'consoleDeleteJob 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleDeleteJob 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleDeleteJob 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleDeleteJob 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleDeleteJob 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleDeleteJob 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetJobRoute = createRoute({
+    operationId: 'consoleGetJob',
+    method: 'get',
+    path: '/console/api/jobs/{id}',
+    security: [{ consoleSession: [] }],
+    request: {
+        params: zConsoleGetJobPath
+    },
+    responses: {
+        200: {
+            description: 'consoleGetJob 200',
+            content: { 'application/json': { schema: zConsoleJobDetail } }
+        },
+        401: {
+            description: 'consoleGetJob 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleGetJob 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetJob 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetJob 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetJob 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetJobLinksRoute = createRoute({
+    operationId: 'consoleGetJobLinks',
+    method: 'get',
+    path: '/console/api/jobs/{id}/links',
+    security: [{ consoleSession: [] }],
+    request: {
+        params: zConsoleGetJobLinksPath
+    },
+    responses: {
+        200: {
+            description: 'consoleGetJobLinks 200',
+            content: { 'application/json': { schema: zConsoleJobLinks } }
+        },
+        401: {
+            description: 'consoleGetJobLinks 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleGetJobLinks 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetJobLinks 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetJobLinks 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetJobLinks 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleStreamJobsRoute = createRoute({
+    operationId: 'consoleStreamJobs',
+    method: 'get',
+    path: '/console/api/job-events',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleStreamJobs 200',
+            content: { 'text/event-stream': { schema: z.unknown() } }
+        },
+        401: {
+            description: 'consoleStreamJobs 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleStreamJobs 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleStreamJobs 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleStreamJobs 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleUploadRoute = createRoute({
+    operationId: 'consoleUpload',
+    method: 'post',
+    path: '/console/api/uploads',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/octet-stream': { schema: z.unknown() } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleUpload 201',
+            content: { 'application/json': { schema: zConsoleUpload } }
+        },
+        400: {
+            description: 'consoleUpload 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleUpload 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleUpload 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetWebhookSecretRoute = createRoute({
+    operationId: 'consoleGetWebhookSecret',
+    method: 'get',
+    path: '/console/api/webhooks/secret',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleGetWebhookSecret 200',
+            content: { 'application/json': { schema: zConsoleWebhookSecret } }
+        },
+        401: {
+            description: 'consoleGetWebhookSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetWebhookSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetWebhookSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetWebhookSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleRotateWebhookSecretRoute = createRoute({
+    operationId: 'consoleRotateWebhookSecret',
+    method: 'post',
+    path: '/console/api/webhooks/secret/rotation',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    responses: {
+        201: {
+            description: 'consoleRotateWebhookSecret 201',
+            content: { 'application/json': { schema: zConsoleWebhookSecret } }
+        },
+        401: {
+            description: 'consoleRotateWebhookSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleRotateWebhookSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleRotateWebhookSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleRotateWebhookSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleRotateWebhookSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListDeliveriesRoute = createRoute({
+    operationId: 'consoleListDeliveries',
+    method: 'get',
+    path: '/console/api/webhooks/deliveries',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListDeliveriesQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListDeliveries 200',
+            content: { 'application/json': { schema: zConsoleDeliveryList } }
+        },
+        400: {
+            description: 'consoleListDeliveries 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListDeliveries 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListDeliveries 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListDeliveries 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListDeliveries 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetDeliveryRoute = createRoute({
+    operationId: 'consoleGetDelivery',
+    method: 'get',
+    path: '/console/api/webhooks/deliveries/{id}',
+    security: [{ consoleSession: [] }],
+    request: {
+        params: zConsoleGetDeliveryPath
+    },
+    responses: {
+        200: {
+            description: 'consoleGetDelivery 200',
+            content: { 'application/json': { schema: zConsoleDeliveryDetail } }
+        },
+        401: {
+            description: 'consoleGetDelivery 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleGetDelivery 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetDelivery 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetDelivery 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetDelivery 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleResendDeliveryRoute = createRoute({
+    operationId: 'consoleResendDelivery',
+    method: 'post',
+    path: '/console/api/webhooks/deliveries/{id}/resend',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleResendDeliveryPath
+    },
+    responses: {
+        202: {
+            description: 'consoleResendDelivery 202',
+            content: { 'application/json': { schema: zConsoleDeliveryDetail } }
+        },
+        401: {
+            description: 'consoleResendDelivery 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleResendDelivery 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleResendDelivery 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleResendDelivery 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleResendDelivery 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleResendDelivery 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleResendDelivery 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleTestWebhookRoute = createRoute({
+    operationId: 'consoleTestWebhook',
+    method: 'post',
+    path: '/console/api/webhooks/test',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zConsoleTestWebhookBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'consoleTestWebhook 201',
+            content: { 'application/json': { schema: zConsoleWebhookTest } }
+        },
+        400: {
+            description: 'consoleTestWebhook 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleTestWebhook 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleTestWebhook 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleTestWebhook 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleTestWebhook 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleTestWebhook 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleTestWebhook 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleTestWebhook 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListLedgerRoute = createRoute({
+    operationId: 'consoleListLedger',
+    method: 'get',
+    path: '/console/api/ledger',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListLedgerQuery, { limit: 'number', starting_after: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListLedger 200',
+            content: { 'application/json': { schema: zConsoleLedger } }
+        },
+        400: {
+            description: 'consoleListLedger 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListLedger 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListLedger 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListLedger 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListLedger 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetUsageRoute = createRoute({
+    operationId: 'consoleGetUsage',
+    method: 'get',
+    path: '/console/api/usage',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleGetUsageQuery, { days: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleGetUsage 200',
+            content: { 'application/json': { schema: zConsoleUsage } }
+        },
+        400: {
+            description: 'consoleGetUsage 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleGetUsage 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetUsage 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetUsage 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetUsage 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListAuditLogRoute = createRoute({
+    operationId: 'consoleListAuditLog',
+    method: 'get',
+    path: '/console/api/audit-log',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListAuditLogQuery, { limit: 'number', starting_after: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListAuditLog 200',
+            content: { 'application/json': { schema: zAuditLog } }
+        },
+        400: {
+            description: 'consoleListAuditLog 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListAuditLog 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListAuditLog 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListAuditLog 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListAuditLog 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleExportAuditLogRoute = createRoute({
+    operationId: 'consoleExportAuditLog',
+    method: 'get',
+    path: '/console/api/audit-log/export',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'consoleExportAuditLog 200',
+            content: { 'application/json': { schema: zAuditExport } }
+        },
+        401: {
+            description: 'consoleExportAuditLog 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleExportAuditLog 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleExportAuditLog 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleExportAuditLog 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleListCertificatesRoute = createRoute({
+    operationId: 'consoleListCertificates',
+    method: 'get',
+    path: '/console/api/certificates',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zConsoleListCertificatesQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'consoleListCertificates 200',
+            content: { 'application/json': { schema: zConsoleCertificateList } }
+        },
+        400: {
+            description: 'consoleListCertificates 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleListCertificates 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleListCertificates 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleListCertificates 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleListCertificates 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorGetOverviewRoute = createRoute({
+    operationId: 'operatorGetOverview',
+    method: 'get',
+    path: '/console/api/operator/overview',
+    security: [{ consoleSession: [] }],
+    responses: {
+        200: {
+            description: 'operatorGetOverview 200',
+            content: { 'application/json': { schema: zOperatorOverview } }
+        },
+        401: {
+            description: 'operatorGetOverview 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorGetOverview 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorGetOverview 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorGetOverview 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorGetOverview 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorListAccountsRoute = createRoute({
+    operationId: 'operatorListAccounts',
+    method: 'get',
+    path: '/console/api/operator/accounts',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zOperatorListAccountsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'operatorListAccounts 200',
+            content: { 'application/json': { schema: zOperatorAccountList } }
+        },
+        400: {
+            description: 'operatorListAccounts 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorListAccounts 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorListAccounts 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorListAccounts 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorListAccounts 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorListAccounts 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorDecideRoute = createRoute({
+    operationId: 'operatorDecide',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/decision',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorDecidePath,
+        body: {
+            content: { 'application/json': { schema: zOperatorDecideBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'operatorDecide 200',
+            content: { 'application/json': { schema: zOperatorAccount } }
+        },
+        400: {
+            description: 'operatorDecide 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorDecide 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorDecide 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorDecide 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorDecide 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorDecide 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorDecide 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorDecide 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorDecide 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorGrantRoute = createRoute({
+    operationId: 'operatorGrant',
+    method: 'post',
+    path: '/console/api/operator/accounts/{id}/grants',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zOperatorGrantPath,
+        body: {
+            content: { 'application/json': { schema: zOperatorGrantBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'operatorGrant 201',
+            content: { 'application/json': { schema: zOperatorAccount } }
+        },
+        400: {
+            description: 'operatorGrant 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorGrant 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorGrant 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'operatorGrant 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'operatorGrant 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'operatorGrant 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorGrant 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorGrant 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorGrant 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorListWorkersRoute = createRoute({
+    operationId: 'operatorListWorkers',
+    method: 'get',
+    path: '/console/api/operator/workers',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zOperatorListWorkersQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'operatorListWorkers 200',
+            content: { 'application/json': { schema: zOperatorWorkerList } }
+        },
+        400: {
+            description: 'operatorListWorkers 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorListWorkers 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorListWorkers 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorListWorkers 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorListWorkers 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorListWorkers 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const operatorListFailuresRoute = createRoute({
+    operationId: 'operatorListFailures',
+    method: 'get',
+    path: '/console/api/operator/failures',
+    security: [{ consoleSession: [] }],
+    request: {
+        query: coercedQuery(zOperatorListFailuresQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'operatorListFailures 200',
+            content: { 'application/json': { schema: zOperatorFailureList } }
+        },
+        400: {
+            description: 'operatorListFailures 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'operatorListFailures 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'operatorListFailures 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'operatorListFailures 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'operatorListFailures 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'operatorListFailures 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const routes = {
     listJobs: listJobsRoute,
     createJob: createJobRoute,
@@ -679,5 +2247,43 @@ export const routes = {
     getDocsFile: getDocsFileRoute,
     downloadFile: downloadFileRoute,
     getHealth: getHealthRoute,
-    getReadiness: getReadinessRoute
+    getReadiness: getReadinessRoute,
+    consoleSignUp: consoleSignUpRoute,
+    consoleSignIn: consoleSignInRoute,
+    consoleSignOut: consoleSignOutRoute,
+    consoleGetSession: consoleGetSessionRoute,
+    consoleChangePassword: consoleChangePasswordRoute,
+    consoleEndOtherSessions: consoleEndOtherSessionsRoute,
+    consoleListSessions: consoleListSessionsRoute,
+    consoleEndSession: consoleEndSessionRoute,
+    consoleUpdateAccount: consoleUpdateAccountRoute,
+    consoleListKeys: consoleListKeysRoute,
+    consoleCreateKey: consoleCreateKeyRoute,
+    consoleRevokeKey: consoleRevokeKeyRoute,
+    consoleRotateKey: consoleRotateKeyRoute,
+    consoleListJobs: consoleListJobsRoute,
+    consoleCreateJob: consoleCreateJobRoute,
+    consoleCreateQuote: consoleCreateQuoteRoute,
+    consoleDeleteJob: consoleDeleteJobRoute,
+    consoleGetJob: consoleGetJobRoute,
+    consoleGetJobLinks: consoleGetJobLinksRoute,
+    consoleStreamJobs: consoleStreamJobsRoute,
+    consoleUpload: consoleUploadRoute,
+    consoleGetWebhookSecret: consoleGetWebhookSecretRoute,
+    consoleRotateWebhookSecret: consoleRotateWebhookSecretRoute,
+    consoleListDeliveries: consoleListDeliveriesRoute,
+    consoleGetDelivery: consoleGetDeliveryRoute,
+    consoleResendDelivery: consoleResendDeliveryRoute,
+    consoleTestWebhook: consoleTestWebhookRoute,
+    consoleListLedger: consoleListLedgerRoute,
+    consoleGetUsage: consoleGetUsageRoute,
+    consoleListAuditLog: consoleListAuditLogRoute,
+    consoleExportAuditLog: consoleExportAuditLogRoute,
+    consoleListCertificates: consoleListCertificatesRoute,
+    operatorGetOverview: operatorGetOverviewRoute,
+    operatorListAccounts: operatorListAccountsRoute,
+    operatorDecide: operatorDecideRoute,
+    operatorGrant: operatorGrantRoute,
+    operatorListWorkers: operatorListWorkersRoute,
+    operatorListFailures: operatorListFailuresRoute
 };

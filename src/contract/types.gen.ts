@@ -545,6 +545,949 @@ export type Limits = {
     link_validity_seconds: number;
 };
 
+/**
+ * `test`: the sandbox; `live`: real work, charged.
+ */
+export type Lane = 'test' | 'live';
+
+export type ConsoleUserId = string;
+
+export type ConsoleSessionId = string;
+
+export type AccountId = string;
+
+export type KeyId = string;
+
+export type EventId = string;
+
+/**
+ * Compared without regard to case.
+ */
+export type Email = string;
+
+export type ConsoleSignUpInput = {
+    email: Email;
+    /**
+     * 12 to 200 characters.
+     */
+    password: string;
+    /**
+     * Name of the account, such as the company's; the email's where there is none.
+     */
+    name?: string;
+};
+
+/**
+ * The same whether or not the address was known.
+ */
+export type ConsoleSignUpResult = {
+    accepted: true;
+};
+
+export type ConsoleCredentials = {
+    email: Email;
+    /**
+     * The password.
+     */
+    password: string;
+};
+
+export type ConsolePasswordChange = {
+    /**
+     * The password.
+     */
+    current_password: string;
+    /**
+     * 12 to 200 characters.
+     */
+    new_password: string;
+};
+
+export type ConsoleUser = {
+    id: ConsoleUserId;
+    /**
+     * As given at sign-up.
+     */
+    email: string;
+    /**
+     * Whether the operator pages are open.
+     */
+    operator: boolean;
+    created_at: Timestamp;
+};
+
+export type ConsoleAccount = {
+    id: AccountId;
+    /**
+     * Whose account it is.
+     */
+    name: string;
+    /**
+     * Name of the plan.
+     */
+    plan: string;
+    /**
+     * Live jobs run when it is `approved`.
+     */
+    approval_status: 'pending' | 'approved' | 'rejected';
+    /**
+     * Live balance; one credit is one US cent.
+     */
+    credits: number;
+    /**
+     * Never taken.
+     */
+    sandbox_credits: number;
+    /**
+     * Days that the files of a new job of the Secure tier are kept.
+     */
+    retention_days: number;
+    created_at: Timestamp;
+};
+
+/**
+ * Who is signed in, and what the page needs to know of the service.
+ */
+export type ConsoleSession = {
+    id: ConsoleSessionId;
+    /**
+     * To be sent as `X-CSRF-Token` with every call that changes something; it belongs to this session.
+     */
+    csrf_token: string;
+    /**
+     * The session ends then at the latest; one that is not used ends sooner.
+     */
+    expires_at: Timestamp;
+    user: ConsoleUser;
+    account: ConsoleAccount;
+    /**
+     * Prices by tier.
+     */
+    pricing: {
+        standard: Pricing;
+        secure: Pricing;
+    };
+    limits: Limits;
+    capabilities: ConsoleCapabilities;
+};
+
+/**
+ * What this service offers beside the usual.
+ */
+export type ConsoleCapabilities = {
+    /**
+     * Whether `POST /console/api/uploads` takes files (a local demo).
+     */
+    upload: boolean;
+    /**
+     * Address of the bundled sample, by lane.
+     */
+    sample_url: {
+        /**
+         * null where the service cannot fetch it.
+         */
+        live: string | null;
+        /**
+         * Any address does in the sandbox, which fetches nothing.
+         */
+        test: string;
+    };
+    /**
+     * Installed models beside `auto` and `none`.
+     */
+    models: Array<string>;
+};
+
+export type ConsoleSignedOut = {
+    signed_out: true;
+};
+
+export type ConsoleSessionEntry = {
+    id: ConsoleSessionId;
+    /**
+     * Whether it is the one that asks.
+     */
+    current: boolean;
+    /**
+     * What the browser said of itself, at most 200 characters.
+     */
+    user_agent: string;
+    created_at: Timestamp;
+    last_seen_at: Timestamp;
+    expires_at: Timestamp;
+};
+
+export type ConsoleSessionList = {
+    /**
+     * Newest first.
+     */
+    data: Array<ConsoleSessionEntry>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ConsoleSessionsEnded = {
+    /**
+     * How many sessions were ended.
+     */
+    ended: number;
+};
+
+/**
+ * An API key, without its secret.
+ */
+export type ConsoleKey = {
+    id: KeyId;
+    lane: Lane;
+    tier: Tier;
+    /**
+     * Last four characters of the key.
+     */
+    last_four: string;
+    /**
+     * `expiring`: replaced, and works until `expires_at`.
+     */
+    state: 'active' | 'expiring' | 'expired' | 'revoked';
+    created_at: Timestamp;
+    last_used_at: Timestamp | null;
+    expires_at: Timestamp | null;
+    revoked_at: Timestamp | null;
+};
+
+export type ConsoleKeyList = {
+    /**
+     * Newest first.
+     */
+    data: Array<ConsoleKey>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ConsoleKeyInput = {
+    lane: Lane;
+    tier: Tier;
+};
+
+export type ConsoleNewKey = {
+    key: ConsoleKey;
+    /**
+     * The API key itself. It is shown this once.
+     */
+    secret: string;
+};
+
+export type ConsoleKeyRotationInput = {
+    /**
+     * Days that both keys work; 0 ends the old one at once.
+     */
+    overlap_days: number;
+};
+
+export type ConsoleRotatedKey = {
+    key: ConsoleKey;
+    /**
+     * The new API key itself. It is shown this once.
+     */
+    secret: string;
+    replaced: ConsoleKey;
+};
+
+/**
+ * A job and the lane it is made in.
+ */
+export type ConsoleJobInput = {
+    lane: Lane;
+    request: JobInput;
+};
+
+/**
+ * A job as lists show it.
+ */
+export type ConsoleJob = {
+    id: JobId;
+    lane: Lane;
+    tier: Tier;
+    status: JobStatus;
+    resolution: Resolution;
+    /**
+     * Last part of the path of the source, at most 120 characters.
+     */
+    source_name: string;
+    /**
+     * Part that is done.
+     */
+    progress: number;
+    /**
+     * Estimated seconds that are left.
+     */
+    eta_seconds: number | null;
+    /**
+     * Billed seconds.
+     */
+    duration_seconds: number;
+    /**
+     * Credits taken.
+     */
+    credits_charged: number;
+    /**
+     * Credits given back.
+     */
+    credits_refunded: number;
+    created_at: Timestamp;
+    started_at: Timestamp | null;
+    finished_at: Timestamp | null;
+    expires_at: Timestamp;
+    error: JobError | null;
+};
+
+export type ConsoleJobList = {
+    /**
+     * Newest first.
+     */
+    data: Array<ConsoleJob>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * All that is known of a job.
+ */
+export type ConsoleJobDetail = {
+    job: Job;
+    lane: Lane;
+    /**
+     * Last part of the path of the source.
+     */
+    source_name: string;
+    /**
+     * As it was asked for.
+     */
+    video_url: string;
+    /**
+     * Where its end is told.
+     */
+    webhook_url: string | null;
+    /**
+     * As it was asked for.
+     */
+    model: string | null;
+    requested: EnhancementsInput;
+    /**
+     * What to do about the error, in plain words; null without one.
+     */
+    error_help: string | null;
+    /**
+     * Oldest first.
+     */
+    timeline: Array<ConsoleJobMoment>;
+    /**
+     * Oldest first; empty in the sandbox.
+     */
+    charges: Array<ConsoleJobCharge>;
+};
+
+/**
+ * Something that happened to a job; an entry of the audit log.
+ */
+export type ConsoleJobMoment = {
+    at: Timestamp;
+    /**
+     * As in the audit log.
+     */
+    kind: string;
+    /**
+     * The same in plain words.
+     */
+    text: string;
+    /**
+     * Details, by kind.
+     */
+    data: {
+        [key: string]: unknown;
+    };
+};
+
+export type ConsoleJobCharge = {
+    /**
+     * Number of the transfer.
+     */
+    id: number;
+    kind: 'charge' | 'refund';
+    /**
+     * Credits; negative when taken.
+     */
+    amount: number;
+    /**
+     * Balance after it.
+     */
+    balance: number;
+    at: Timestamp;
+};
+
+/**
+ * Fresh links for players; a link that is not there is null.
+ */
+export type ConsoleJobLinks = {
+    result: ConsoleLink | null;
+    source: ConsoleLink | null;
+};
+
+export type ConsoleLink = {
+    /**
+     * Relative to this service where it stores the files itself, else of the bucket.
+     */
+    url: string;
+    /**
+     * Seconds of validity.
+     */
+    expires_in: number;
+    /**
+     * Name under which a browser saves it.
+     */
+    file_name: string;
+    /**
+     * Size of the file.
+     */
+    size_bytes: number | null;
+};
+
+/**
+ * One server-sent event.
+ */
+export type ConsoleJobEvent = {
+    event: 'job' | 'deleted';
+    /**
+     * A `ConsoleJob`, or `{"id", "deleted"}` of a deleted one, as JSON.
+     */
+    data: string;
+};
+
+export type ConsoleUpload = {
+    /**
+     * Address under which a job of this service may use the file.
+     */
+    video_url: string;
+    /**
+     * Bytes that were received.
+     */
+    size_bytes: number;
+};
+
+export type ConsoleWebhookSecret = {
+    /**
+     * Signs the webhooks: `whsec_` and the base64 of the key.
+     */
+    secret: string;
+    /**
+     * For 24 hours after a rotation.
+     */
+    replaced: Array<{
+        /**
+         * A replaced secret that still signs.
+         */
+        secret: string;
+        expires_at: Timestamp;
+    }>;
+};
+
+/**
+ * A webhook, and how it fares.
+ */
+export type ConsoleDelivery = {
+    id: EventId;
+    job_id: JobId;
+    event: 'job.completed' | 'job.failed';
+    /**
+     * null when the job was deleted.
+     */
+    url: string | null;
+    /**
+     * `dead`: given up; `stopped`: the receiver answered 410, or the job was deleted.
+     */
+    state: 'pending' | 'delivered' | 'dead' | 'stopped';
+    /**
+     * Failed tries of this round.
+     */
+    failed_tries: number;
+    next_at: Timestamp | null;
+    created_at: Timestamp;
+    settled_at: Timestamp | null;
+    last_attempt: ConsoleDeliveryAttempt | null;
+};
+
+/**
+ * One try.
+ */
+export type ConsoleDeliveryAttempt = {
+    /**
+     * 1, 2, 3 …
+     */
+    number: number;
+    at: Timestamp;
+    /**
+     * Milliseconds until the answer, or until it failed.
+     */
+    duration_ms: number;
+    /**
+     * Status of the answer; null when there was none.
+     */
+    status: number | null;
+    /**
+     * Why it does not count as delivered; null when it does.
+     */
+    failure: string | null;
+    /**
+     * Beginning of the answer's body, at most 2 KB.
+     */
+    reply: string | null;
+};
+
+export type ConsoleDeliveryList = {
+    /**
+     * Newest first.
+     */
+    data: Array<ConsoleDelivery>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ConsoleDeliveryDetail = {
+    delivery: ConsoleDelivery;
+    /**
+     * What is sent at every try. The time and the signatures differ from try to try and are not kept.
+     */
+    request: {
+        method: 'POST';
+        /**
+         * null when the job was deleted.
+         */
+        url: string | null;
+        /**
+         * Headers that are the same in every try.
+         */
+        headers: {
+            [key: string]: string;
+        };
+        /**
+         * The exact body.
+         */
+        body: string;
+    };
+    /**
+     * Oldest first.
+     */
+    attempts: Array<ConsoleDeliveryAttempt>;
+};
+
+export type ConsoleWebhookTestInput = {
+    url: PublicUrl;
+    /**
+     * Which event is sent.
+     */
+    event: 'job.completed' | 'job.failed';
+};
+
+export type ConsoleWebhookTest = {
+    /**
+     * The sandbox job whose end is told.
+     */
+    job_id: JobId;
+};
+
+export type ConsoleLedgerEntry = {
+    /**
+     * Number of the transfer.
+     */
+    id: number;
+    kind: 'grant' | 'charge' | 'refund';
+    /**
+     * Credits; negative when taken.
+     */
+    amount: number;
+    /**
+     * Balance after it.
+     */
+    balance: number;
+    job_id: JobId | null;
+    /**
+     * The operator's note on a grant.
+     */
+    note: string;
+    at: Timestamp;
+};
+
+export type ConsoleLedger = {
+    /**
+     * Newest first.
+     */
+    data: Array<ConsoleLedgerEntry>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: number | null;
+};
+
+export type ConsoleUsage = {
+    /**
+     * Oldest first, one for each day (UTC) up to today, also where nothing happened.
+     */
+    days: Array<ConsoleUsageDay>;
+};
+
+export type ConsoleUsageDay = {
+    /**
+     * The day, UTC.
+     */
+    date: string;
+    /**
+     * Live jobs that were charged.
+     */
+    jobs: number;
+    /**
+     * Billed seconds of them.
+     */
+    seconds: number;
+    /**
+     * Credits taken.
+     */
+    credits: number;
+    /**
+     * Credits given back that day.
+     */
+    refunded: number;
+};
+
+export type ConsoleCertificate = {
+    id: string;
+    job_id: JobId;
+    issued_at: Timestamp;
+    certificate: CompactJws;
+};
+
+export type ConsoleCertificateList = {
+    /**
+     * Newest first.
+     */
+    data: Array<ConsoleCertificate>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * The whole log with its signed head and the public keys: all that a verification needs.
+ */
+export type AuditExport = {
+    account_id: AccountId;
+    /**
+     * Oldest first.
+     */
+    entries: Array<AuditEntry>;
+    head: CompactJws;
+    jwks: Jwks;
+};
+
+export type OperatorAccount = {
+    id: AccountId;
+    /**
+     * Whose account it is.
+     */
+    name: string;
+    /**
+     * Name of the plan.
+     */
+    plan: string;
+    approval_status: 'pending' | 'approved' | 'rejected';
+    /**
+     * Live balance.
+     */
+    credits: number;
+    /**
+     * Never taken.
+     */
+    sandbox_credits: number;
+    retention_days: number;
+    created_at: Timestamp;
+    /**
+     * Of its users.
+     */
+    emails: Array<string>;
+    /**
+     * Keys that work.
+     */
+    active_keys: number;
+};
+
+export type OperatorAccountList = {
+    /**
+     * Newest first.
+     */
+    data: Array<OperatorAccount>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type OperatorDecision = {
+    decision: 'approved' | 'rejected';
+};
+
+export type OperatorGrant = {
+    /**
+     * Live credits to add; one is one US cent.
+     */
+    credits: number;
+    /**
+     * Kept in the ledger.
+     */
+    note?: string;
+};
+
+/**
+ * State of the service.
+ */
+export type OperatorOverview = {
+    /**
+     * By task.
+     */
+    queue: Array<OperatorQueue>;
+    /**
+     * Jobs of all accounts.
+     */
+    jobs: {
+        /**
+         * Wait.
+         */
+        queued: number;
+        /**
+         * Are worked on.
+         */
+        running: number;
+        /**
+         * Age of the one that waits longest.
+         */
+        oldest_queued_seconds: number | null;
+        /**
+         * Ended in error in the last 24 hours.
+         */
+        failed_last_day: number;
+    };
+    webhooks: {
+        /**
+         * To be delivered.
+         */
+        pending: number;
+        /**
+         * Due for more than a minute.
+         */
+        overdue: number;
+    };
+    /**
+     * Worker processes that report.
+     */
+    workers_alive: number;
+    /**
+     * Accounts that wait for approval.
+     */
+    accounts_pending: number;
+};
+
+export type OperatorQueue = {
+    /**
+     * Name of the task.
+     */
+    task: string;
+    /**
+     * Due and not taken.
+     */
+    waiting: number;
+    /**
+     * Due later.
+     */
+    later: number;
+    /**
+     * Taken.
+     */
+    running: number;
+    /**
+     * How long the longest waiting is due.
+     */
+    oldest_seconds: number | null;
+};
+
+/**
+ * A worker process.
+ */
+export type OperatorWorker = {
+    /**
+     * Names it in leases and logs.
+     */
+    id: string;
+    /**
+     * Name of its machine.
+     */
+    host: string | null;
+    started_at: Timestamp;
+    /**
+     * When it last reported.
+     */
+    seen_at: Timestamp;
+    /**
+     * Whether it reported in the last 30 s.
+     */
+    alive: boolean;
+    /**
+     * Media jobs at a time.
+     */
+    concurrency: number | null;
+    /**
+     * Processors that its engine can use; empty until it has told.
+     */
+    devices: Array<OperatorDevice>;
+    /**
+     * What it works on.
+     */
+    jobs: Array<OperatorLease>;
+};
+
+export type OperatorDevice = {
+    /**
+     * `cpu`, `cuda:0` …
+     */
+    id: string;
+    /**
+     * As the driver names it.
+     */
+    name: string;
+    /**
+     * Whether it can be used.
+     */
+    usable: boolean;
+    /**
+     * Why not; empty when it can.
+     */
+    reason: string;
+    /**
+     * Threads of a CPU; 0 of others.
+     */
+    threads: number;
+    /**
+     * Vector instructions of a CPU.
+     */
+    simd: string;
+    /**
+     * Encoder that it has.
+     */
+    encoder: string;
+    /**
+     * Ways to run networks on it.
+     */
+    inference: Array<string>;
+};
+
+export type OperatorLease = {
+    id: JobId;
+    step: 'ingest' | 'enhance' | 'sandbox';
+    progress: number;
+    lease_expires_at: Timestamp;
+};
+
+export type OperatorWorkerList = {
+    /**
+     * Newest first.
+     */
+    data: Array<OperatorWorker>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+/**
+ * A job that ended in error; no address of the customer.
+ */
+export type OperatorFailure = {
+    job_id: JobId;
+    account_id: AccountId;
+    lane: Lane;
+    tier: Tier;
+    resolution: Resolution;
+    /**
+     * Billed seconds.
+     */
+    duration_seconds: number;
+    /**
+     * As in `JobError`.
+     */
+    code: string;
+    /**
+     * As the customer reads it.
+     */
+    message: string;
+    /**
+     * How often it was taken up.
+     */
+    attempts: number;
+    finished_at: Timestamp;
+};
+
+export type OperatorFailureList = {
+    /**
+     * Newest first.
+     */
+    data: Array<OperatorFailure>;
+    /**
+     * Whether more follow.
+     */
+    has_more: boolean;
+    /**
+     * What to pass as `starting_after` to read on; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
 export type Health = {
     status: 'ok';
 };
@@ -571,7 +1514,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'wrong_password' | 'key_not_active' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1528,6 +2471,1993 @@ export type GetReadinessResponses = {
 };
 
 export type GetReadinessResponse = GetReadinessResponses[keyof GetReadinessResponses];
+
+export type ConsoleSignUpData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleSignUpInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/sign-up';
+};
+
+export type ConsoleSignUpErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * The browser says that another site sent it. Code: `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleSignUpError = ConsoleSignUpErrors[keyof ConsoleSignUpErrors];
+
+export type ConsoleSignUpResponses = {
+    /**
+     * Taken.
+     */
+    202: ConsoleSignUpResult;
+};
+
+export type ConsoleSignUpResponse = ConsoleSignUpResponses[keyof ConsoleSignUpResponses];
+
+export type ConsoleSignInData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleCredentials;
+    path?: never;
+    query?: never;
+    url: '/console/api/sign-in';
+};
+
+export type ConsoleSignInErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * There is no such user with that password. Code: `invalid_credentials`.
+     */
+    401: Error;
+    /**
+     * The browser says that another site sent it. Code: `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleSignInError = ConsoleSignInErrors[keyof ConsoleSignInErrors];
+
+export type ConsoleSignInResponses = {
+    /**
+     * Signed in.
+     */
+    200: ConsoleSession;
+};
+
+export type ConsoleSignInResponse = ConsoleSignInResponses[keyof ConsoleSignInResponses];
+
+export type ConsoleSignOutData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/sign-out';
+};
+
+export type ConsoleSignOutErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleSignOutError = ConsoleSignOutErrors[keyof ConsoleSignOutErrors];
+
+export type ConsoleSignOutResponses = {
+    /**
+     * Signed out.
+     */
+    200: ConsoleSignedOut;
+};
+
+export type ConsoleSignOutResponse = ConsoleSignOutResponses[keyof ConsoleSignOutResponses];
+
+export type ConsoleGetSessionData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/session';
+};
+
+export type ConsoleGetSessionErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetSessionError = ConsoleGetSessionErrors[keyof ConsoleGetSessionErrors];
+
+export type ConsoleGetSessionResponses = {
+    /**
+     * The session.
+     */
+    200: ConsoleSession;
+};
+
+export type ConsoleGetSessionResponse = ConsoleGetSessionResponses[keyof ConsoleGetSessionResponses];
+
+export type ConsoleChangePasswordData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsolePasswordChange;
+    path?: never;
+    query?: never;
+    url: '/console/api/password';
+};
+
+export type ConsoleChangePasswordErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The current password is wrong, or the request does not come from the console. Codes: `wrong_password`, `csrf_token_invalid`, `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleChangePasswordError = ConsoleChangePasswordErrors[keyof ConsoleChangePasswordErrors];
+
+export type ConsoleChangePasswordResponses = {
+    /**
+     * Changed.
+     */
+    200: ConsoleSessionsEnded;
+};
+
+export type ConsoleChangePasswordResponse = ConsoleChangePasswordResponses[keyof ConsoleChangePasswordResponses];
+
+export type ConsoleEndOtherSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/sessions';
+};
+
+export type ConsoleEndOtherSessionsErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleEndOtherSessionsError = ConsoleEndOtherSessionsErrors[keyof ConsoleEndOtherSessionsErrors];
+
+export type ConsoleEndOtherSessionsResponses = {
+    /**
+     * Ended.
+     */
+    200: ConsoleSessionsEnded;
+};
+
+export type ConsoleEndOtherSessionsResponse = ConsoleEndOtherSessionsResponses[keyof ConsoleEndOtherSessionsResponses];
+
+export type ConsoleListSessionsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last session of the page before; the answer starts behind it.
+         */
+        starting_after?: ConsoleSessionId;
+    };
+    url: '/console/api/sessions';
+};
+
+export type ConsoleListSessionsErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListSessionsError = ConsoleListSessionsErrors[keyof ConsoleListSessionsErrors];
+
+export type ConsoleListSessionsResponses = {
+    /**
+     * One page of sessions.
+     */
+    200: ConsoleSessionList;
+};
+
+export type ConsoleListSessionsResponse = ConsoleListSessionsResponses[keyof ConsoleListSessionsResponses];
+
+export type ConsoleEndSessionData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the session. Anything that the account does not have gives 404.
+         */
+        id: ConsoleSessionId;
+    };
+    query?: never;
+    url: '/console/api/sessions/{id}';
+};
+
+export type ConsoleEndSessionErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleEndSessionError = ConsoleEndSessionErrors[keyof ConsoleEndSessionErrors];
+
+export type ConsoleEndSessionResponses = {
+    /**
+     * Ended.
+     */
+    200: ConsoleSessionsEnded;
+};
+
+export type ConsoleEndSessionResponse = ConsoleEndSessionResponses[keyof ConsoleEndSessionResponses];
+
+export type ConsoleUpdateAccountData = {
+    /**
+     * At most 64 KB.
+     */
+    body: AccountUpdate;
+    path?: never;
+    query?: never;
+    url: '/console/api/account';
+};
+
+export type ConsoleUpdateAccountErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleUpdateAccountError = ConsoleUpdateAccountErrors[keyof ConsoleUpdateAccountErrors];
+
+export type ConsoleUpdateAccountResponses = {
+    /**
+     * The account.
+     */
+    200: ConsoleAccount;
+};
+
+export type ConsoleUpdateAccountResponse = ConsoleUpdateAccountResponses[keyof ConsoleUpdateAccountResponses];
+
+export type ConsoleListKeysData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last key of the page before; the answer starts behind it.
+         */
+        starting_after?: KeyId;
+    };
+    url: '/console/api/keys';
+};
+
+export type ConsoleListKeysErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListKeysError = ConsoleListKeysErrors[keyof ConsoleListKeysErrors];
+
+export type ConsoleListKeysResponses = {
+    /**
+     * One page of keys.
+     */
+    200: ConsoleKeyList;
+};
+
+export type ConsoleListKeysResponse = ConsoleListKeysResponses[keyof ConsoleListKeysResponses];
+
+export type ConsoleCreateKeyData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleKeyInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/keys';
+};
+
+export type ConsoleCreateKeyErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleCreateKeyError = ConsoleCreateKeyErrors[keyof ConsoleCreateKeyErrors];
+
+export type ConsoleCreateKeyResponses = {
+    /**
+     * The key, shown this once.
+     */
+    201: ConsoleNewKey;
+};
+
+export type ConsoleCreateKeyResponse = ConsoleCreateKeyResponses[keyof ConsoleCreateKeyResponses];
+
+export type ConsoleRevokeKeyData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the key. Anything that the account does not have gives 404.
+         */
+        id: KeyId;
+    };
+    query?: never;
+    url: '/console/api/keys/{id}';
+};
+
+export type ConsoleRevokeKeyErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRevokeKeyError = ConsoleRevokeKeyErrors[keyof ConsoleRevokeKeyErrors];
+
+export type ConsoleRevokeKeyResponses = {
+    /**
+     * The key.
+     */
+    200: ConsoleKey;
+};
+
+export type ConsoleRevokeKeyResponse = ConsoleRevokeKeyResponses[keyof ConsoleRevokeKeyResponses];
+
+export type ConsoleRotateKeyData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleKeyRotationInput;
+    path: {
+        /**
+         * Id of the key. Anything that the account does not have gives 404.
+         */
+        id: KeyId;
+    };
+    query?: never;
+    url: '/console/api/keys/{id}/rotation';
+};
+
+export type ConsoleRotateKeyErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The key does not work any more. Code: `key_not_active`.
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRotateKeyError = ConsoleRotateKeyErrors[keyof ConsoleRotateKeyErrors];
+
+export type ConsoleRotateKeyResponses = {
+    /**
+     * The new key, shown this once.
+     */
+    201: ConsoleRotatedKey;
+};
+
+export type ConsoleRotateKeyResponse = ConsoleRotateKeyResponses[keyof ConsoleRotateKeyResponses];
+
+export type ConsoleListJobsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last job of the page before; the answer starts behind it.
+         */
+        starting_after?: JobId;
+        /**
+         * Only jobs of this lane.
+         */
+        lane?: Lane;
+        /**
+         * Only jobs in this state.
+         */
+        status?: JobStatus;
+        /**
+         * Only jobs whose id contains this text.
+         */
+        q?: string;
+    };
+    url: '/console/api/jobs';
+};
+
+export type ConsoleListJobsErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListJobsError = ConsoleListJobsErrors[keyof ConsoleListJobsErrors];
+
+export type ConsoleListJobsResponses = {
+    /**
+     * One page of jobs.
+     */
+    200: ConsoleJobList;
+};
+
+export type ConsoleListJobsResponse = ConsoleListJobsResponses[keyof ConsoleListJobsResponses];
+
+export type ConsoleCreateJobData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleJobInput;
+    headers?: {
+        /**
+         * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/console/api/jobs';
+};
+
+export type ConsoleCreateJobErrors = {
+    /**
+     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
+     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * 2,000,000,000 bytes).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The balance does not cover the charge. Code: `insufficient_credits`.
+     */
+    402: Error;
+    /**
+     * The account is not approved for live work, or the request does not come from the console. Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * The `Idempotency-Key` was used with another body. Code: `idempotency_key_reused`.
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleCreateJobError = ConsoleCreateJobErrors[keyof ConsoleCreateJobErrors];
+
+export type ConsoleCreateJobResponses = {
+    /**
+     * The job was accepted and charged, or is the one made earlier under the same `Idempotency-Key`.
+     */
+    201: ConsoleJob;
+};
+
+export type ConsoleCreateJobResponse = ConsoleCreateJobResponses[keyof ConsoleCreateJobResponses];
+
+export type ConsoleCreateQuoteData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleJobInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/quotes';
+};
+
+export type ConsoleCreateQuoteErrors = {
+    /**
+     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
+     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * 2,000,000,000 bytes).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The account is not approved for live work, or the request does not come from the console. Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleCreateQuoteError = ConsoleCreateQuoteErrors[keyof ConsoleCreateQuoteErrors];
+
+export type ConsoleCreateQuoteResponses = {
+    /**
+     * The price and the estimate.
+     */
+    200: Quote;
+};
+
+export type ConsoleCreateQuoteResponse = ConsoleCreateQuoteResponses[keyof ConsoleCreateQuoteResponses];
+
+export type ConsoleDeleteJobData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job, of either lane. Anything that the account does not have gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/console/api/jobs/{id}';
+};
+
+export type ConsoleDeleteJobErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleDeleteJobError = ConsoleDeleteJobErrors[keyof ConsoleDeleteJobErrors];
+
+export type ConsoleDeleteJobResponses = {
+    /**
+     * The job was deleted.
+     */
+    200: JobDeletion;
+};
+
+export type ConsoleDeleteJobResponse = ConsoleDeleteJobResponses[keyof ConsoleDeleteJobResponses];
+
+export type ConsoleGetJobData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job, of either lane. Anything that the account does not have gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/console/api/jobs/{id}';
+};
+
+export type ConsoleGetJobErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetJobError = ConsoleGetJobErrors[keyof ConsoleGetJobErrors];
+
+export type ConsoleGetJobResponses = {
+    /**
+     * The job.
+     */
+    200: ConsoleJobDetail;
+};
+
+export type ConsoleGetJobResponse = ConsoleGetJobResponses[keyof ConsoleGetJobResponses];
+
+export type ConsoleGetJobLinksData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the job, of either lane. Anything that the account does not have gives 404.
+         */
+        id: JobId;
+    };
+    query?: never;
+    url: '/console/api/jobs/{id}/links';
+};
+
+export type ConsoleGetJobLinksErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * There is no such job. Code: `job_not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetJobLinksError = ConsoleGetJobLinksErrors[keyof ConsoleGetJobLinksErrors];
+
+export type ConsoleGetJobLinksResponses = {
+    /**
+     * The links.
+     */
+    200: ConsoleJobLinks;
+};
+
+export type ConsoleGetJobLinksResponse = ConsoleGetJobLinksResponses[keyof ConsoleGetJobLinksResponses];
+
+export type ConsoleStreamJobsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/job-events';
+};
+
+export type ConsoleStreamJobsErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleStreamJobsError = ConsoleStreamJobsErrors[keyof ConsoleStreamJobsErrors];
+
+export type ConsoleStreamJobsResponses = {
+    /**
+     * The stream.
+     */
+    200: ConsoleJobEvent;
+};
+
+export type ConsoleStreamJobsResponse = ConsoleStreamJobsResponses[keyof ConsoleStreamJobsResponses];
+
+export type ConsoleUploadData = {
+    /**
+     * The file, at most 2,000,000,000 bytes.
+     */
+    body: Blob | File;
+    path?: never;
+    query?: never;
+    url: '/console/api/uploads';
+};
+
+export type ConsoleUploadErrors = {
+    /**
+     * The body is empty. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The service takes no uploads. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The file is larger than 2,000,000,000 bytes. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/octet-stream`. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleUploadError = ConsoleUploadErrors[keyof ConsoleUploadErrors];
+
+export type ConsoleUploadResponses = {
+    /**
+     * The address.
+     */
+    201: ConsoleUpload;
+};
+
+export type ConsoleUploadResponse = ConsoleUploadResponses[keyof ConsoleUploadResponses];
+
+export type ConsoleGetWebhookSecretData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/webhooks/secret';
+};
+
+export type ConsoleGetWebhookSecretErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetWebhookSecretError = ConsoleGetWebhookSecretErrors[keyof ConsoleGetWebhookSecretErrors];
+
+export type ConsoleGetWebhookSecretResponses = {
+    /**
+     * The secret.
+     */
+    200: ConsoleWebhookSecret;
+};
+
+export type ConsoleGetWebhookSecretResponse = ConsoleGetWebhookSecretResponses[keyof ConsoleGetWebhookSecretResponses];
+
+export type ConsoleRotateWebhookSecretData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/webhooks/secret/rotation';
+};
+
+export type ConsoleRotateWebhookSecretErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRotateWebhookSecretError = ConsoleRotateWebhookSecretErrors[keyof ConsoleRotateWebhookSecretErrors];
+
+export type ConsoleRotateWebhookSecretResponses = {
+    /**
+     * The new secret.
+     */
+    201: ConsoleWebhookSecret;
+};
+
+export type ConsoleRotateWebhookSecretResponse = ConsoleRotateWebhookSecretResponses[keyof ConsoleRotateWebhookSecretResponses];
+
+export type ConsoleListDeliveriesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last delivery of the page before; the answer starts behind it.
+         */
+        starting_after?: EventId;
+        /**
+         * Only deliveries in this state.
+         */
+        state?: 'pending' | 'delivered' | 'dead' | 'stopped';
+        /**
+         * Only those of this job.
+         */
+        job_id?: JobId;
+    };
+    url: '/console/api/webhooks/deliveries';
+};
+
+export type ConsoleListDeliveriesErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListDeliveriesError = ConsoleListDeliveriesErrors[keyof ConsoleListDeliveriesErrors];
+
+export type ConsoleListDeliveriesResponses = {
+    /**
+     * One page of deliveries.
+     */
+    200: ConsoleDeliveryList;
+};
+
+export type ConsoleListDeliveriesResponse = ConsoleListDeliveriesResponses[keyof ConsoleListDeliveriesResponses];
+
+export type ConsoleGetDeliveryData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the delivery, which is that of the event. Anything that the account does not have gives 404.
+         */
+        id: EventId;
+    };
+    query?: never;
+    url: '/console/api/webhooks/deliveries/{id}';
+};
+
+export type ConsoleGetDeliveryErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetDeliveryError = ConsoleGetDeliveryErrors[keyof ConsoleGetDeliveryErrors];
+
+export type ConsoleGetDeliveryResponses = {
+    /**
+     * The delivery.
+     */
+    200: ConsoleDeliveryDetail;
+};
+
+export type ConsoleGetDeliveryResponse = ConsoleGetDeliveryResponses[keyof ConsoleGetDeliveryResponses];
+
+export type ConsoleResendDeliveryData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the delivery. Anything that the account does not have gives 404.
+         */
+        id: EventId;
+    };
+    query?: never;
+    url: '/console/api/webhooks/deliveries/{id}/resend';
+};
+
+export type ConsoleResendDeliveryErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The job was deleted, and with it the address. Code: `delivery_not_resendable`.
+     */
+    409: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleResendDeliveryError = ConsoleResendDeliveryErrors[keyof ConsoleResendDeliveryErrors];
+
+export type ConsoleResendDeliveryResponses = {
+    /**
+     * It is queued.
+     */
+    202: ConsoleDeliveryDetail;
+};
+
+export type ConsoleResendDeliveryResponse = ConsoleResendDeliveryResponses[keyof ConsoleResendDeliveryResponses];
+
+export type ConsoleTestWebhookData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleWebhookTestInput;
+    path?: never;
+    query?: never;
+    url: '/console/api/webhooks/test';
+};
+
+export type ConsoleTestWebhookErrors = {
+    /**
+     * The request was refused. Codes: `invalid_json`, `invalid_request`, `url_not_allowed`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleTestWebhookError = ConsoleTestWebhookErrors[keyof ConsoleTestWebhookErrors];
+
+export type ConsoleTestWebhookResponses = {
+    /**
+     * The job that will end.
+     */
+    201: ConsoleWebhookTest;
+};
+
+export type ConsoleTestWebhookResponse = ConsoleTestWebhookResponses[keyof ConsoleTestWebhookResponses];
+
+export type ConsoleListLedgerData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Number of the last entry of the page before; the answer starts behind it.
+         */
+        starting_after?: number;
+    };
+    url: '/console/api/ledger';
+};
+
+export type ConsoleListLedgerErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListLedgerError = ConsoleListLedgerErrors[keyof ConsoleListLedgerErrors];
+
+export type ConsoleListLedgerResponses = {
+    /**
+     * One page of entries.
+     */
+    200: ConsoleLedger;
+};
+
+export type ConsoleListLedgerResponse = ConsoleListLedgerResponses[keyof ConsoleListLedgerResponses];
+
+export type ConsoleGetUsageData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * How many days, today included.
+         */
+        days?: number;
+    };
+    url: '/console/api/usage';
+};
+
+export type ConsoleGetUsageErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetUsageError = ConsoleGetUsageErrors[keyof ConsoleGetUsageErrors];
+
+export type ConsoleGetUsageResponses = {
+    /**
+     * The days.
+     */
+    200: ConsoleUsage;
+};
+
+export type ConsoleGetUsageResponse = ConsoleGetUsageResponses[keyof ConsoleGetUsageResponses];
+
+export type ConsoleListAuditLogData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Number of the last entry of the page before; the answer starts behind it.
+         */
+        starting_after?: number;
+        /**
+         * Only entries about this job, also a deleted one.
+         */
+        job_id?: JobId;
+    };
+    url: '/console/api/audit-log';
+};
+
+export type ConsoleListAuditLogErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListAuditLogError = ConsoleListAuditLogErrors[keyof ConsoleListAuditLogErrors];
+
+export type ConsoleListAuditLogResponses = {
+    /**
+     * One page of entries.
+     */
+    200: AuditLog;
+};
+
+export type ConsoleListAuditLogResponse = ConsoleListAuditLogResponses[keyof ConsoleListAuditLogResponses];
+
+export type ConsoleExportAuditLogData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/audit-log/export';
+};
+
+export type ConsoleExportAuditLogErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleExportAuditLogError = ConsoleExportAuditLogErrors[keyof ConsoleExportAuditLogErrors];
+
+export type ConsoleExportAuditLogResponses = {
+    /**
+     * The whole log.
+     */
+    200: AuditExport;
+};
+
+export type ConsoleExportAuditLogResponse = ConsoleExportAuditLogResponses[keyof ConsoleExportAuditLogResponses];
+
+export type ConsoleListCertificatesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last certificate of the page before; the answer starts behind it.
+         */
+        starting_after?: string;
+        /**
+         * Only that of this job.
+         */
+        job_id?: JobId;
+    };
+    url: '/console/api/certificates';
+};
+
+export type ConsoleListCertificatesErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleListCertificatesError = ConsoleListCertificatesErrors[keyof ConsoleListCertificatesErrors];
+
+export type ConsoleListCertificatesResponses = {
+    /**
+     * One page of certificates.
+     */
+    200: ConsoleCertificateList;
+};
+
+export type ConsoleListCertificatesResponse = ConsoleListCertificatesResponses[keyof ConsoleListCertificatesResponses];
+
+export type OperatorGetOverviewData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/operator/overview';
+};
+
+export type OperatorGetOverviewErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The user is no operator. Code: `operator_required`.
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorGetOverviewError = OperatorGetOverviewErrors[keyof OperatorGetOverviewErrors];
+
+export type OperatorGetOverviewResponses = {
+    /**
+     * The state now.
+     */
+    200: OperatorOverview;
+};
+
+export type OperatorGetOverviewResponse = OperatorGetOverviewResponses[keyof OperatorGetOverviewResponses];
+
+export type OperatorListAccountsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last account of the page before; the answer starts behind it.
+         */
+        starting_after?: AccountId;
+        /**
+         * Only accounts in this state.
+         */
+        state?: 'pending' | 'approved' | 'rejected';
+    };
+    url: '/console/api/operator/accounts';
+};
+
+export type OperatorListAccountsErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The user is no operator. Code: `operator_required`.
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorListAccountsError = OperatorListAccountsErrors[keyof OperatorListAccountsErrors];
+
+export type OperatorListAccountsResponses = {
+    /**
+     * One page of accounts.
+     */
+    200: OperatorAccountList;
+};
+
+export type OperatorListAccountsResponse = OperatorListAccountsResponses[keyof OperatorListAccountsResponses];
+
+export type OperatorDecideData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorDecision;
+    path: {
+        /**
+         * Id of the account. Anything that the account does not have gives 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/decision';
+};
+
+export type OperatorDecideErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The user is no operator, or the request does not come from the console. Codes: `operator_required`, `csrf_token_invalid`, `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorDecideError = OperatorDecideErrors[keyof OperatorDecideErrors];
+
+export type OperatorDecideResponses = {
+    /**
+     * The account.
+     */
+    200: OperatorAccount;
+};
+
+export type OperatorDecideResponse = OperatorDecideResponses[keyof OperatorDecideResponses];
+
+export type OperatorGrantData = {
+    /**
+     * At most 64 KB.
+     */
+    body: OperatorGrant;
+    path: {
+        /**
+         * Id of the account. Anything that the account does not have gives 404.
+         */
+        id: AccountId;
+    };
+    query?: never;
+    url: '/console/api/operator/accounts/{id}/grants';
+};
+
+export type OperatorGrantErrors = {
+    /**
+     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     *
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The user is no operator, or the request does not come from the console. Codes: `operator_required`, `csrf_token_invalid`, `cross_site_request`.
+     */
+    403: Error;
+    /**
+     * There is no such thing in the account. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorGrantError = OperatorGrantErrors[keyof OperatorGrantErrors];
+
+export type OperatorGrantResponses = {
+    /**
+     * The account.
+     */
+    201: OperatorAccount;
+};
+
+export type OperatorGrantResponse = OperatorGrantResponses[keyof OperatorGrantResponses];
+
+export type OperatorListWorkersData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last worker of the page before; the answer starts behind it.
+         */
+        starting_after?: string;
+    };
+    url: '/console/api/operator/workers';
+};
+
+export type OperatorListWorkersErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The user is no operator. Code: `operator_required`.
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorListWorkersError = OperatorListWorkersErrors[keyof OperatorListWorkersErrors];
+
+export type OperatorListWorkersResponses = {
+    /**
+     * One page of workers.
+     */
+    200: OperatorWorkerList;
+};
+
+export type OperatorListWorkersResponse = OperatorListWorkersResponses[keyof OperatorListWorkersResponses];
+
+export type OperatorListFailuresData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of entries on a page.
+         */
+        limit?: number;
+        /**
+         * Id of the last job of the page before; the answer starts behind it.
+         */
+        starting_after?: JobId;
+    };
+    url: '/console/api/operator/failures';
+};
+
+export type OperatorListFailuresErrors = {
+    /**
+     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The user is no operator. Code: `operator_required`.
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type OperatorListFailuresError = OperatorListFailuresErrors[keyof OperatorListFailuresErrors];
+
+export type OperatorListFailuresResponses = {
+    /**
+     * One page of failures.
+     */
+    200: OperatorFailureList;
+};
+
+export type OperatorListFailuresResponse = OperatorListFailuresResponses[keyof OperatorListFailuresResponses];
 
 /**
  * The event.

@@ -20,9 +20,16 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   url_not_allowed: 400,
   missing_api_key: 401,
   invalid_api_key: 401,
+  missing_session: 401,
+  invalid_session: 401,
+  invalid_credentials: 401,
   insufficient_credits: 402,
   account_pending_approval: 403,
   secure_tier_required: 403,
+  csrf_token_invalid: 403,
+  cross_site_request: 403,
+  operator_required: 403,
+  wrong_password: 403,
   link_expired: 403,
   link_invalid: 403,
   job_not_found: 404,
@@ -33,6 +40,8 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   job_not_deleted: 409,
   certificate_pending: 409,
   idempotency_key_reused: 409,
+  key_not_active: 409,
+  delivery_not_resendable: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   range_not_satisfiable: 416,
@@ -99,6 +108,12 @@ function translate(error: unknown): FrameliftError {
   });
 }
 
+/** The console signs in by a form; browsers ask nothing of their own for a scheme that they do not know. */
+function challengeOf(code: RequestErrorCode): string {
+  const ofKey = code === 'missing_api_key' || code === 'invalid_api_key';
+  return ofKey ? 'Bearer realm="framelift"' : 'Cookie realm="framelift console"';
+}
+
 export interface ProblemOptions {
   logger: HttpLogger;
 }
@@ -114,7 +129,7 @@ export function problemHandler({ logger }: ProblemOptions) {
     const status = statusByCode[code];
     const requestId = c.get('requestId');
     if (status >= 500) logger.error({ err: error.cause ?? error, request_id: requestId, code }, 'request failed');
-    if (status === 401) c.header('WWW-Authenticate', 'Bearer realm="framelift"');
+    if (status === 401) c.header('WWW-Authenticate', challengeOf(code));
     if (error.retryAfterS !== undefined) c.header('Retry-After', String(Math.ceil(error.retryAfterS)));
     const detail: ErrorDetail = {
       code,

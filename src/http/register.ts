@@ -5,7 +5,7 @@ import { routes } from '../contract/routes.gen.ts';
 import { FrameliftError } from '../domain/errors.ts';
 import type { RateClass } from '../store/types.ts';
 import type { AppEnv } from './env.ts';
-import type { Handlers, OperationId } from './handlers.ts';
+import type { ConsoleHandlers, Handlers, OperationId } from './handlers.ts';
 
 export interface RouteMiddleware {
   /** for operations that the document secures; before anything of the request is validated */
@@ -30,11 +30,13 @@ function honoPath(route: RouteConfig): string {
   return route.path.replaceAll(/\/{(.+?)}/g, '/:$1');
 }
 
-export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers, middleware: RouteMiddleware): void {
+export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Partial<ConsoleHandlers>, middleware: RouteMiddleware): void {
   const { limit } = middleware;
   const limits = { create: limit('create'), read: limit('read'), other: limit('other') };
   const methodsByPath = new Map<string, Set<string>>();
   for (const id of operationIds) {
+    const handler = handlers[id];
+    if (handler === undefined) continue;
     const route: RouteConfig = routes[id];
     const path = honoPath(route);
     const chain: MiddlewareHandler<AppEnv>[] = [];
@@ -44,7 +46,7 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers, mid
     if (route.request?.body !== undefined) chain.push(middleware.body);
     if (chain.length > 0) app.on([route.method], [path], ...chain);
     // The map's type has tied this handler to this route; only the loop cannot show it to the compiler.
-    app.openapi(route, handlers[id] as Handler);
+    app.openapi(route, handler as Handler);
     const methods = methodsByPath.get(path) ?? new Set();
     methodsByPath.set(path, methods.add(route.method.toUpperCase()));
   }

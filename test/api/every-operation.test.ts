@@ -9,9 +9,11 @@ const bodies: Readonly<Record<string, unknown>> = {
   createQuote: { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' },
   updateAccount: { retention_days: 7 },
 };
-const having = (status: string) => operations.filter(({ statuses }) => statuses.includes(status));
+/** Those of the console are in console-every-operation.test.ts. */
+const forKeys = operations.filter(({ path }) => !path.startsWith('/console/'));
+const having = (status: string) => forKeys.filter(({ statuses }) => statuses.includes(status));
 const secured = having('401');
-const withBody = operations.filter(({ id }) => id in bodies);
+const withBody = forKeys.filter(({ id }) => id in bodies);
 
 function send(api: Api, { id, method, path }: Operation, options: RequestOptions = {}) {
   const address = path.replace('{id}', newId('job')).replace('{key}', 'outputs/a.mp4').replace('{file}', 'start.js');

@@ -69,11 +69,19 @@ function requestExpression(plugin: Instance, operation: IR.OperationObject): Exp
       'body',
       $.object()
         .pretty()
-        .prop('content', content(operation.body.mediaType, $(body)))
+        .prop('content', content(operation.body.mediaType, bodySchema(plugin, operation.body.mediaType, body)))
         .prop('required', $.literal(true)),
     );
   }
   return request.isEmpty ? undefined : request;
+}
+
+/** A body that is no JSON is a stream, which no schema can look into. */
+function bodySchema(plugin: Instance, mediaType: string, symbol: NonNullable<ReturnType<typeof requestSymbol>>) {
+  if (jsonType.test(mediaType)) return $(symbol);
+  return $(external(plugin, 'z', 'zod'))
+    .attr('unknown')
+    .call();
 }
 
 function content(mediaType: string, schema: Parameters<Expression['prop']>[1]) {
@@ -113,6 +121,17 @@ function responseExpression(
   return node.prop('content', content(mediaType, $(symbol)));
 }
 
+/** The schemes that one call needs all of; the document names them, the model resolves them. */
+function securityExpression(operation: IR.OperationObject) {
+  const names = (operation.security ?? []).map((scheme) => {
+    if (scheme.type === 'http') return 'apiKey';
+    if (scheme.type === 'apiKey') return scheme.in === 'cookie' ? 'consoleSession' : 'csrfToken';
+    throw new Error(`${operation.id}: there is no middleware for a security scheme of type ${scheme.type}`);
+  });
+  if (names.length === 0) return $.array();
+  return $.array(names.reduce((needed, name) => needed.prop(name, $.array()), $.object()));
+}
+
 /** Hono's own notation where a parameter may contain slashes, which OpenAPI's templates cannot say. */
 function routePath(operation: IR.OperationObject): string {
   let path = String(operation.path);
@@ -127,13 +146,12 @@ function routeExpression(plugin: Instance, operation: IR.OperationObject) {
   for (const [status, response] of Object.entries(operation.responses ?? {})) {
     if (response !== undefined) responses.prop(status, responseExpression(plugin, operation, status, response));
   }
-  const secured = (operation.security ?? []).length > 0;
   const config = $.object()
     .pretty()
     .prop('operationId', $.literal(operation.id))
     .prop('method', $.literal(operation.method))
     .prop('path', $.literal(routePath(operation)))
-    .prop('security', secured ? $.array($.object().prop('apiKey', $.array())) : $.array());
+    .prop('security', securityExpression(operation));
   const request = requestExpression(plugin, operation);
   if (request !== undefined) config.prop('request', request);
   return $(external(plugin, 'createRoute', '@hono/zod-openapi')).call(config.prop('responses', responses));
