@@ -8,7 +8,8 @@ pkg_check_modules(LIBAV REQUIRED IMPORTED_TARGET GLOBAL
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 
 add_library(framelift_dependencies INTERFACE)
-target_link_libraries(framelift_dependencies INTERFACE PkgConfig::LIBAV PkgConfig::HWY Threads::Threads)
+target_link_libraries(framelift_dependencies INTERFACE PkgConfig::LIBAV PkgConfig::HWY Threads::Threads
+  ${CMAKE_DL_LIBS})
 if(FRAMELIFT_SANITIZE)
   target_link_options(framelift_dependencies INTERFACE -fsanitize=${FRAMELIFT_SANITIZE})
 endif()

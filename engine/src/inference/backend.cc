@@ -1,33 +1,52 @@
-// The registry of inference backends. None is compiled into this build: the stub says so in one sentence.
+// The registry of inference backends. What was not built says so in one sentence.
 #include "inference/backend.h"
 
 #include <array>
 
 #include "framelift/error.h"
+#include "inference/openvino_module.h"
 
 namespace framelift::inference {
 namespace {
 
+std::unique_ptr<Backend> NoTensorRt() {
+  throw Error(ErrorCode::kUnavailable, "The TensorRT backend was not built into this engine, so no network can run on it.");
+}
+
 struct KnownBackend {
   const char* name;
-  const char* title;
+  std::unique_ptr<Backend> (*create)();
 };
-constexpr std::array<KnownBackend, 2> kKnownBackends = {{{"openvino", "OpenVINO"}, {"tensorrt", "TensorRT"}}};
+constexpr std::array<KnownBackend, 2> kKnownBackends = {{{"openvino", CreateOpenVinoBackend}, {"tensorrt", NoTensorRt}}};
 
 }  // namespace
 
-std::vector<std::string> AvailableBackends() { return {}; }
+std::vector<std::string> AvailableBackends() {
+  std::vector<std::string> names;
+  for (const KnownBackend& known : kKnownBackends) {
+    try {
+      known.create();
+      names.emplace_back(known.name);
+    } catch (const Error&) {
+    }
+  }
+  return names;
+}
 
 std::unique_ptr<Backend> CreateBackend(const std::string& name) {
   for (const KnownBackend& known : kKnownBackends) {
-    if (name == known.name) {
-      throw Error(ErrorCode::kUnavailable,
-                  std::string("The ") + known.title +
-                      " backend was not built into this engine, so no network can run.");
-    }
+    if (name == known.name) return known.create();
   }
   throw Error(ErrorCode::kInvalidArgument,
               "There is no inference backend named '" + name + "'; known are openvino and tensorrt.");
+}
+
+bool HasFastInt8() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni");
+#else
+  return false;
+#endif
 }
 
 }  // namespace framelift::inference

@@ -1,28 +1,77 @@
 // Networks behind one interface: OpenVINO, TensorRT, and a stub for what was not built.
+//
+// Note [Where tensors live]
+// A network owns the tensors of its requests, and tells by memory() where they lie. OpenVINO's are host memory: the
+// pipeline writes planes into Input(i) and reads Output(i). A TensorRT backend answers kDevice: its Input(i) and
+// Output(i) are device pointers that CUDA kernels fill from the decoded surface and empty into the encoder's, Start
+// enqueues on the request's own stream (set by its Compile), and Wait synchronises with it; nothing here copies.
+// What is the same for both: fixed shapes from Compile on, requests that run beside each other, tiles
+// (tiled_network.h) when WorkingBytes says that a whole frame is too much.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace framelift::inference {
 
-/// A compiled network bound to fixed input and output shapes (NCHW float32, row-major).
+enum class MemoryKind { kHost, kDevice };
+
+/// Shape of a tensor [1, channels, height, width], float32, row-major.
+struct Shape {
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+  std::int64_t count() const { return std::int64_t{channels} * height * width; }
+  bool operator==(const Shape&) const = default;
+};
+
+/// A network compiled for fixed shapes. Requests are independent of each other: each is used by one thread at a time.
 class Network {
  public:
   virtual ~Network() = default;
-  virtual std::vector<int> input_shape() const = 0;
-  virtual std::vector<int> output_shape() const = 0;
-  /// Blocking; `input` and `output` hold the product of their shapes. Not thread-safe.
-  virtual void Run(const float* input, float* output) = 0;
+  virtual MemoryKind memory() const = 0;
+  virtual Shape input_shape() const = 0;
+  virtual Shape output_shape() const = 0;
+  /// That inference runs in: "fp32", "bf16", "int8".
+  virtual std::string precision() const = 0;
+  virtual int requests() const = 0;
+  virtual float* Input(int request) = 0;
+  virtual const float* Output(int request) const = 0;
+  /// Begins; returns at once.
+  virtual void Start(int request) = 0;
+  /// Waits for what Start began. Throws Error{kInternal}.
+  virtual void Wait(int request) = 0;
+};
+
+struct CompileOptions {
+  Shape input;
+  int requests = 1;         ///< that run at once
+  int threads = 1;          ///< for all requests together
+  bool allow_bf16 = false;  ///< compute in bfloat16 where the processor does so natively
+};
+
+/// A network that was read from a file and is not bound to shapes yet.
+class Model {
+ public:
+  virtual ~Model() = default;
+  /// Planes of the input; 0 when the file leaves them open.
+  virtual int input_channels() const = 0;
+  /// Shape that an input of this shape gives. Throws Error{kInvalidArgument} when the network cannot take it.
+  virtual Shape OutputShape(const Shape& input) = 0;
+  /// Estimate of the memory that one request of this shape takes. Throws like OutputShape.
+  virtual std::int64_t WorkingBytes(const Shape& input) = 0;
+  virtual std::unique_ptr<Network> Compile(const CompileOptions& options) = 0;
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  /// Throws Error{kInvalidArgument} for a file it cannot read, in one sentence.
-  virtual std::unique_ptr<Network> Load(const std::string& onnx_path, const std::vector<int>& input_shape) = 0;
+  /// Reads an ONNX file from memory. `input` and `output` name its ends; empty: its only ones.
+  /// Throws Error{kInvalidArgument} for what it cannot read or run, in one sentence.
+  virtual std::unique_ptr<Model> Load(const std::string& onnx, const std::string& input, const std::string& output) = 0;
 };
 
 /// Names of the backends in this build that work on this machine.
@@ -30,5 +79,13 @@ std::vector<std::string> AvailableBackends();
 
 /// Throws Error{kUnavailable} naming what is missing when the backend is not in this build.
 std::unique_ptr<Backend> CreateBackend(const std::string& name);
+
+/// Whether this machine computes with 8-bit integers faster than with floats (AVX-512 VNNI, AVX-VNNI).
+bool HasFastInt8();
+
+// The interface between the engine and the module that holds OpenVINO (openvino_module.cc).
+inline constexpr int kModuleInterface = 1;  ///< counts up with every change of the classes above
+using ModuleInterfaceFunction = int();
+using ModuleCreateFunction = Backend*();
 
 }  // namespace framelift::inference

@@ -1,0 +1,46 @@
+# The module that OpenVINO is linked into, with the libraries it needs beside it; see Note [A module of its own] in
+# src/inference/openvino_module.h. Without OpenVINO (scripts/setup-openvino; its CMake package in OpenVINO_DIR) the
+# engine is built all the same and answers in one sentence when a network is asked for.
+
+# Sanitizers cannot look into libraries that were built without them, and report what they do as faults.
+if(FRAMELIFT_SANITIZE)
+  return()
+endif()
+find_package(OpenVINO QUIET COMPONENTS Runtime)
+if(NOT OpenVINO_FOUND)
+  message(STATUS "OpenVINO was not found: networks will not run (scripts/setup-openvino installs it).")
+  return()
+endif()
+
+if(CMAKE_LIBRARY_OUTPUT_DIRECTORY)
+  set(framelift_module_dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/openvino")
+else()
+  set(framelift_module_dir "${CMAKE_BINARY_DIR}/openvino")
+endif()
+
+add_library(framelift_openvino MODULE
+  "${CMAKE_CURRENT_SOURCE_DIR}/src/inference/openvino/openvino_backend.cc" "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
+framelift_settings(framelift_openvino)
+target_link_libraries(framelift_openvino PRIVATE openvino::runtime)
+set_target_properties(framelift_openvino PROPERTIES
+  PREFIX "" SUFFIX ".so" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
+  LIBRARY_OUTPUT_DIRECTORY "${framelift_module_dir}")
+
+# Of the wheel's plugins and front ends: the processor's and ONNX.
+get_target_property(openvino_location openvino::runtime IMPORTED_LOCATION_RELEASE)
+cmake_path(GET openvino_location PARENT_PATH openvino_libs)
+file(GLOB openvino_files
+  "${openvino_libs}/libopenvino.so.*" "${openvino_libs}/libopenvino_onnx_frontend.so.*"
+  "${openvino_libs}/libopenvino_intel_cpu_plugin.so" "${openvino_libs}/libopenvino_arm_cpu_plugin.so"
+  "${openvino_libs}/libtbb.so.*" "${openvino_libs}/libtbbmalloc.so.*" "${openvino_libs}/libhwloc.so.*")
+foreach(file IN LISTS openvino_files)
+  cmake_path(GET file FILENAME name)
+  # Hard links where the file system can: four build folders need not hold 90 MB each.
+  add_custom_command(OUTPUT "${framelift_module_dir}/${name}"
+    COMMAND sh -c "mkdir -p \"$2\" && { ln -fL \"$1\" \"$2/\" 2>/dev/null || cp -fL \"$1\" \"$2/\"; }"
+      -- "${file}" "${framelift_module_dir}"
+    DEPENDS "${file}" VERBATIM)
+  list(APPEND openvino_copies "${framelift_module_dir}/${name}")
+endforeach()
+add_custom_target(framelift_openvino_libraries ALL DEPENDS ${openvino_copies})
+add_dependencies(framelift_openvino framelift_openvino_libraries)

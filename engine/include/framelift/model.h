@@ -1,0 +1,63 @@
+// Networks that are installed beside the engine: what a manifest says of each file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace framelift {
+
+/// One ONNX file. A name may have several: other scales, other precisions; the engine picks by need.
+struct ModelFile {
+  enum class Layout {
+    /// In [1, 2, H, W]: luma, gamma-coded, 0 = black … 1 = white; and a plane that holds the strength of
+    /// restoration, 0 (leave alone) … 1. Out [1, 1, scale × H, scale × W]: luma.
+    kLumaStrength,
+    /// In and out [1, 3, H, W]: R′G′B′ in [0, 1], as Real-ESRGAN has it.
+    kRgb,
+  };
+  enum class Precision { kFp32, kInt8 };
+
+  std::string name;
+  std::string path;
+  Layout layout = Layout::kLumaStrength;
+  Precision precision = Precision::kFp32;
+  int scale = 2;          ///< of each side, 1…8
+  int multiple = 1;       ///< sides of the input must be divisible by this; pictures are padded for it
+  int halo = 32;          ///< input pixels around a place that its output depends on
+  std::string input;      ///< name of the network's input; empty: its only one
+  std::string output;     ///< the same of its output
+  std::string sha256;     ///< of the file, 64 hexadecimal digits; empty: not checked
+  double loss_db = 0;     ///< PSNR below the fp32 file of the same network, in dB
+  bool allow_bf16 = false;  ///< its measured loss in bfloat16 is as small as int8's may be
+};
+
+/// What a trial run of a model showed.
+struct ModelReport {
+  std::string backend;       ///< "openvino"
+  std::string precision;     ///< that inference ran in: "fp32", "bf16", "int8"
+  int input_width = 0;       ///< of the frame that was tried
+  int input_height = 0;
+  int output_width = 0;
+  int output_height = 0;
+  int tiles = 1;             ///< that a frame is cut into
+  std::int64_t working_bytes = 0;  ///< estimate of the memory that it takes
+  double load_ms = 0;        ///< reading and compiling
+  double ms_per_frame = 0;   ///< wall time, frames back to back
+};
+
+struct ModelTrial {
+  int width = 256;   ///< of the frame
+  int height = 256;
+  int frames = 3;    ///< timed ones; the best third counts
+  int threads = 0;   ///< 0 = all cores that this process may use
+};
+
+/// Loads a model and runs it. Throws Error{kInvalidArgument} in one sentence for a file that is not what its
+/// description says (checksum, format, planes, scale, operators) and Error{kUnavailable} without a backend.
+ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial = {});
+
+/// Throws Error{kInvalidArgument} for a description that is out of its ranges.
+void CheckModelDescription(const ModelFile& model);
+
+}  // namespace framelift

@@ -1,0 +1,262 @@
+// The CPU backend: OpenVINO's C++ API, linked into a module of its own (Note [A module of its own]).
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framelift/error.h"
+#include "inference/backend.h"
+#include "openvino/op/constant.hpp"
+#include "openvino/openvino.hpp"
+
+namespace framelift::inference {
+namespace {
+
+[[noreturn]] void Refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+
+/// OpenVINO's messages are many lines with file names of its build; the operator's name is what helps.
+std::string UnsupportedOperator(const std::string& message) {
+  for (const char* mark : {"No conversion rule found for operations: ", "Unsupported operation of type: ",
+                           "OpenVINO does not support the following ONNX operations: "}) {
+    const auto at = message.find(mark);
+    if (at == std::string::npos) continue;
+    const auto begin = at + std::string(mark).size();
+    return message.substr(begin, message.find_first_of(" ,\n;", begin) - begin);
+  }
+  return "";
+}
+
+ov::Core& Core() {
+  static ov::Core core;
+  return core;
+}
+
+ov::PartialShape Batch1(const Shape& shape) { return {1, shape.channels, shape.height, shape.width}; }
+
+Shape ToShape(const ov::Shape& shape) {
+  return {static_cast<int>(shape[1]), static_cast<int>(shape[2]), static_cast<int>(shape[3])};
+}
+
+class OpenVinoNetwork : public Network {
+ public:
+  OpenVinoNetwork(ov::CompiledModel compiled, int requests, std::string precision)
+      : compiled_(std::move(compiled)), precision_(std::move(precision)) {
+    for (int i = 0; i < requests; ++i) requests_.push_back(compiled_.create_infer_request());
+  }
+
+  ~OpenVinoNetwork() override {
+    for (ov::InferRequest& request : requests_) {
+      try {
+        request.wait();
+      } catch (const std::exception&) {  // nobody is left who wants to know
+      }
+    }
+  }
+
+  MemoryKind memory() const override { return MemoryKind::kHost; }
+  Shape input_shape() const override { return ToShape(compiled_.input().get_shape()); }
+  Shape output_shape() const override { return ToShape(compiled_.output().get_shape()); }
+  std::string precision() const override { return precision_; }
+  int requests() const override { return static_cast<int>(requests_.size()); }
+  float* Input(int request) override { return requests_[request].get_input_tensor().data<float>(); }
+  const float* Output(int request) const override {
+    return const_cast<ov::InferRequest&>(requests_[request]).get_output_tensor().data<float>();
+  }
+
+  void Start(int request) override {
+    try {
+      requests_[request].start_async();
+    } catch (const std::exception&) {
+      throw Error(ErrorCode::kInternal, "The network could not be started.");
+    }
+  }
+
+  void Wait(int request) override {
+    try {
+      requests_[request].wait();
+    } catch (const std::exception&) {
+      throw Error(ErrorCode::kInternal, "The network failed while it ran.");
+    }
+  }
+
+ private:
+  ov::CompiledModel compiled_;
+  std::string precision_;
+  std::vector<ov::InferRequest> requests_;
+};
+
+/// The end of that name; the only one when no name is given.
+template <typename Ports>
+std::size_t FindPort(const Ports& ports, const std::string& name, const char* what) {
+  if (name.empty()) {
+    if (ports.size() == 1) return 0;
+    Refuse("The model has " + std::to_string(ports.size()) + " " + what + "s, and none is named.");
+  }
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].get_names().count(name) > 0) return i;
+  }
+  Refuse("The model has no " + std::string(what) + " named “" + name + "”.");
+}
+
+class OpenVinoModel : public Model {
+ public:
+  OpenVinoModel(std::shared_ptr<ov::Model> model, const std::string& input, const std::string& output)
+      : model_(std::move(model)) {
+    const std::size_t in = FindPort(model_->inputs(), input, "input");
+    const std::size_t out = FindPort(model_->outputs(), output, "output");
+    if (model_->inputs().size() != 1) Refuse("The model has more inputs than the picture, which none could fill.");
+    CheckRank(model_->input(in).get_partial_shape(), "input");
+    CheckRank(model_->output(out).get_partial_shape(), "output");
+    ConvertToFloat(in, out);
+    is_int8_ = std::ranges::any_of(model_->get_ops(), [](const auto& op) {
+      return std::string_view(op->get_type_name()) == "FakeQuantize";
+    });
+  }
+
+  int input_channels() const override {
+    const ov::Dimension channels = model_->input().get_partial_shape()[1];
+    return channels.is_static() ? static_cast<int>(channels.get_length()) : 0;
+  }
+
+  Shape OutputShape(const Shape& input) override {
+    return ToShape(Bound(input)->output(0).get_shape());
+  }
+
+  std::int64_t WorkingBytes(const Shape& input) override {
+    // Layers run one after the other and share buffers: input and output of the largest one are alive at once, and
+    // blocked layouts or a shortcut add a third of the kind. Held against measured peaks in the tests.
+    std::int64_t largest = 0;
+    const auto model = Bound(input);
+    for (const auto& op : model->get_ops()) {
+      if (ov::is_type<ov::op::v0::Constant>(op)) continue;
+      for (const auto& output : op->outputs()) {
+        if (output.get_partial_shape().is_dynamic()) continue;
+        largest = std::max(largest, static_cast<std::int64_t>(ov::shape_size(output.get_shape())));
+      }
+    }
+    const auto out = static_cast<std::int64_t>(ov::shape_size(model->output(0).get_shape()));
+    return static_cast<std::int64_t>(sizeof(float)) * (3 * largest + input.count() + out);
+  }
+
+  std::unique_ptr<Network> Compile(const CompileOptions& options) override {
+    const auto model = Bound(options.input);
+    const std::string precision = ChoosePrecision(options);
+    try {
+      ov::AnyMap settings = {
+          ov::num_streams(options.requests),
+          ov::inference_num_threads(options.threads),
+          // Other stages and other processes share these cores: the scheduler knows best.
+          ov::hint::enable_cpu_pinning(false),
+          ov::hint::inference_precision(precision == "bf16" ? ov::element::bf16 : ov::element::f32),
+      };
+      return std::make_unique<OpenVinoNetwork>(Core().compile_model(model, "CPU", settings), options.requests, precision);
+    } catch (const std::exception& error) {
+      const std::string name = UnsupportedOperator(error.what());
+      Refuse("The model cannot be compiled for this processor" + (name.empty() ? "." : ": it uses the operator " + name + "."));
+    }
+  }
+
+ private:
+  static void CheckRank(const ov::PartialShape& shape, const char* what) {
+    if (shape.rank().is_dynamic()) return;
+    if (shape.rank().get_length() != 4) {
+      Refuse(std::string("The model's ") + what + " has " + std::to_string(shape.rank().get_length()) +
+             " dimensions; four are wanted: 1, planes, height, width.");
+    }
+    if (shape[0].is_static() && shape[0].get_length() != 1) {
+      Refuse(std::string("The model's ") + what + " is a batch of " + std::to_string(shape[0].get_length()) +
+             "; one picture at a time is wanted.");
+    }
+  }
+
+  /// Half-precision files take and give float32 here.
+  void ConvertToFloat(std::size_t in, std::size_t out) {
+    try {
+      ov::preprocess::PrePostProcessor ends(model_);
+      ends.input(in).tensor().set_element_type(ov::element::f32);
+      ends.output(out).tensor().set_element_type(ov::element::f32);
+      model_ = ends.build();
+      if (model_->outputs().size() > 1) {
+        const ov::Output<ov::Node> kept = model_->output(out);
+        model_ = std::make_shared<ov::Model>(ov::OutputVector{kept}, model_->get_parameters());
+      }
+    } catch (const std::exception&) {
+      Refuse("The model's input and output are not of a kind that holds a picture.");
+    }
+  }
+
+  std::string ChoosePrecision(const CompileOptions& options) const {
+    if (is_int8_) return "int8";
+    if (!options.allow_bf16) return "fp32";
+    const auto able = Core().get_property("CPU", ov::device::capabilities);
+    return std::ranges::find(able, ov::device::capability::BF16) != able.end() ? "bf16" : "fp32";
+  }
+
+  /// A copy of the model for fixed shapes.
+  std::shared_ptr<ov::Model> Bound(const Shape& input) {
+    if (bound_ && bound_for_ == input) return bound_->clone();
+    const std::string size = std::to_string(input.width) + "×" + std::to_string(input.height);
+    if (const int channels = input_channels(); channels != 0 && channels != input.channels) {
+      Refuse("The model takes " + std::to_string(channels) + " planes, but its layout has " +
+             std::to_string(input.channels) + ".");
+    }
+    std::shared_ptr<ov::Model> model = model_->clone();
+    try {
+      model->reshape(Batch1(input));
+    } catch (const std::exception&) {
+      Refuse("The model cannot take a picture of " + size + ".");
+    }
+    const ov::PartialShape output = model->output(0).get_partial_shape();
+    if (output.is_dynamic() || output.size() != 4 || output[0] != 1) {
+      Refuse("The model does not tell the size of what it makes of a picture of " + size + ".");
+    }
+    bound_ = model;
+    bound_for_ = input;
+    return bound_->clone();
+  }
+
+  std::shared_ptr<ov::Model> model_;
+  std::shared_ptr<ov::Model> bound_;
+  Shape bound_for_;
+  bool is_int8_ = false;
+};
+
+class OpenVinoBackend : public Backend {
+ public:
+  std::string name() const override { return "openvino"; }
+
+  std::unique_ptr<Model> Load(const std::string& onnx, const std::string& input, const std::string& output) override {
+    return std::make_unique<OpenVinoModel>(Read(onnx), input, output);
+  }
+
+ private:
+  static std::shared_ptr<ov::Model> Read(const std::string& onnx) {
+    try {
+      // From memory: a file that refers to others (external weights, libraries) finds none.
+      return Core().read_model(onnx, ov::Tensor());
+    } catch (const std::exception& error) {
+      const std::string name = UnsupportedOperator(error.what());
+      if (!name.empty()) Refuse("The model uses the operator " + name + ", which this build cannot run.");
+      Refuse("The model file is not an ONNX network, or it is damaged.");
+    }
+  }
+};
+
+}  // namespace
+}  // namespace framelift::inference
+
+extern "C" {
+
+__attribute__((visibility("default"))) int framelift_openvino_interface() {
+  return framelift::inference::kModuleInterface;
+}
+
+__attribute__((visibility("default"))) framelift::inference::Backend* framelift_openvino_create() {
+  try {
+    return new framelift::inference::OpenVinoBackend();
+  } catch (const std::exception&) {
+    throw framelift::Error(framelift::ErrorCode::kUnavailable, "OpenVINO cannot be started on this machine.");
+  }
+}
+}

@@ -1,0 +1,206 @@
+// ONNX files made by code: networks whose results are known by arithmetic, and faulty ones.
+//
+// Only what that needs of the format (protocol buffers by hand; field numbers of onnx.proto, ONNX 1.17).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace framelift::testing {
+
+/// Writes one protocol buffer message.
+class Message {
+ public:
+  Message& Int(int field, std::int64_t value) {
+    Varint(static_cast<std::uint64_t>(field) << 3);
+    Varint(static_cast<std::uint64_t>(value));
+    return *this;
+  }
+  Message& Bytes(int field, const std::string& value) {
+    Varint(static_cast<std::uint64_t>(field) << 3 | 2);
+    Varint(value.size());
+    bytes_ += value;
+    return *this;
+  }
+  Message& Float(int field, float value) {
+    Varint(static_cast<std::uint64_t>(field) << 3 | 5);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void Varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+  std::string bytes_;
+};
+
+struct Attribute {
+  std::string name;
+  std::vector<std::int64_t> ints;
+  bool is_list = true;
+  std::string text;  ///< a text instead of numbers, unless empty
+};
+
+class OnnxFile {
+ public:
+  static constexpr std::int64_t kOpen = -1;  ///< a dimension that the file leaves open
+
+  OnnxFile& Input(const std::string& name, const std::vector<std::int64_t>& shape) {
+    graph_.Bytes(11, ValueInfo(name, shape));
+    return *this;
+  }
+  OnnxFile& Output(const std::string& name, const std::vector<std::int64_t>& shape) {
+    graph_.Bytes(12, ValueInfo(name, shape));
+    return *this;
+  }
+  OnnxFile& Tensor(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values) {
+    Message tensor;
+    for (const std::int64_t side : shape) tensor.Int(1, side);
+    std::string raw(values.size() * sizeof(float), '\0');
+    if (!values.empty()) std::memcpy(raw.data(), values.data(), raw.size());
+    tensor.Int(2, 1).Bytes(8, name).Bytes(9, raw);
+    graph_.Bytes(5, tensor.bytes());
+    return *this;
+  }
+  OnnxFile& Node(const std::string& type, const std::vector<std::string>& inputs, const std::string& output,
+                 const std::vector<Attribute>& attributes = {}) {
+    Message node;
+    for (const std::string& input : inputs) node.Bytes(1, input);
+    node.Bytes(2, output).Bytes(3, output).Bytes(4, type);
+    for (const Attribute& attribute : attributes) node.Bytes(5, Encode(attribute));
+    graph_.Bytes(1, node.bytes());
+    return *this;
+  }
+  /// A square convolution that keeps the size (zeros outside).
+  OnnxFile& Conv(const std::string& input, const std::string& output, int out_planes, int in_planes, int side,
+                 const std::vector<float>& weights) {
+    Tensor(output + "_w", {out_planes, in_planes, side, side}, weights);
+    const int pad = side / 2;
+    return Node("Conv", {input, output + "_w"}, output,
+                {{"kernel_shape", {side, side}, true, ""}, {"pads", {pad, pad, pad, pad}, true, ""}});
+  }
+  OnnxFile& DepthToSpace(const std::string& input, const std::string& output, int block) {
+    return Node("DepthToSpace", {input}, output, {{"blocksize", {block}, false, ""}, {"mode", {}, false, "CRD"}});
+  }
+
+  std::string Bytes() const {
+    Message graph = graph_;
+    graph.Bytes(2, "graph");
+    Message opset;
+    opset.Bytes(1, "").Int(2, 13);
+    Message model;
+    model.Int(1, 8).Bytes(2, "framelift tests").Bytes(7, graph.bytes()).Bytes(8, opset.bytes());
+    return model.bytes();
+  }
+
+ private:
+  static std::string ValueInfo(const std::string& name, const std::vector<std::int64_t>& shape) {
+    Message dims;
+    for (const std::int64_t side : shape) {
+      Message dim;
+      if (side == kOpen) {
+        dim.Bytes(2, "open");
+      } else {
+        dim.Int(1, side);
+      }
+      dims.Bytes(1, dim.bytes());
+    }
+    Message tensor;
+    tensor.Int(1, 1).Bytes(2, dims.bytes());
+    Message type;
+    type.Bytes(1, tensor.bytes());
+    Message value;
+    value.Bytes(1, name).Bytes(2, type.bytes());
+    return value.bytes();
+  }
+  static std::string Encode(const Attribute& attribute) {
+    Message message;
+    message.Bytes(1, attribute.name);
+    if (!attribute.text.empty()) {
+      message.Bytes(4, attribute.text).Int(20, 3);
+    } else if (attribute.is_list) {
+      for (const std::int64_t value : attribute.ints) message.Int(8, value);
+      message.Int(20, 7);
+    } else {
+      message.Int(3, attribute.ints.at(0)).Int(20, 2);
+    }
+    return message.bytes();
+  }
+
+  Message graph_;
+};
+
+/// Luma and strength in; out luma × `scale`, every pixel `gain` × its source's + `strength_gain` × strength, each
+/// output row and column being a copy of the source's (nearest neighbour).
+inline std::string NearestNetwork(int scale, float gain = 1, float strength_gain = 0) {
+  const std::int64_t open = OnnxFile::kOpen;
+  std::vector<float> weights;
+  for (int i = 0; i < scale * scale; ++i) weights.insert(weights.end(), {gain, strength_gain});
+  OnnxFile file;
+  file.Input("x", {1, 2, open, open}).Conv("x", "planes", scale * scale, 2, 1, weights);
+  file.DepthToSpace("planes", "y", scale).Output("y", {1, 1, open, open});
+  return file.Bytes();
+}
+
+/// Like NearestNetwork(scale) after a mean over side × side pixels, zeros outside of the picture.
+inline std::string BoxNetwork(int scale, int side) {
+  const std::int64_t open = OnnxFile::kOpen;
+  std::vector<float> weights;
+  for (int i = 0; i < scale * scale; ++i) {
+    weights.insert(weights.end(), side * side, 1.0F / static_cast<float>(side * side));
+    weights.insert(weights.end(), side * side, 0.0F);
+  }
+  OnnxFile file;
+  file.Input("x", {1, 2, open, open}).Conv("x", "planes", scale * scale, 2, side, weights);
+  file.DepthToSpace("planes", "y", scale).Output("y", {1, 1, open, open});
+  return file.Bytes();
+}
+
+/// Random 3 × 3 layers with ReLU, half resolution or not: as heavy as a real network. Reach: `layers` pixels.
+inline std::string DeepNetwork(int scale, int layers, int planes, unsigned seed = 1) {
+  const std::int64_t open = OnnxFile::kOpen;
+  std::mt19937 random(seed);
+  const auto weights = [&](int out, int in) {
+    std::normal_distribution<float> normal(0.0F, 1.4F / std::sqrt(static_cast<float>(in * 9)));
+    std::vector<float> values(static_cast<std::size_t>(out) * in * 9);
+    for (float& value : values) value = normal(random);
+    return values;
+  };
+  OnnxFile file;
+  file.Input("x", {1, 2, open, open});
+  std::string last = "x";
+  int in = 2;
+  for (int i = 0; i + 1 < layers; ++i) {
+    const std::string name = "layer" + std::to_string(i);
+    file.Conv(last, name + "c", planes, in, 3, weights(planes, in)).Node("Relu", {name + "c"}, name);
+    last = name;
+    in = planes;
+  }
+  file.Conv(last, "planes", scale * scale, in, 3, weights(scale * scale, in));
+  file.DepthToSpace("planes", "y", scale).Output("y", {1, 1, open, open});
+  return file.Bytes();
+}
+
+/// R′G′B′ × `scale` by nearest neighbour, with red and blue swapped, so that the order of planes shows.
+inline std::string SwappedRgbNetwork(int scale) {
+  const std::int64_t open = OnnxFile::kOpen;
+  std::vector<float> weights;
+  for (int plane = 0; plane < 3; ++plane) {
+    for (int i = 0; i < scale * scale; ++i) {
+      for (int in = 0; in < 3; ++in) weights.push_back(in == 2 - plane ? 1.0F : 0.0F);
+    }
+  }
+  OnnxFile file;
+  file.Input("in", {1, 3, open, open}).Conv("in", "planes", 3 * scale * scale, 3, 1, weights);
+  file.DepthToSpace("planes", "out", scale).Output("out", {1, 3, open, open});
+  return file.Bytes();
+}
+
+}  // namespace framelift::testing
