@@ -43,6 +43,7 @@ struct BandScratch {
   AlignedArray<float> ring;     // output-width rows
   std::vector<const float*> taps;
   std::vector<const std::uint16_t*> sample_taps;
+  std::vector<float> pair_weights;  // of two output rows over the rows of both
 
   float* SourceRow(int i) const {
     return source.get() + static_cast<std::ptrdiff_t>(i) * source_stride + pad;
@@ -57,7 +58,11 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   int source = 0;
   int output = 0;
   int taps = 0;
+  int pair_taps = 0;
   for (const PlanePlan& plan : plans) {
+    for (int y = 0; y < plan.y.dst; ++y) {
+      pair_taps = std::max(pair_taps, plan.y.Start(std::min(y + 1, plan.y.dst - 1)) - plan.y.Start(y) + plan.y.taps);
+    }
     scratch->pad = std::max(scratch->pad, RoundUp(plan.x.pad_before, kAlign));
     source = std::max(source, plan.x.src + std::max(plan.x.pad_after, 0));
     output = std::max(output, std::max(plan.x.dst, plan.x.phases * plan.x.src));
@@ -73,7 +78,8 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   scratch->ring4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->ring_stride));
   scratch->ring = AlignedArray<float>(ring_rows * static_cast<std::size_t>(scratch->ring_stride));
   scratch->taps.resize(taps);
-  scratch->sample_taps.resize(taps);
+  scratch->sample_taps.resize(pair_taps);
+  scratch->pair_weights.resize(2 * static_cast<std::size_t>(pair_taps));
   return scratch;
 }
 
@@ -85,8 +91,8 @@ void ReplicateEdges(const AxisPlan& x, float* row) {
 /// One band of one plane.
 class Band {
  public:
-  Band(const PlanePlan& plan, ConstPlane in, Plane out, BandScratch& scratch)
-      : plan_(plan), in_(in), out_(out), s_(scratch), k_(GetResizeKernels()) {}
+  Band(const PlanePlan& plan, ConstPlane in, Plane out, BandScratch& scratch, const ResizeKernels& kernels)
+      : plan_(plan), in_(in), out_(out), s_(scratch), k_(kernels) {}
 
   void Run(int first, int last) {
     if (plan_.identity()) {
@@ -109,26 +115,39 @@ class Band {
 
   /// Source rows (already in the scratch, edges replicated) to ring rows first_row … first_row + group − 1.
   void Horizontal(int first_row) {
+    if (plan_.x.phases > 0 || plan_.x.halves) return HorizontalRow(s_.SourceRow(0), s_.RingRow(first_row));
     const AxisPlan& x = plan_.x;
-    if (x.phases > 0) {
-      k_.phases(s_.SourceRow(0), x.start.data(), x.weights.data(), x.taps, x.phases, s_.RingRow(first_row),
-                x.src);
-      return;
-    }
-    if (x.halves) {
-      k_.halve(s_.SourceRow(0), x.start[0], x.weights.data(), x.taps, s_.RingRow(first_row), x.dst);
-      return;
-    }
     const float* rows[4];
     float* outs[4];
     for (int i = 0; i < 4; ++i) {
-      rows[i] = s_.SourceRow(i) - s_.pad;
+      rows[i] = s_.SourceRow(i);
       outs[i] = s_.RingRow(first_row + i);
     }
+    if (x.block_lanes > 0) {
+      k_.columns(rows,
+                 {static_cast<int>(x.block_first.size()), x.taps, x.block_first.data(), x.block_index.data(),
+                  x.block_weights.data()},
+                 outs);
+      return;
+    }
+    for (const float*& row : rows) row -= s_.pad;
     k_.interleave4(rows, s_.source4.get(), s_.pad + x.src + std::max(x.pad_after, 0));
     k_.columns4(s_.source4.get() + 4 * static_cast<std::ptrdiff_t>(s_.pad), x.start.data(), x.weights.data(),
                 x.taps, s_.ring4.get(), x.dst);
     k_.deinterleave4(s_.ring4.get(), outs, x.dst);
+  }
+
+  /// One row by whole phases or by halves.
+  void HorizontalRow(const float* row, float* out) {
+    const AxisPlan& x = plan_.x;
+    if (x.phases > 0) {
+      k_.phases(row, x.start.data(), x.weights.data(), x.taps, x.phases, out, x.src);
+      return;
+    }
+    float* even = s_.source4.get();
+    float* odd = even + s_.source_stride;
+    k_.split(row - s_.pad, even, odd, (s_.pad + x.src + std::max(x.pad_after, 0) + 1) / 2);
+    k_.halve(even + s_.pad / 2, odd + s_.pad / 2, x.start[0], x.weights.data(), x.taps, out, x.dst);
   }
 
   void ProduceRows(int first_row) {
@@ -160,19 +179,33 @@ class Band {
     }
   }
 
+  /// Sums of rows y and y + 1 into source rows i and i + 1: their windows overlap, so the rows of both are walked
+  /// once.
+  void SumPair(int y, int next, int i) {
+    const AxisPlan& plan = plan_.y;
+    const int shift = plan.Start(next) - plan.Start(y);
+    const int taps = plan.taps + shift;
+    float* weights0 = s_.pair_weights.data();
+    float* weights1 = weights0 + taps;
+    std::fill_n(weights0, 2 * taps, 0.0F);
+    std::copy_n(plan.Weights(y), plan.taps, weights0);
+    std::copy_n(plan.Weights(next), plan.taps, weights1 + shift);
+    for (int k = 0; k < taps; ++k) s_.sample_taps[k] = in_.Row(ClampRow(plan.Start(y) + k));
+    k_.vertical_first(s_.sample_taps.data(), weights0, weights1, taps, s_.SourceRow(i), s_.SourceRow(i + 1), in_.width);
+    ReplicateEdges(plan_.x, s_.SourceRow(i));
+    ReplicateEdges(plan_.x, s_.SourceRow(i + 1));
+  }
+
   void VerticalFirst(int first, int last) {
-    const AxisPlan& y_plan = plan_.y;
-    for (int y = first; y < last; y += plan_.group()) {
-      for (int i = 0; i < plan_.group(); ++i) {
-        const int row = std::min(y + i, last - 1);
-        for (int k = 0; k < y_plan.taps; ++k) s_.sample_taps[k] = in_.Row(ClampRow(y_plan.Start(row) + k));
-        k_.vertical_first(s_.sample_taps.data(), y_plan.Weights(row), y_plan.taps, s_.SourceRow(i),
-                          in_.width);
-        ReplicateEdges(plan_.x, s_.SourceRow(i));
+    const int group = std::max(2, plan_.group());
+    for (int y = first; y < last; y += group) {
+      for (int i = 0; i < group; i += 2) SumPair(std::min(y + i, last - 1), std::min(y + i + 1, last - 1), i);
+      if (plan_.group() == 1) {
+        for (int i = 0; i < group; ++i) HorizontalRow(s_.SourceRow(i), s_.RingRow(y + i));
+      } else {
+        Horizontal(y);
       }
-      Horizontal(y);
-      for (int i = 0; i < plan_.group() && y + i < last; ++i)
-        k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
+      for (int i = 0; i < group && y + i < last; ++i) k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
     }
   }
 
@@ -192,6 +225,7 @@ struct Resizer::Impl {
   int dst_width = 0;
   int dst_height = 0;
   Subsampling src_subsampling;
+  const ResizeKernels& kernels = GetResizeKernels();  // the blocks of the plans are as wide as its vectors
   ScratchPool<BandScratch> scratch;
 };
 
@@ -219,6 +253,7 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
         MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
                      VerticalGrid(p, src_subsampling, src_color.site), dst_height,
                      size(dst_height, p, dst.log2_y), VerticalGrid(p, dst, ChromaSite::kLeft));
+    AddColumnBlocks(impl_->plans[p].x, impl_->kernels.column_lanes);
   }
 }
 
@@ -234,7 +269,7 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool) {
   impl.scratch.Prepare(pool.threads(), [&] { return MakeScratch(impl.plans); });
   const auto rows = [&](int plane, int first, int last) {
     const auto scratch = impl.scratch.Borrow();
-    Band(impl.plans[plane], in.plane(plane), out.plane(plane), *scratch).Run(first, last);
+    Band(impl.plans[plane], in.plane(plane), out.plane(plane), *scratch, impl.kernels).Run(first, last);
   };
   ParallelPlaneRows(out, kGrainRows, pool, rows);
   ColorSpec color = in.color();

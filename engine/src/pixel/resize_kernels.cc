@@ -69,100 +69,253 @@ void VerticalPair(const float* const* rows, const float* weights0, const float* 
   VerticalPairT<0>(rows, weights0, weights1, taps, out0, out1, count);
 }
 
-void VerticalFirst(const uint16_t* const* rows, const float* weights, int taps, float* out, int count) {
+void VerticalFirst(const uint16_t* const* rows, const float* weights0, const float* weights1, int taps, float* out0,
+                   float* out1, int count) {
   const DF d;
   const int lanes = FloatLanes();
-  int x = 0;
-  for (; x + 2 * lanes <= count; x += 2 * lanes) {
-    VF sum0 = hn::Zero(d);
-    VF sum1 = hn::Zero(d);
+  for (int x = 0; x < count; x += 2 * lanes) {
+    VF a0 = hn::Zero(d);
+    VF b0 = hn::Zero(d);
+    VF a1 = hn::Zero(d);
+    VF b1 = hn::Zero(d);
+    const int next = x + lanes < count ? lanes : 0;  // a row's padding holds one vector, not two
     for (int k = 0; k < taps; ++k) {
-      const VF w = hn::Set(d, weights[k]);
-      sum0 = hn::MulAdd(w, LoadSamples(rows[k] + x), sum0);
-      sum1 = hn::MulAdd(w, LoadSamples(rows[k] + x + lanes), sum1);
+      const VF a = LoadSamples(rows[k] + x);
+      const VF b = LoadSamples(rows[k] + x + next);
+      const VF w0 = hn::Set(d, weights0[k]);
+      const VF w1 = hn::Set(d, weights1[k]);
+      a0 = hn::MulAdd(w0, a, a0);
+      b0 = hn::MulAdd(w0, b, b0);
+      a1 = hn::MulAdd(w1, a, a1);
+      b1 = hn::MulAdd(w1, b, b1);
     }
-    hn::StoreU(sum0, d, out + x);
-    hn::StoreU(sum1, d, out + x + lanes);
-  }
-  for (; x < count; x += lanes) {
-    VF sum = hn::Zero(d);
-    for (int k = 0; k < taps; ++k) sum = hn::MulAdd(hn::Set(d, weights[k]), LoadSamples(rows[k] + x), sum);
-    hn::StoreU(sum, d, out + x);
+    hn::StoreU(a0, d, out0 + x);
+    hn::StoreU(b0, d, out0 + x + next);
+    hn::StoreU(a1, d, out1 + x);
+    hn::StoreU(b1, d, out1 + x + next);
   }
 }
+
+#undef FRAMELIFT_HAS_PERMUTE2
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+#define FRAMELIFT_HAS_PERMUTE2 1
+/// Lane i is lane indices[i] of the two vectors one after the other. One instruction, which Highway 1.0 has no name for.
+HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) { return VF{_mm512_permutex2var_ps(a.raw, indices.raw, b.raw)}; }
+#else
+#define FRAMELIFT_HAS_PERMUTE2 0
+HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) {
+  const DF d;
+  const auto lanes = hn::Set(DI(), static_cast<int32_t>(hn::Lanes(d)));
+  const auto within = hn::IndicesFromVec(d, hn::And(indices, hn::Sub(lanes, hn::Set(DI(), 1))));
+  const auto is_first = hn::RebindMask(d, hn::Lt(indices, lanes));
+  return hn::IfThenElse(is_first, hn::TableLookupLanes(a, within), hn::TableLookupLanes(b, within));
+}
+#endif
+
+#if FRAMELIFT_HAS_PERMUTE2
+constexpr int kWide = 16;
+
+/// Lane t of output vector j of `phases` interleaved ones, from two of them: index of the first is `first`.
+struct InterleaveTables {
+  alignas(64) int32_t two[2][kWide];     // v0 and v1
+  alignas(64) int32_t three_a[3][kWide];  // v0 and v1, the places of v2 open
+  alignas(64) int32_t three_b[3][kWide];  // that and v2
+  alignas(64) int32_t four[4][kWide];     // halves of v0 with v1, halves of v2 with v3: pairs of lanes
+};
+
+constexpr InterleaveTables MakeInterleaveTables() {
+  InterleaveTables tables{};
+  for (int t = 0; t < kWide; ++t) {
+    for (int j = 0; j < 2; ++j) tables.two[j][t] = (kWide * j + t) / 2 + (t % 2) * kWide;
+    for (int j = 0; j < 3; ++j) {
+      const int phase = (kWide * j + t) % 3;
+      const int from = (kWide * j + t) / 3;
+      tables.three_a[j][t] = phase == 2 ? 0 : from + phase * kWide;
+      tables.three_b[j][t] = phase == 2 ? kWide + from : t;
+    }
+    for (int j = 0; j < 4; ++j) {
+      const int pair = (kWide * j + t) / 2;  // of lanes, counted over all four output vectors
+      const int from = pair / 2 % 8;         // pair of the vectors that hold v0 with v1 and v2 with v3
+      tables.four[j][t] = 2 * from + t % 2 + (pair % 2) * kWide;
+    }
+  }
+  return tables;
+}
+
+constexpr InterleaveTables kInterleave = MakeInterleaveTables();
+
+HWY_INLINE VF Mix(VF a, VF b, const int32_t* indices) { return Permute2(a, b, hn::Load(DI(), indices)); }
+#endif
 
 template <int kPhases>
 HWY_INLINE void StorePhases(const VF* v, float* out) {
   const DF d;
   if constexpr (kPhases == 1) hn::StoreU(v[0], d, out);
+#if FRAMELIFT_HAS_PERMUTE2
+  if constexpr (kPhases == 2) {
+    for (int j = 0; j < 2; ++j) hn::StoreU(Mix(v[0], v[1], kInterleave.two[j]), d, out + kWide * j);
+  }
+  if constexpr (kPhases == 3) {
+    for (int j = 0; j < 3; ++j) {
+      hn::StoreU(Mix(Mix(v[0], v[1], kInterleave.three_a[j]), v[2], kInterleave.three_b[j]), d, out + kWide * j);
+    }
+  }
+  if constexpr (kPhases == 4) {
+    for (int j = 0; j < 4; ++j) {
+      const VF v01 = Mix(v[0], v[1], kInterleave.two[j / 2]);
+      const VF v23 = Mix(v[2], v[3], kInterleave.two[j / 2]);
+      hn::StoreU(Mix(v01, v23, kInterleave.four[j]), d, out + kWide * j);
+    }
+  }
+#else
   if constexpr (kPhases == 2) hn::StoreInterleaved2(v[0], v[1], d, out);
   if constexpr (kPhases == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, out);
   if constexpr (kPhases == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, out);
+#endif
 }
 
-template <int kPhases, int kTaps>
+template <int kPhases>
 HWY_INLINE void PhasesT(const float* in, const int* start, const float* weights, int taps, float* out,
                         int count) {
   const DF d;
-  const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
     VF sums[kPhases];
     for (int p = 0; p < kPhases; ++p) {
       sums[p] = hn::Zero(d);
       const float* from = in + x + start[p];
-      for (int k = 0; k < n; ++k)
-        sums[p] = hn::MulAdd(hn::Set(d, weights[p * n + k]), hn::LoadU(d, from + k), sums[p]);
+      for (int k = 0; k < taps; ++k)
+        sums[p] = hn::MulAdd(hn::Set(d, weights[p * taps + k]), hn::LoadU(d, from + k), sums[p]);
     }
     StorePhases<kPhases>(sums, out + kPhases * x);
   }
 }
 
-template <int kPhases>
-HWY_INLINE void PhasesN(const float* in, const int* start, const float* weights, int taps, float* out,
-                        int count) {
-  if (taps == kLanczosTaps) return PhasesT<kPhases, kLanczosTaps>(in, start, weights, taps, out, count);
-  PhasesT<kPhases, 0>(in, start, weights, taps, out, count);
+/// Six taps; the windows of the first kEarly phases begin at `in`, those of the others one sample later. Every
+/// input is loaded once for all phases: loads that straddle cache lines are what this kernel waits for.
+template <int kPhases, int kEarly>
+HWY_INLINE void SharedPhasesT(const float* in, const float* weights, float* out, int count) {
+  constexpr int kWindow = kEarly == kPhases ? kLanczosTaps : kLanczosTaps + 1;
+  const DF d;
+  const int lanes = FloatLanes();
+  VF w[kPhases * kLanczosTaps];
+  for (int i = 0; i < kPhases * kLanczosTaps; ++i) w[i] = hn::Set(d, weights[i]);
+  for (int x = 0; x < count; x += lanes) {
+    VF sums[kPhases];
+    for (int p = 0; p < kPhases; ++p) sums[p] = hn::Zero(d);
+#pragma GCC unroll 8
+    for (int k = 0; k < kWindow; ++k) {
+      const VF v = hn::LoadU(d, in + x + k);
+#pragma GCC unroll 4
+      for (int p = 0; p < kPhases; ++p) {
+        const int tap = p < kEarly ? k : k - 1;
+        if (tap >= 0 && tap < kLanczosTaps) sums[p] = hn::MulAdd(w[p * kLanczosTaps + tap], v, sums[p]);
+      }
+    }
+    StorePhases<kPhases>(sums, out + kPhases * x);
+  }
+}
+
+/// Picks kEarly; phases whose windows lie otherwise, or that have other taps, take the general way.
+template <int kPhases, int kEarly>
+HWY_INLINE void PhasesFrom(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
+  if constexpr (kEarly == 0) {
+    PhasesT<kPhases>(in, start, weights, taps, out, count);
+  } else {
+    bool fits = taps == kLanczosTaps;
+    for (int p = 0; p < kPhases; ++p) fits = fits && start[p] == start[0] + (p < kEarly ? 0 : 1);
+    if (fits) return SharedPhasesT<kPhases, kEarly>(in + start[0], weights, out, count);
+    PhasesFrom<kPhases, kEarly - 1>(in, start, weights, taps, out, count);
+  }
 }
 
 void Phases(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
             int count) {
   switch (phases) {
     case 1:
-      return PhasesN<1>(in, start, weights, taps, out, count);
+      return PhasesFrom<1, 1>(in, start, weights, taps, out, count);
     case 2:
-      return PhasesN<2>(in, start, weights, taps, out, count);
+      return PhasesFrom<2, 2>(in, start, weights, taps, out, count);
     case 3:
-      return PhasesN<3>(in, start, weights, taps, out, count);
+      return PhasesFrom<3, 3>(in, start, weights, taps, out, count);
     default:
-      return PhasesN<4>(in, start, weights, taps, out, count);
+      return PhasesFrom<4, 4>(in, start, weights, taps, out, count);
   }
 }
 
-void Halve(const float* in, int start, const float* weights, int taps, float* out, int count) {
+void Split(const float* in, float* even, float* odd, int count) {
   const DF d;
   const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
-    VF even_sum = hn::Zero(d);
-    VF odd_sum = hn::Zero(d);
-    const float* from = in + 2 * x + start;
-    int k = 0;
-    for (; k + 1 < taps; k += 2) {
-      VF even;
-      VF odd;
-      hn::LoadInterleaved2(d, from + k, even, odd);
-      even_sum = hn::MulAdd(hn::Set(d, weights[k]), even, even_sum);
-      odd_sum = hn::MulAdd(hn::Set(d, weights[k + 1]), odd, odd_sum);
-    }
-    if (k < taps) {
-      VF even;
-      VF odd;
-      hn::LoadInterleaved2(d, from + k, even, odd);
-      even_sum = hn::MulAdd(hn::Set(d, weights[k]), even, even_sum);
-    }
-    hn::StoreU(hn::Add(even_sum, odd_sum), d, out + x);
+    VF a;
+    VF b;
+    hn::LoadInterleaved2(d, in + 2 * x, a, b);
+    hn::StoreU(a, d, even + x);
+    hn::StoreU(b, d, odd + x);
   }
 }
+
+template <int kTaps>
+HWY_INLINE void HalveT(const float* even, const float* odd, int start, const float* weights, int taps, float* out,
+                       int count) {
+  const DF d;
+  const int n = kTaps > 0 ? kTaps : taps;
+  const int lanes = FloatLanes();
+  // The halves of a tap's place, rounded down.
+  const float* first = (start % 2 == 0 ? even : odd) + (start - (start & 1)) / 2;
+  const float* second = start % 2 == 0 ? odd + start / 2 : even + (start + 1) / 2;
+  for (int x = 0; x < count; x += lanes) {
+    VF sum0 = hn::Zero(d);
+    VF sum1 = hn::Zero(d);
+    int k = 0;
+    for (; k + 1 < n; k += 2) {
+      sum0 = hn::MulAdd(hn::Set(d, weights[k]), hn::LoadU(d, first + x + k / 2), sum0);
+      sum1 = hn::MulAdd(hn::Set(d, weights[k + 1]), hn::LoadU(d, second + x + k / 2), sum1);
+    }
+    if (k < n) sum0 = hn::MulAdd(hn::Set(d, weights[k]), hn::LoadU(d, first + x + k / 2), sum0);
+    hn::StoreU(hn::Add(sum0, sum1), d, out + x);
+  }
+}
+
+void Halve(const float* even, const float* odd, int start, const float* weights, int taps, float* out, int count) {
+  if (taps == 2 * kLanczosTaps) return HalveT<2 * kLanczosTaps>(even, odd, start, weights, taps, out, count);
+  HalveT<0>(even, odd, start, weights, taps, out, count);
+}
+
+template <int kTaps>
+HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, float* const* outs) {
+  const DF d;
+  const DI di;
+  const int n = kTaps > 0 ? kTaps : blocks.taps;
+  const int lanes = FloatLanes();
+  for (int b = 0; b < blocks.count; ++b) {
+    const int from = blocks.first[b];
+    VF low[4];
+    VF high[4];
+    VF sums[4];
+    for (int r = 0; r < 4; ++r) {
+      low[r] = hn::LoadU(d, rows[r] + from);
+      high[r] = hn::LoadU(d, rows[r] + from + lanes);
+      sums[r] = hn::Zero(d);
+    }
+    auto index = hn::LoadU(di, blocks.index + b * lanes);
+    const float* weights = blocks.weights + static_cast<ptrdiff_t>(b) * n * lanes;
+    for (int k = 0; k < n; ++k) {
+      const VF w = hn::LoadU(d, weights + k * lanes);
+      for (int r = 0; r < 4; ++r) sums[r] = hn::MulAdd(w, Permute2(low[r], high[r], index), sums[r]);
+      index = hn::Add(index, hn::Set(di, 1));
+    }
+    for (int r = 0; r < 4; ++r) hn::StoreU(sums[r], d, outs[r] + b * lanes);
+  }
+}
+
+void Columns(const float* const* rows, const ColumnBlocks& blocks, float* const* outs) {
+  if (blocks.taps == kLanczosTaps) return ColumnsT<kLanczosTaps>(rows, blocks, outs);
+  ColumnsT<0>(rows, blocks, outs);
+}
+
+/// Below eight lanes the window of two vectors is too small to hold the taps.
+int ColumnLanes() { return FloatLanes() >= 8 ? FloatLanes() : 0; }
 
 void Interleave4(const float* const* rows, float* out, int count) {
   const DF d;
@@ -204,10 +357,12 @@ void Columns4(const float* in, const int* start, const float* weights, int taps,
   Columns4T<0>(in, start, weights, taps, out, count);
 }
 
-const ResizeKernels kKernels = {Load,   Store, Vertical,    VerticalPair,  VerticalFirst,
-                                Phases, Halve, Interleave4, Deinterleave4, Columns4};
-
-const ResizeKernels* Kernels() { return &kKernels; }
+const ResizeKernels* Kernels() {
+  static const ResizeKernels kernels = {Load,  Store,   Vertical,      VerticalPair, VerticalFirst,  Phases,
+                                        Split, Halve,   ColumnLanes(), Columns,      Interleave4,    Deinterleave4,
+                                        Columns4};
+  return &kernels;
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace framelift::pixel

@@ -8,6 +8,16 @@ namespace framelift::pixel {
 
 inline constexpr int kRowSlack = 64;
 
+/// A horizontal sum cut into blocks of as many outputs as a vector has lanes: output i of block b is
+/// Σ weights[b][k][i] × in[first[b] + index[b][i] + k], all inputs of a block lying within two vectors from first[b] on.
+struct ColumnBlocks {
+  int count = 0;
+  int taps = 0;
+  const int* first = nullptr;
+  const std::int32_t* index = nullptr;
+  const float* weights = nullptr;
+};
+
 /// Chooses the instruction set of the running machine.
 struct ResizeKernels {
   /// Working samples to floats.
@@ -19,16 +29,22 @@ struct ResizeKernels {
   /// Two weighted sums of the same rows.
   void (*vertical_pair)(const float* const* rows, const float* weights0, const float* weights1, int taps,
                         std::uint16_t* out0, std::uint16_t* out1, int count);
-  /// Weighted sum of `taps` rows of working samples, to floats.
-  void (*vertical_first)(const std::uint16_t* const* rows, const float* weights, int taps, float* out,
-                         int count);
+  /// Two weighted sums of the same `taps` rows of working samples, to floats.
+  void (*vertical_first)(const std::uint16_t* const* rows, const float* weights0, const float* weights1, int taps,
+                         float* out0, float* out1, int count);
   /// Enlarging by a whole number, i in [0, count):
   /// out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k].
   void (*phases)(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
                  int count);
-  /// Halving: out[i] = Σ weights[k] × in[2 × i + start + k]; reads up to 2 × count + taps + kRowSlack elements
-  /// from start on.
-  void (*halve)(const float* in, int start, const float* weights, int taps, float* out, int count);
+  /// even[i] = in[2i], odd[i] = in[2i + 1].
+  void (*split)(const float* in, float* even, float* odd, int count);
+  /// Halving of a row that was split: out[i] = Σ weights[k] × in[2 × i + start + k]; reads up to
+  /// count + taps + kRowSlack / 2 elements of each half from start / 2 on.
+  void (*halve)(const float* even, const float* odd, int start, const float* weights, int taps, float* out, int count);
+  /// Outputs in a block of `columns`; 0 where the vectors are too short for it.
+  int column_lanes;
+  /// Four rows by the same blocks; reads up to kRowSlack / 2 elements from a block's first on.
+  void (*columns)(const float* const* rows, const ColumnBlocks& blocks, float* const* outs);
   /// Four rows into one buffer of 4 × count floats: column by column.
   void (*interleave4)(const float* const* rows, float* out, int count);
   void (*deinterleave4)(const float* in, float* const* rows, int count);

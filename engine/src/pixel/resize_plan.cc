@@ -124,4 +124,22 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
   return plan;
 }
 
+void AddColumnBlocks(AxisPlan& plan, int lanes) {
+  if (lanes == 0 || plan.identity || plan.phases > 0 || plan.halves) return;
+  const auto start = [&](int i) { return plan.start[std::min(i, plan.dst - 1)]; };
+  for (int i = 0; i < plan.dst; i += lanes) {
+    if (start(i + lanes - 1) - start(i) + plan.taps > 2 * lanes) return;
+  }
+  plan.block_lanes = lanes;
+  for (int i = 0; i < plan.dst; i += lanes) {
+    plan.block_first.push_back(start(i));
+    for (int lane = 0; lane < lanes; ++lane) plan.block_index.push_back(start(i + lane) - start(i));
+    for (int k = 0; k < plan.taps; ++k) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        plan.block_weights.push_back(plan.Weights(std::min(i + lane, plan.dst - 1))[k]);
+      }
+    }
+  }
+}
+
 }  // namespace framelift::pixel

@@ -1,6 +1,7 @@
 // Weights of the separable resize along one axis.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "pixel/image.h"
@@ -33,6 +34,11 @@ struct AxisPlan {
   std::vector<float> weights;  ///< [set][taps]
   bool identity = false;
   bool reduces = false;
+  /// The same sums in blocks of `block_lanes` outputs, see ColumnBlocks; empty where a block's inputs lie too far apart.
+  int block_lanes = 0;
+  std::vector<int> block_first;
+  std::vector<std::int32_t> block_index;
+  std::vector<float> block_weights;
   int pad_before = 0;  ///< samples needed before the first …
   int pad_after = 0;   ///< … and behind the last one
 
@@ -50,5 +56,8 @@ struct AxisPlan {
 /// normalised to a sum of 1. `src_luma` and `dst_luma` are the pictures' sizes in luma samples, `src` and
 /// `dst` the plane's.
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid);
+
+/// Adds the blocks to a plan of neither whole phases nor halves, where they can be made.
+void AddColumnBlocks(AxisPlan& plan, int lanes);
 
 }  // namespace framelift::pixel

@@ -1,0 +1,331 @@
+// The resize kernels one by one against what the machine gives: prints one JSON object.
+//   bench_kernels [seconds per measurement, default 0.2]
+//
+// Note [Share of the binding bound]
+// Roofline (Williams, Waterman, Patterson 2009): a kernel that does F floating point operations (2 a fused
+// multiply-add; conversions and shuffles count nothing) and moves B bytes can take no less than
+// max(F ÷ peak, B ÷ bandwidth). The share printed is that time over the measured one. Both bounds are measured here,
+// on one core, right beside each kernel: the peak by independent multiply-adds on registers, the bandwidth by a
+// loop like STREAM's (McCalpin 1995) that reads as many rows for each that it writes, through as much memory as the
+// kernel (rows of one band, so a cache; for the whole resize the pictures). CPU time of the thread counts, and the best of many short repetitions on both
+// sides, which leaves out most of what other work on the machine takes.
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pixel/resize_kernels.h"
+#include "pixel/resize_plan.h"
+#include "pixel/scratch.h"
+#include "pixel/simd.h"
+#include "pixel/stages.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "../bench/bench_kernels.cc"
+#include "pixel/simd_targets.h"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace framelift::pixel {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using Float = hn::CappedTag<float, 16>;
+
+constexpr int kChains = 12;  // independent sums: enough to hide the latency of two units
+
+/// Multiply-adds on registers; answers a number that depends on all of them. Floating point operations done:
+/// rounds × PeakOperations().
+float PeakLoop(long long rounds) {
+  const Float d;
+  const auto factor = hn::Set(d, 0.999F);
+  const auto term = hn::Set(d, 0.001F);
+  const auto start = [&](int chain) { return hn::Set(d, 0.01F * static_cast<float>(chain + rounds % 7)); };
+  auto a0 = start(0), a1 = start(1), a2 = start(2), a3 = start(3), a4 = start(4), a5 = start(5);
+  auto a6 = start(6), a7 = start(7), a8 = start(8), a9 = start(9), a10 = start(10), a11 = start(11);
+  for (long long i = 0; i < rounds; ++i) {
+    a0 = hn::MulAdd(a0, factor, term);
+    a1 = hn::MulAdd(a1, factor, term);
+    a2 = hn::MulAdd(a2, factor, term);
+    a3 = hn::MulAdd(a3, factor, term);
+    a4 = hn::MulAdd(a4, factor, term);
+    a5 = hn::MulAdd(a5, factor, term);
+    a6 = hn::MulAdd(a6, factor, term);
+    a7 = hn::MulAdd(a7, factor, term);
+    a8 = hn::MulAdd(a8, factor, term);
+    a9 = hn::MulAdd(a9, factor, term);
+    a10 = hn::MulAdd(a10, factor, term);
+    a11 = hn::MulAdd(a11, factor, term);
+  }
+  const auto sum = hn::Add(hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)), hn::Add(hn::Add(a4, a5), hn::Add(a6, a7)));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, hn::Add(hn::Add(a8, a9), hn::Add(a10, a11)))));
+}
+
+double PeakOperations() { return 2.0 * kChains * static_cast<double>(hn::Lanes(Float())); }
+
+/// Sum of `streams` stretches of `count`, which follow each other from `from` on: one is a copy, two STREAM's add.
+void StreamLoop(const float* from, int streams, float* to, std::size_t count) {
+  const Float d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    auto sum = hn::LoadU(d, from + i);
+    for (int s = 1; s < streams; ++s) sum = hn::Add(sum, hn::LoadU(d, from + static_cast<std::size_t>(s) * count + i));
+    hn::StoreU(sum, d, to + i);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace framelift::pixel
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace framelift::pixel {
+
+HWY_EXPORT(PeakLoop);
+HWY_EXPORT(PeakOperations);
+HWY_EXPORT(StreamLoop);
+
+namespace {
+
+double g_seconds = 0.2;
+volatile float g_sink = 0;
+
+double ThreadSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// CPU seconds of one call: the best of repetitions of about 2 ms each.
+double Best(const std::function<void()>& call) {
+  const auto seconds = [&](int calls) {
+    const double start = ThreadSeconds();
+    for (int i = 0; i < calls; ++i) call();
+    return ThreadSeconds() - start;
+  };
+  seconds(1);
+  const int calls = std::max(1, static_cast<int>(2e-3 / std::max(seconds(1), 1e-9)));
+  double best = seconds(calls);
+  for (double spent = best; spent < g_seconds;) {
+    const double time = seconds(calls);
+    best = std::min(best, time);
+    spent += time;
+  }
+  return best / calls;
+}
+
+double PeakFlops() {
+  constexpr long long kRounds = 20'000;
+  return kRounds * HWY_DYNAMIC_DISPATCH(PeakOperations)() / Best([] { g_sink = HWY_DYNAMIC_DISPATCH(PeakLoop)(kRounds); });
+}
+
+/// Bytes read and written in a second by a loop that reads `streams` numbers for each that it writes, going through
+/// `bytes` in all.
+double Bandwidth(std::size_t bytes, int streams) {
+  const std::size_t parts = static_cast<std::size_t>(streams) + 1;
+  const std::size_t count = std::max<std::size_t>(bytes / parts / sizeof(float), 256) / 64 * 64;
+  AlignedArray<float> from(count * (parts - 1));
+  AlignedArray<float> to(count);
+  std::fill_n(from.get(), count * (parts - 1), 1.0F);
+  std::fill_n(to.get(), count, 1.0F);
+  return static_cast<double>(parts * count * sizeof(float)) /
+         Best([&] { HWY_DYNAMIC_DISPATCH(StreamLoop)(from.get(), streams, to.get(), count); });
+}
+
+struct Case {
+  std::string name;
+  double flops;             ///< of one call
+  double bytes;             ///< read and written by one call, each once
+  std::size_t working_set;  ///< bytes that repeated calls go through
+  std::function<void()> call;
+  int reads_per_write = 1;
+};
+
+bool g_is_first = true;
+
+void Print(const Case& c) {
+  const double peak = PeakFlops();
+  const double bandwidth = Bandwidth(c.working_set, c.reads_per_write);
+  const double time = Best(c.call);
+  const double by_memory = c.bytes / bandwidth;
+  const double by_arithmetic = c.flops / peak;
+  std::printf("%s\n  {\"kernel\": \"%s\", \"us\": %.2f, \"gflops\": %.1f, \"peak_gflops\": %.1f, \"gb_per_s\": %.1f, "
+              "\"stream_gb_per_s\": %.1f, \"working_set_kb\": %zu, \"binds\": \"%s\", \"share\": %.2f}",
+              g_is_first ? "" : ",", c.name.c_str(), time * 1e6, c.flops / time / 1e9, peak / 1e9, c.bytes / time / 1e9,
+              bandwidth / 1e9, c.working_set >> 10, by_memory > by_arithmetic ? "memory" : "arithmetic",
+              std::max(by_memory, by_arithmetic) / time);
+  std::fflush(stdout);
+  g_is_first = false;
+}
+
+constexpr int kRows = 16;  // as the ring of a band
+constexpr int kPad = 64;
+
+/// Rows as a band has them.
+struct Rows {
+  Rows(int width_in)
+      : width(width_in),
+        stride(width_in + 2 * kPad),
+        floats(static_cast<std::size_t>(kRows) * stride),
+        more_floats(static_cast<std::size_t>(kRows) * stride),
+        samples(static_cast<std::size_t>(kRows) * stride),
+        outputs(static_cast<std::size_t>(kRows) * stride) {
+    std::uint32_t random = 1;
+    for (int i = 0; i < kRows * stride; ++i) {
+      random = random * 1664525U + 1013904223U;
+      samples.get()[i] = static_cast<std::uint16_t>(random >> 16);
+      floats.get()[i] = static_cast<float>(random >> 16);
+      more_floats.get()[i] = 0;
+      outputs.get()[i] = 0;
+    }
+  }
+  float* Float(int i) { return floats.get() + (i % kRows) * stride + kPad; }
+  float* More(int i) { return more_floats.get() + (i % kRows) * stride + kPad; }
+  std::uint16_t* Sample(int i) { return samples.get() + (i % kRows) * stride + kPad; }
+  std::uint16_t* Output(int i) { return outputs.get() + (i % kRows) * stride + kPad; }
+  std::size_t Bytes(std::size_t element_bytes) const { return element_bytes * static_cast<std::size_t>(kRows) * width; }
+
+  int width;
+  int stride;
+  AlignedArray<float> floats;
+  AlignedArray<float> more_floats;
+  AlignedArray<std::uint16_t> samples;
+  AlignedArray<std::uint16_t> outputs;
+};
+
+AxisPlan PlanOf(int from, int to) { return MakeAxisPlan(from, from, SampleGrid{}, to, to, SampleGrid{}); }
+
+/// Kernels that take or give rows as wide as the output.
+void VerticalCases(int width, const ResizeKernels& k) {
+  Rows rows(width);
+  int turn = 0;
+  const double w = width;
+  Print({"load", 0, 6 * w, rows.Bytes(6), [&] { k.load(rows.Sample(turn), rows.Float(turn), width), ++turn; }});
+  Print({"store", 0, 6 * w, rows.Bytes(6), [&] { k.store(rows.Float(turn), rows.Output(turn), width), ++turn; }});
+  const AxisPlan twice = PlanOf(540, 1080);
+  const auto taps = [&] {
+    std::array<const float*, 6> list{};
+    for (int i = 0; i < 6; ++i) list[i] = rows.Float(turn + i);
+    return list;
+  };
+  Print({"vertical, 6 taps", 12 * w, (6 * 4 + 2) * w, rows.Bytes(6), [&] {
+           k.vertical(taps().data(), twice.Weights(0), 6, rows.Output(turn), width), ++turn;
+         }, 6});
+  Print({"vertical_pair, 6 taps", 24 * w, (6 * 4 + 4) * w, rows.Bytes(6), [&] {
+           k.vertical_pair(taps().data(), twice.Weights(0), twice.Weights(1), 6, rows.Output(2 * turn),
+                           rows.Output(2 * turn + 1), width);
+           ++turn;
+         }, 3});
+  const AxisPlan half = PlanOf(2160, 1080);
+  // Two output rows, two source rows apart, as when halving.
+  std::array<float, 32> pair0{};
+  std::array<float, 32> pair1{};
+  std::copy_n(half.Weights(0), half.taps, pair0.begin());
+  std::copy_n(half.Weights(0), half.taps, pair1.begin() + 2);
+  Print({"vertical_first, twice " + std::to_string(half.taps) + " taps", 4.0 * half.taps * w, (2.0 * (half.taps + 2) + 8) * w,
+         rows.Bytes(6), [&] {
+           std::array<const std::uint16_t*, 32> list{};
+           for (int i = 0; i < half.taps + 2; ++i) list[i] = rows.Sample(turn + i);
+           k.vertical_first(list.data(), pair0.data(), pair1.data(), half.taps + 2, rows.More(2 * turn), rows.More(2 * turn + 1),
+                            width);
+           ++turn;
+         }, 6});
+}
+
+/// Any ratio: four rows at a time, as a band does it. What is not made for this machine's vectors is left out.
+void ColumnCase(Rows& rows, const ResizeKernels& k, int from, int to) {
+  AxisPlan plan = PlanOf(from, to);
+  AddColumnBlocks(plan, k.column_lanes);
+  if (plan.block_lanes == 0) return;
+  int turn = 0;
+  const ColumnBlocks blocks = {static_cast<int>(plan.block_first.size()), plan.taps, plan.block_first.data(),
+                               plan.block_index.data(), plan.block_weights.data()};
+  Print({"columns, " + std::to_string(from) + " to " + std::to_string(to) + ", " + std::to_string(plan.taps) + " taps",
+         4 * 2.0 * plan.taps * to, 4 * 4.0 * (from + to), static_cast<std::size_t>(4 * kRows * (from + to)), [&] {
+           const float* in[4];
+           float* out[4];
+           for (int r = 0; r < 4; ++r) {
+             in[r] = rows.Float(turn + r);
+             out[r] = rows.More(turn + r);
+           }
+           k.columns(in, blocks, out);
+           turn += 4;
+         }});
+}
+
+void HorizontalCases(const ResizeKernels& k) {
+  Rows rows(4 * 1920);
+  int turn = 0;
+  for (const int factor : {2, 3, 4}) {
+    const int width = 960;
+    const AxisPlan plan = PlanOf(width, width * factor);
+    Print({"phases, factor " + std::to_string(factor), 2.0 * plan.taps * width * factor, 4.0 * width * (1 + factor),
+           static_cast<std::size_t>(4 * kRows * width * (1 + factor)), [&] {
+             k.phases(rows.Float(turn), plan.start.data(), plan.weights.data(), plan.taps, factor, rows.More(turn), width);
+             ++turn;
+           }});
+  }
+  const AxisPlan half = PlanOf(3840, 1920);
+  AlignedArray<float> even(4096);
+  AlignedArray<float> odd(4096);
+  Print({"split and halve, " + std::to_string(half.taps) + " taps", 2.0 * half.taps * 1920, 4.0 * 1920 * 3,
+         std::size_t{4 * kRows * 1920 * 3}, [&] {
+           k.split(rows.Float(turn) - kPad, even.get(), odd.get(), (3840 + 2 * kPad) / 2);
+           k.halve(even.get() + kPad / 2, odd.get() + kPad / 2, half.start[0], half.weights.data(), half.taps,
+                   rows.More(turn), 1920);
+           ++turn;
+         }});
+  ColumnCase(rows, k, 1280, 1920);
+  ColumnCase(rows, k, 854, 1920);
+  ColumnCase(rows, k, 2560, 1920);
+}
+
+/// The whole resize of one picture on one core.
+void WholeCase(int from_width, int from_height, int to_width, int to_height) {
+  Image in(from_width, from_height, {1, 1}, {});
+  Image out(to_width, to_height, {1, 1}, {});
+  for (int p = 0; p < 3; ++p) {
+    for (int y = 0; y < in.plane(p).height; ++y) {
+      for (int x = 0; x < in.plane(p).width; ++x) in.plane(p).Row(y)[x] = static_cast<std::uint16_t>(x * 7919 + y * 104729);
+    }
+  }
+  Resizer resizer(from_width, from_height, {1, 1}, {}, to_width, to_height);
+  ThreadPool pool(1);
+  const AxisPlan x = PlanOf(from_width, to_width);
+  const AxisPlan y = PlanOf(from_height, to_height);
+  const double rows_widened = y.reduces ? to_height : from_height;  // the horizontal pass sees these
+  const double columns_summed = y.reduces ? from_width : to_width;
+  const double flops = 1.5 * 2 * (x.taps * rows_widened * to_width + y.taps * columns_summed * to_height);
+  const double bytes = 1.5 * 2 * (1.0 * from_width * from_height + 1.0 * to_width * to_height);
+  char name[64];
+  std::snprintf(name, sizeof name, "resize %dx%d to %dx%d", from_width, from_height, to_width, to_height);
+  Print({name, flops, bytes, static_cast<std::size_t>(bytes), [&] { resizer.Run(in, out, pool); }});
+}
+
+}  // namespace
+
+int RunBench(int argc, char** argv) {
+  if (argc > 1) g_seconds = std::max(0.01, std::atof(argv[1]));
+  std::printf("{\"simd\": \"%s\", \"cores\": 1, \"kernels\": [", SimdTarget());
+  VerticalCases(1920, GetResizeKernels());
+  HorizontalCases(GetResizeKernels());
+  WholeCase(960, 540, 1920, 1080);
+  WholeCase(1920, 1080, 3840, 2160);
+  WholeCase(1280, 720, 1920, 1080);
+  WholeCase(854, 480, 1920, 1080);
+  WholeCase(3840, 2160, 1920, 1080);
+  WholeCase(2560, 1440, 1920, 1080);
+  std::printf("]}\n");
+  return 0;
+}
+
+}  // namespace framelift::pixel
+
+int main(int argc, char** argv) { return framelift::pixel::RunBench(argc, argv); }
+#endif
