@@ -1,7 +1,7 @@
 /** Identifiers: a prefix that names the kind, then a UUIDv7 (sortable by time, not guessable) in Crockford base32. */
 import { uuidv7obj } from 'uuidv7';
 
-export const idPrefixes = ['job', 'acct', 'key', 'evt', 'cert'] as const;
+export const idPrefixes = ['job', 'acct', 'key', 'evt', 'cert', 'user', 'sess'] as const;
 export type IdPrefix = (typeof idPrefixes)[number];
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -45,7 +45,8 @@ export function accountQueries(db: Db, vault?: Vault) {
       });
     },
 
-    setApproval: (accountId: string, status: Decision) => setApproval(db, accountId, status),
+    setApproval: (accountId: string, status: Decision, actor: Operator = {}) =>
+      setApproval(db, accountId, status, actor),
 
     approve: (accountId: string) => setApproval(db, accountId, 'approved'),
 
@@ -68,7 +69,7 @@ export function accountQueries(db: Db, vault?: Vault) {
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
 
     /** Adds live credits (positive whole number) and returns the account; null for an unknown one. */
-    grant(accountId: string, credits: number, note = ''): Promise<Account | null> {
+    grant(accountId: string, credits: number, note = '', actor: Operator = {}): Promise<Account | null> {
       if (!Number.isSafeInteger(credits) || credits < 1) {
         throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
       }
@@ -76,7 +77,7 @@ export function accountQueries(db: Db, vault?: Vault) {
         const [known] = await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId));
         if (!known) return null;
         const balance = await postTransfer(tx, { kind: 'grant', accountId, jobId: null, credits, note });
-        await appendEvent(tx, { accountId, kind: 'credits.granted', data: { credits, balance } });
+        await appendEvent(tx, { accountId, kind: 'credits.granted', data: { credits, balance, ...actor } });
         const [row] = await tx.select().from(accounts).where(eq(accounts.id, accountId));
         return row!;
       });
@@ -84,10 +85,15 @@ export function accountQueries(db: Db, vault?: Vault) {
   } satisfies AccountStore & Record<string, unknown>;
 }
 
+/** Who decided, for the audit log; absent: the operator's command line. */
+export interface Operator {
+  operator_id?: string;
+}
+
 type Decision = Exclude<ApprovalStatus, 'pending'>;
 
 /** null for an unknown account; setting the status that it has changes nothing. */
-function setApproval(db: Db, accountId: string, status: Decision): Promise<Account | null> {
+function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {
   return transact(db, async (tx) => {
     const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
     if (!before || before.approvalStatus === status) return before ?? null;
@@ -96,7 +102,7 @@ function setApproval(db: Db, accountId: string, status: Decision): Promise<Accou
       .set({ approvalStatus: status })
       .where(eq(accounts.id, accountId))
       .returning();
-    await appendEvent(tx, { accountId, kind: `account.${status}` });
+    await appendEvent(tx, { accountId, kind: `account.${status}`, data: { ...actor } });
     return row!;
   });
 }

@@ -83,7 +83,7 @@ async function readHead(on: Executor, accountId: string): Promise<LogHead> {
   return head ? { size: head.seq, hash: head.hash } : { size: 0, hash: genesisHash };
 }
 
-function toEntry(row: typeof jobEvents.$inferSelect): AuditEntry {
+export function toEntry(row: typeof jobEvents.$inferSelect): AuditEntry {
   return {
     account_id: row.accountId,
     sequence: row.seq,

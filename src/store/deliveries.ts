@@ -1,5 +1,5 @@
 /** Webhook deliveries: written with the end of a job, tried by a task, kept with every try of theirs. */
-import { and, asc, desc, eq, inArray, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import { newId } from '../domain/ids.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
@@ -32,6 +32,14 @@ export interface DeliveryAttempt {
 /** What follows from a try. */
 export type DeliveryOutcome = { state: 'delivered' | 'dead' | 'stopped' } | { state: 'pending'; inS: number };
 
+export interface DeliveryQuery {
+  accountId: string;
+  limit: number;
+  startingAfter?: string | undefined;
+  state?: DeliveryState | undefined;
+  jobId?: string | undefined;
+}
+
 export interface DeliveryRecord {
   id: string;
   jobId: string;
@@ -39,6 +47,8 @@ export interface DeliveryRecord {
   /** null when the job was deleted */
   url: string | null;
   state: DeliveryState;
+  /** failed tries of the current round */
+  tries: number;
   nextAt: Date | null;
   createdAt: Date;
   settledAt: Date | null;
@@ -123,7 +133,19 @@ export function deliveryQueries(db: Db) {
       transact(db, (tx) => settle(tx, id, attempt, outcome)),
 
     /** Newest first. */
-    list: (accountId: string, limit: number) => list(db, accountId, limit),
+    list: (accountId: string, limit: number) => list(db, { accountId, limit }),
+
+    /** Newest first; `startingAfter` is an exclusive id. */
+    page: (query: DeliveryQuery) => list(db, query),
+
+    /** null for an unknown delivery, or another account's. */
+    async get(accountId: string, id: string): Promise<DeliveryRecord | null> {
+      const rows = await db
+        .select()
+        .from(webhookDeliveries)
+        .where(and(eq(webhookDeliveries.id, id), eq(webhookDeliveries.accountId, accountId)));
+      return (await withAttempts(db, rows))[0] ?? null;
+    },
 
     /**
      * Sends again at once, under the same id, with a schedule from its beginning. null for an unknown delivery.
@@ -191,14 +213,21 @@ async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
     .set({ state: 'pending', tries: 0, nextAt: sql`now()`, settledAt: null })
     .where(eq(webhookDeliveries.id, id));
   await enqueueDelivery(tx, id, 0);
-  return (await withAttempts(tx, [{ ...row, state: 'pending', nextAt: new Date(), settledAt: null }]))[0]!;
+  return (await withAttempts(tx, [{ ...row, state: 'pending', tries: 0, nextAt: new Date(), settledAt: null }]))[0]!;
 }
 
-async function list(db: Db, accountId: string, limit: number): Promise<DeliveryRecord[]> {
+async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: DeliveryQuery): Promise<DeliveryRecord[]> {
   const rows = await db
     .select()
     .from(webhookDeliveries)
-    .where(eq(webhookDeliveries.accountId, accountId))
+    .where(
+      and(
+        eq(webhookDeliveries.accountId, accountId),
+        startingAfter === undefined ? undefined : lt(webhookDeliveries.id, startingAfter),
+        state === undefined ? undefined : eq(webhookDeliveries.state, state),
+        jobId === undefined ? undefined : eq(webhookDeliveries.jobId, jobId),
+      ),
+    )
     .orderBy(desc(webhookDeliveries.id))
     .limit(limit);
   return withAttempts(db, rows);
@@ -216,8 +245,8 @@ async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]
           .from(webhookAttempts)
           .where(inArray(webhookAttempts.deliveryId, ids))
           .orderBy(asc(webhookAttempts.number));
-  return rows.map(({ id, jobId, event, url, state, nextAt, createdAt, settledAt }) => ({
-    ...{ id, jobId, event, url, state, nextAt, createdAt, settledAt },
+  return rows.map(({ id, jobId, event, url, state, tries, nextAt, createdAt, settledAt }) => ({
+    ...{ id, jobId, event, url, state, tries, nextAt, createdAt, settledAt },
     attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),
   }));
 }

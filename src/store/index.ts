@@ -4,6 +4,7 @@ import type { Vault } from '../domain/vault.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';
 import { certificateQueries } from './certificates.ts';
+import { consoleJobQueries } from './console-jobs.ts';
 import { connect } from './database.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { eventQueries } from './events.ts';
@@ -12,9 +13,12 @@ import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
+import { operationQueries } from './operations.ts';
 import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
+import { statementQueries } from './statements.ts';
+import { userQueries } from './users.ts';
 import { JobFeed } from './watch.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
@@ -22,6 +26,7 @@ import { workerQueries } from './workers.ts';
 export type { CreateAccount } from './accounts.ts';
 export type { AuditLog, LogHead } from './audit.ts';
 export type { DestroyedJob, DestroyedObject } from './certificates.ts';
+export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
 export type { AccountEvent } from './events.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
@@ -30,7 +35,12 @@ export type { Claim, FinishedJob, JobFailure } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { migrate } from './migrate.ts';
 export type { StoredFile } from './objects.ts';
-export type { Step } from './schema.ts';
+export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
+export type { Step, WorkerDevice } from './schema.ts';
+export type { CertificateRecord, LedgerLine } from './statements.ts';
+export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
+export { sessionDays, sessionIdleHours } from './users.ts';
+export type { WorkerFacts } from './workers.ts';
 
 export interface StoreOptions {
   /** postgres:// URL of a migrated database */
@@ -55,6 +65,10 @@ export interface Store extends HttpStore {
   signingKeys: ReturnType<typeof signingKeyQueries>;
   webhookSecrets: ReturnType<typeof webhookSecretQueries>;
   deliveries: ReturnType<typeof deliveryQueries>;
+  users: ReturnType<typeof userQueries>;
+  consoleJobs: ReturnType<typeof consoleJobQueries>;
+  statements: ReturnType<typeof statementQueries>;
+  operations: ReturnType<typeof operationQueries>;
   /** broken rules of the books; empty when all is well */
   ledgerCheck(): Promise<LedgerViolation[]>;
   ledgerSums(): Promise<LedgerSums>;
@@ -85,6 +99,10 @@ export function createStore(options: StoreOptions): Store {
     signingKeys: signingKeyQueries(db),
     webhookSecrets: webhookSecretQueries(db, options.vault),
     deliveries: deliveryQueries(db),
+    users: userQueries(db, client, options.vault),
+    consoleJobs: consoleJobQueries(db, feed),
+    statements: statementQueries(db),
+    operations: operationQueries(db),
     ledgerCheck: () => ledgerCheck(db),
     ledgerSums: () => ledgerSums(db),
     async ping() {

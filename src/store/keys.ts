@@ -1,5 +1,5 @@
 /** API keys: only their hashes are known here. */
-import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
@@ -17,6 +17,11 @@ export interface CreateKey {
   hash: Buffer;
   lastFour: string;
   expiresAt?: Date;
+}
+
+/** Who did it, for the audit log; absent: the operator's command line. */
+export interface Actor {
+  user_id?: string;
 }
 
 export interface RotateKey extends Pick<CreateKey, 'hash' | 'lastFour'> {
@@ -74,13 +79,13 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return { keyId, lane, tier, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
-    create(key: CreateKey): Promise<KeyRecord> {
+    create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
         const [row] = await tx
           .insert(apiKeys)
           .values({ ...key, id: newId('key') })
           .returning(visible);
-        const data = { key_id: row!.id, lane: key.lane, tier: key.tier, last_four: key.lastFour };
+        const data = { key_id: row!.id, lane: key.lane, tier: key.tier, last_four: key.lastFour, ...actor };
         await appendEvent(tx, { accountId: key.accountId, kind: 'key.created', data });
         return row!;
       });
@@ -95,10 +100,11 @@ export function keyQueries(db: Db, client: postgres.Sql) {
      * A new key of the same account, lane and tier; the old one works for `overlapDays` (0…7) more. null for a key
      * that is unknown, revoked or expired.
      */
-    rotate: (keyId: string, fresh: RotateKey) => transact(db, (tx) => rotate(tx, keyId, fresh)),
+    rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
+      transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
 
     /** null for an unknown key; revoking twice keeps the first time. */
-    revoke(keyId: string): Promise<KeyRecord | null> {
+    revoke(keyId: string, actor: Actor = {}): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
         const [revoked] = await tx
           .update(apiKeys)
@@ -106,12 +112,24 @@ export function keyQueries(db: Db, client: postgres.Sql) {
           .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt)))
           .returning(visible);
         if (revoked) {
-          await appendEvent(tx, { accountId: revoked.accountId, kind: 'key.revoked', data: { key_id: keyId } });
+          await appendEvent(tx, { accountId: revoked.accountId, kind: 'key.revoked', data: { key_id: keyId, ...actor } });
           return revoked;
         }
         const [known] = await tx.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId));
         return known ?? null;
       });
+    },
+
+    /** Newest first; `startingAfter` is an exclusive id. */
+    page(query: { accountId: string; limit: number; startingAfter?: string | undefined }): Promise<KeyRecord[]> {
+      const { accountId, limit, startingAfter } = query;
+      const after = startingAfter === undefined ? undefined : lt(apiKeys.id, startingAfter);
+      return db
+        .select(visible)
+        .from(apiKeys)
+        .where(and(eq(apiKeys.accountId, accountId), after))
+        .orderBy(desc(apiKeys.id))
+        .limit(limit);
     },
 
     list(accountId: string): Promise<KeyRecord[]> {
@@ -120,7 +138,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
   } satisfies KeyStore & Record<string, unknown>;
 }
 
-async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: RotateKey) {
+async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: RotateKey, actor: Actor) {
   const { min, max } = keyOverlapDaysRange;
   if (!Number.isSafeInteger(overlapDays) || overlapDays < min || overlapDays > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for overlapDays but received ${overlapDays}`);
@@ -137,7 +155,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .insert(apiKeys)
     .values({ id: newId('key'), accountId, lane, tier, hash, lastFour })
     .returning(visible);
-  const data = { key_id: keyId, replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour };
+  const data = { key_id: keyId, replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour, ...actor };
   await appendEvent(tx, { accountId, kind: 'key.rotated', data });
   return { old, fresh: fresh! };
 }

@@ -1,6 +1,7 @@
 /** The tables as Drizzle sees them; migrations/*.sql are their source and hold every constraint. */
 import {
   bigint,
+  boolean,
   customType,
   doublePrecision,
   integer,
@@ -128,6 +129,42 @@ export const workers = pgTable('workers', {
   pools: text('pools').array().notNull().default([]),
   startedAt: instant('started_at').notNull().defaultNow(),
   seenAt: instant('seen_at').notNull().defaultNow(),
+  host: text('host'),
+  concurrency: integer('concurrency'),
+  devices: jsonb('devices').$type<WorkerDevice[]>().notNull().default([]),
+});
+
+/** A processor as the engine describes it. */
+export interface WorkerDevice {
+  /** `cpu`, `cuda:0` … */
+  id: string;
+  name: string;
+  usable: boolean;
+  /** why not; empty when it is usable */
+  reason: string;
+  threads: number;
+  simd: string;
+  encoder: string;
+  inference: string[];
+}
+
+export const consoleUsers = pgTable('console_users', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  email: text('email').notNull(),
+  password: text('password').notNull(),
+  operator: boolean('operator').notNull().default(false),
+  createdAt: instant('created_at').notNull().defaultNow(),
+});
+
+export const consoleSessions = pgTable('console_sessions', {
+  id: text('id').primaryKey(),
+  userId: text('user_id').notNull(),
+  tokenHash: bytea('token_hash').notNull(),
+  userAgent: text('user_agent').notNull().default(''),
+  createdAt: instant('created_at').notNull().defaultNow(),
+  lastSeenAt: instant('last_seen_at').notNull().defaultNow(),
+  expiresAt: instant('expires_at').notNull(),
 });
 
 export type TransferKind = 'grant' | 'charge' | 'refund';
@@ -190,6 +227,10 @@ export type EventKind =
   | 'key.rotated'
   | 'key.revoked'
   | 'webhook_secret.rotated'
+  | 'user.created'
+  | 'user.password_changed'
+  | 'operator.added'
+  | 'operator.removed'
   | 'job.created'
   | 'job.started'
   | 'job.completed'

@@ -44,6 +44,7 @@ class Waker {
 export class JobFeed {
   readonly #url: string;
   readonly #watchers = new Map<string, Set<Waker>>();
+  readonly #accounts = new Map<string, Set<AccountWatcher>>();
   #client: pg.Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #state: 'idle' | 'connecting' | 'listening' | 'closed' = 'idle';
@@ -62,6 +63,18 @@ export class JobFeed {
       if (wakers.size === 0 && this.#watchers.get(jobId) === wakers) this.#watchers.delete(jobId);
     };
     return { waker, close };
+  }
+
+  subscribeAccount(accountId: string): { watcher: AccountWatcher; close(): void } {
+    const watcher: AccountWatcher = { waker: new Waker(), changed: new Set(), missed: false };
+    const watchers = this.#accounts.get(accountId) ?? new Set();
+    this.#accounts.set(accountId, watchers.add(watcher));
+    void this.#connect();
+    const close = () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#accounts.get(accountId) === watchers) this.#accounts.delete(accountId);
+    };
+    return { watcher, close };
   }
 
   async close(): Promise<void> {
@@ -88,7 +101,7 @@ export class JobFeed {
     // An error of the connection is followed by its end.
     client.on('error', () => {});
     client.on('end', () => this.#lost(client));
-    client.on('notification', ({ payload }) => this.#wake(payload ?? ''));
+    client.on('notification', ({ payload }) => this.#heard(payload ?? ''));
     try {
       await client.connect();
       await client.query(`LISTEN ${channel}`);
@@ -106,16 +119,39 @@ export class JobFeed {
     this.#client = undefined;
     this.#state = 'idle';
     clearTimeout(this.#retry);
-    if (this.#watchers.size > 0) this.#retry = setTimeout(() => void this.#connect(), reconnectMs).unref();
+    if (this.#watchers.size + this.#accounts.size > 0) this.#retry = setTimeout(() => void this.#connect(), reconnectMs).unref();
+  }
+
+  /** A notification names the job and, behind a space, its account. */
+  #heard(payload: string): void {
+    const [jobId = '', accountId = ''] = payload.split(' ');
+    this.#wake(jobId);
+    for (const watcher of this.#accounts.get(accountId) ?? []) {
+      watcher.changed.add(jobId);
+      watcher.waker.wake();
+    }
   }
 
   #wake(jobId: string): void {
     for (const waker of this.#watchers.get(jobId) ?? []) waker.wake();
   }
 
+  /** What changed while nobody listened is not known: everybody looks. */
   #wakeAll(): void {
     for (const jobId of this.#watchers.keys()) this.#wake(jobId);
+    for (const watcher of [...this.#accounts.values()].flatMap((watchers) => [...watchers])) {
+      watcher.missed = true;
+      watcher.waker.wake();
+    }
   }
+}
+
+/** Changes of an account's jobs that its watcher has not looked at yet. */
+interface AccountWatcher {
+  waker: Waker;
+  changed: Set<string>;
+  /** notifications may have been lost */
+  missed: boolean;
 }
 
 export interface WatchOptions {
@@ -140,6 +176,54 @@ export async function* watchJob({ feed, jobId, read, signal, lookMs = defaultLoo
       if (isFinal(job.status)) return;
       last = job;
       await waker.wait(lookMs, signal);
+    }
+  } finally {
+    close();
+  }
+}
+
+export interface WatchAccountOptions<Job extends { id: string }> {
+  feed: JobFeed;
+  accountId: string;
+  /** those of the jobs that exist and are the account's */
+  read(jobIds: string[]): Promise<Job[]>;
+  /** id of the newest job that was ever made, deleted or not; empty when there is none */
+  newest(): Promise<string>;
+  /** jobs whose id is greater than that one, and, when asked for, all that have not ended */
+  look(query: { after: string; open: boolean }): Promise<Job[]>;
+  signal: AbortSignal;
+  /** ms between two looks for new jobs, of which nobody is notified */
+  lookMs?: number;
+}
+
+const defaultAccountLookMs = 3000;
+
+/**
+ * Every job of an account that is made or changes from now on; `job` is null when it was deleted. Ends with the
+ * signal or the feed. A new job is found by a look: a notification at every creation would cost each of them.
+ */
+export async function* watchAccount<Job extends { id: string }>(
+  options: WatchAccountOptions<Job>,
+): AsyncGenerator<{ id: string; job: Job | null }> {
+  const { feed, accountId, signal, lookMs = defaultAccountLookMs } = options;
+  const { watcher, close } = feed.subscribeAccount(accountId);
+  try {
+    let newest = await options.newest();
+    while (!signal.aborted && !feed.closed) {
+      await watcher.waker.wait(lookMs, signal);
+      if (signal.aborted) return;
+      const ids = [...watcher.changed];
+      const open = watcher.missed;
+      watcher.changed.clear();
+      watcher.missed = false;
+      const found = new Map((await options.look({ after: newest, open })).map((job) => [job.id, job]));
+      const asked = ids.filter((id) => !found.has(id));
+      for (const job of asked.length === 0 ? [] : await options.read(asked)) found.set(job.id, job);
+      for (const [id, job] of found) {
+        if (id > newest) newest = id;
+        yield { id, job };
+      }
+      for (const id of asked) if (!found.has(id)) yield { id, job: null };
     }
   } finally {
     close();

@@ -4,6 +4,7 @@ import type { Vault } from '../domain/vault.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
+import type { Actor } from './keys.ts';
 import { accounts, webhookSecrets } from './schema.ts';
 
 /** hours that a replaced secret signs beside the new one */
@@ -19,8 +20,14 @@ export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
       return (await readActive(db, required(vault), accountId)).secrets;
     },
 
+    /** The same with the moment at which a replaced one stops signing (null: the current one). */
+    async overview(accountId: string): Promise<{ secret: string; expiresAt: Date | null }[]> {
+      await this.active(accountId);
+      return (await readActive(db, required(vault), accountId)).all;
+    },
+
     /** A new current secret; the one before it signs for another 24 h. null for an unknown account. */
-    rotate: (accountId: string): Promise<string | null> =>
+    rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
       transact(db, async (tx) => {
         const [account] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
         if (!account) return null;
@@ -31,7 +38,7 @@ export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
           .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
           .where(and(eq(webhookSecrets.accountId, accountId), isNull(webhookSecrets.expiresAt)));
         const secret = await addSecret(tx, required(vault), accountId);
-        await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data: { overlap_hours: overlapHours } });
+        await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data: { overlap_hours: overlapHours, ...actor } });
         return secret;
       }),
   };
@@ -63,8 +70,11 @@ async function readActive(on: Executor, vault: Vault, accountId: string) {
       ),
     )
     .orderBy(desc(webhookSecrets.id));
-  const secrets = rows.map((row) => vault.open('webhook-secret', accountId, row.secret));
-  return { current: rows.some((row) => row.expiresAt === null), secrets };
+  const all = rows.map(({ secret, expiresAt }) => ({
+    secret: vault.open('webhook-secret', accountId, secret),
+    expiresAt,
+  }));
+  return { current: rows.some((row) => row.expiresAt === null), secrets: all.map(({ secret }) => secret), all };
 }
 
 function required(vault: Vault | undefined): Vault {

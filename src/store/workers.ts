@@ -1,7 +1,15 @@
 /** Worker processes that report being alive, and what the dead ones leave behind. */
 import { inArray, sql } from 'drizzle-orm';
 import { type Db, transact } from './database.ts';
-import { idempotencyKeys, workers } from './schema.ts';
+import { idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
+
+export interface WorkerFacts {
+  /** name of its machine */
+  host: string;
+  /** media jobs at a time */
+  concurrency: number;
+  devices: WorkerDevice[];
+}
 
 export function workerQueries(db: Db) {
   return {
@@ -11,6 +19,11 @@ export function workerQueries(db: Db) {
         .insert(workers)
         .values({ id, pools })
         .onConflictDoUpdate({ target: workers.id, set: { pools, seenAt: sql`now()` } });
+    },
+
+    /** What a process that has reported says of itself, for operators. */
+    async describe(id: string, facts: WorkerFacts): Promise<void> {
+      await db.update(workers).set(facts).where(sql`${workers.id} = ${id}`);
     },
 
     /**

@@ -1,0 +1,162 @@
+/** Jobs as the console shows them: both lanes of an account, with what happened to each. */
+import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import type { JobRecord, JobStatus, Lane } from '../domain/job.ts';
+import type { Db } from './database.ts';
+import { type JobRow, toJobRecord } from './job-rows.ts';
+import { jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
+import { type JobFeed, watchAccount } from './watch.ts';
+
+export interface ConsoleJobQuery {
+  accountId: string;
+  limit: number;
+  /** exclusive id */
+  startingAfter?: string | undefined;
+  /** absent: both */
+  lane?: Lane | undefined;
+  status?: JobStatus | undefined;
+  /** part of the id */
+  text?: string | undefined;
+}
+
+/** A stored file of a job. */
+export interface JobFile {
+  key: string;
+  /** bytes; null while it is being put */
+  size: number | null;
+}
+
+export interface ConsoleJobDetail {
+  job: JobRecord;
+  /** null as long as there is none, or when it was destroyed */
+  original: JobFile | null;
+  output: JobFile | null;
+  /** oldest first */
+  moments: { at: Date; kind: string; data: Record<string, unknown> }[];
+  /** oldest first */
+  charges: { id: number; kind: 'charge' | 'refund'; amount: number; balance: number; at: Date }[];
+}
+
+const lanes: readonly Lane[] = ['test', 'live'];
+/** Jobs that one look of a watcher returns at most. */
+const lookLimit = 200;
+const momentLimit = 500;
+
+export function consoleJobQueries(db: Db, feed: JobFeed) {
+  const ofAccount = (accountId: string) =>
+    and(eq(jobs.accountId, accountId), inArray(jobs.lane, [...lanes]), isNull(jobs.deletedAt));
+  return {
+    /** Newest first; one more than `limit` when more follow. */
+    async list(query: ConsoleJobQuery): Promise<JobRecord[]> {
+      // A query for each lane reads its part of the index in order; one for both would sort all jobs of the account.
+      const found = await Promise.all(
+        lanes.filter((lane) => (query.lane ?? lane) === lane).map((lane) => listLane(db, lane, query)),
+      );
+      const rows = found.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
+      return rows.slice(0, query.limit + 1).map(toJobRecord);
+    },
+
+    /** null for an unknown, deleted or another account's job. */
+    async get(accountId: string, jobId: string): Promise<JobRecord | null> {
+      const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
+      return row ? toJobRecord(row) : null;
+    },
+
+    /** null as `get`. */
+    async detail(accountId: string, jobId: string): Promise<ConsoleJobDetail | null> {
+      const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
+      if (!row) return null;
+      const [files, moments, charges] = await Promise.all([filesOf(db, row), momentsOf(db, row), chargesOf(db, row)]);
+      return { job: toJobRecord(row), ...files, moments, charges };
+    },
+
+    /** The stored files of a job; null as `get`. */
+    async files(accountId: string, jobId: string) {
+      const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
+      return row ? { job: toJobRecord(row), ...(await filesOf(db, row)) } : null;
+    },
+
+    /** Jobs of the account that are made or change from now on; `job` is null when it was deleted. */
+    watch: (accountId: string, signal: AbortSignal) =>
+      watchAccount<JobRecord>({
+        feed,
+        accountId,
+        signal,
+        async newest() {
+          const [row] = await db
+            .select({ newest: sql<string | null>`max(${jobs.id})` })
+            .from(jobs)
+            .where(ofAccount(accountId));
+          return row?.newest ?? '';
+        },
+        async look({ after, open }) {
+          const unfinished = open ? inArray(jobs.status, ['queued', 'running']) : undefined;
+          const rows = await db
+            .select()
+            .from(jobs)
+            .where(and(ofAccount(accountId), or(gt(jobs.id, after), unfinished)))
+            .orderBy(asc(jobs.id))
+            .limit(lookLimit);
+          return rows.map(toJobRecord);
+        },
+        async read(ids) {
+          const rows = await db.select().from(jobs).where(and(ofAccount(accountId), inArray(jobs.id, ids)));
+          return rows.map(toJobRecord);
+        },
+      }),
+  };
+}
+
+async function listLane(db: Db, lane: Lane, query: ConsoleJobQuery): Promise<JobRow[]> {
+  const { accountId, startingAfter, status, text, limit } = query;
+  return db
+    .select()
+    .from(jobs)
+    .where(
+      and(
+        eq(jobs.accountId, accountId),
+        eq(jobs.lane, lane),
+        isNull(jobs.deletedAt),
+        startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
+        status === undefined ? undefined : eq(jobs.status, status),
+        text === undefined ? undefined : sql`strpos(${jobs.id}, ${text}) > 0`,
+      ),
+    )
+    .orderBy(desc(jobs.id))
+    .limit(limit + 1);
+}
+
+/** What the job refers to and the storage has: of a failed job both are destroyed. */
+async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null; output: JobFile | null }> {
+  if (row.status === 'error') return { original: null, output: null };
+  const stored = await db
+    .select({ key: objects.key, size: objects.sizeBytes })
+    .from(objects)
+    .where(and(eq(objects.jobId, row.id), eq(objects.state, 'stored')));
+  const file = (key: string | null) => stored.find((object) => object.key === key) ?? null;
+  return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null };
+}
+
+function momentsOf(db: Db, row: JobRow) {
+  return db
+    .select({ at: jobEvents.at, kind: jobEvents.kind, data: jobEvents.data })
+    .from(jobEvents)
+    .where(eq(jobEvents.jobId, row.id))
+    .orderBy(asc(jobEvents.seq))
+    .limit(momentLimit);
+}
+
+async function chargesOf(db: Db, row: JobRow): Promise<ConsoleJobDetail['charges']> {
+  const rows = await db
+    .select({
+      id: ledgerTransfers.id,
+      kind: ledgerTransfers.kind,
+      at: ledgerTransfers.at,
+      amount: ledgerEntries.amount,
+      balance: ledgerEntries.balance,
+    })
+    .from(ledgerTransfers)
+    .innerJoin(ledgerEntries, and(eq(ledgerEntries.transferId, ledgerTransfers.id), eq(ledgerEntries.book, 'customer')))
+    .where(eq(ledgerTransfers.jobId, row.id))
+    .orderBy(asc(ledgerTransfers.id));
+  return rows.flatMap(({ kind, balance, ...rest }) => (kind === 'grant' ? [] : [{ ...rest, kind, balance: balance ?? 0 }]));
+}

@@ -1,0 +1,220 @@
+/** The state of the running service, for its operators. Nothing of customers' addresses is read here. */
+import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
+import type { JobErrorCode } from '../domain/errors.ts';
+import type { Lane, Resolution, Tier } from '../domain/job.ts';
+import type { Db } from './database.ts';
+import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
+import type { Account, ApprovalStatus } from './types.ts';
+
+export interface OperatorAccount extends Account {
+  /** of its users */
+  emails: string[];
+  /** keys that work */
+  activeKeys: number;
+}
+
+export interface QueueState {
+  task: string;
+  /** due and not taken */
+  waiting: number;
+  /** due later */
+  later: number;
+  running: number;
+  /** seconds for which the longest waiting is due */
+  oldestSeconds: number | null;
+}
+
+export interface Overview {
+  queue: QueueState[];
+  jobs: { queued: number; running: number; oldestQueuedSeconds: number | null; failedLastDay: number };
+  webhooks: { pending: number; overdue: number };
+  workersAlive: number;
+  accountsPending: number;
+}
+
+export interface WorkerRecord {
+  id: string;
+  host: string | null;
+  startedAt: Date;
+  seenAt: Date;
+  alive: boolean;
+  concurrency: number | null;
+  devices: WorkerDevice[];
+  jobs: { id: string; step: Step; progress: number; leaseExpiresAt: Date }[];
+}
+
+export interface FailureRecord {
+  jobId: string;
+  accountId: string;
+  lane: Lane;
+  tier: Tier;
+  resolution: Resolution;
+  durationSeconds: number;
+  code: JobErrorCode;
+  message: string;
+  attempts: number;
+  finishedAt: Date;
+}
+
+/** seconds of silence after which a worker is not counted as alive */
+const aliveS = 30;
+
+export function operationQueries(db: Db) {
+  return {
+    overview: () => overview(db),
+
+    /** Newest first; `startingAfter` is an exclusive id. */
+    async accounts(query: { limit: number; startingAfter?: string | undefined; state?: ApprovalStatus | undefined }) {
+      const { limit, startingAfter, state } = query;
+      const rows = await db
+        .select()
+        .from(accounts)
+        .where(
+          and(
+            startingAfter === undefined ? undefined : lt(accounts.id, startingAfter),
+            state === undefined ? undefined : eq(accounts.approvalStatus, state),
+          ),
+        )
+        .orderBy(desc(accounts.id))
+        .limit(limit);
+      return withPeople(db, rows);
+    },
+
+    /** null for an unknown one */
+    async account(accountId: string): Promise<OperatorAccount | null> {
+      const rows = await db.select().from(accounts).where(eq(accounts.id, accountId));
+      return (await withPeople(db, rows))[0] ?? null;
+    },
+
+    /** Newest first; `startingAfter` is an exclusive id. */
+    workers: (query: { limit: number; startingAfter?: string | undefined }) => listWorkers(db, query),
+
+    /** Newest end first; `startingAfter` is an exclusive id of a job. */
+    failures: (query: { limit: number; startingAfter?: string | undefined }) => failures(db, query),
+  };
+}
+
+async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const works = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`);
+  const [users, keys] = await Promise.all([
+    db.select().from(consoleUsers).where(inArray(consoleUsers.accountId, ids)).orderBy(consoleUsers.id),
+    db
+      .select({ accountId: apiKeys.accountId, keys: count() })
+      .from(apiKeys)
+      .where(and(inArray(apiKeys.accountId, ids), works))
+      .groupBy(apiKeys.accountId),
+  ]);
+  return rows.map((account) => ({
+    ...account,
+    emails: users.filter(({ accountId }) => accountId === account.id).map(({ email }) => email),
+    activeKeys: keys.find(({ accountId }) => accountId === account.id)?.keys ?? 0,
+  }));
+}
+
+async function overview(db: Db): Promise<Overview> {
+  const [queue, [facts]] = await Promise.all([
+    db.execute<Record<keyof QueueState, string | null>>(sql`
+      SELECT task_identifier AS task,
+        count(*) FILTER (WHERE locked_at IS NULL AND run_at <= now()) AS waiting,
+        count(*) FILTER (WHERE locked_at IS NULL AND run_at > now()) AS later,
+        count(*) FILTER (WHERE locked_at IS NOT NULL) AS running,
+        extract(epoch FROM now() - min(run_at) FILTER (WHERE locked_at IS NULL AND run_at <= now())) AS "oldestSeconds"
+      FROM graphile_worker.jobs WHERE attempts < max_attempts OR locked_at IS NOT NULL
+      GROUP BY 1 ORDER BY 1`),
+    db.execute<Record<string, string | null>>(sql`SELECT
+      (SELECT count(*) FROM jobs WHERE status = 'queued' AND deleted_at IS NULL) AS queued,
+      (SELECT count(*) FROM jobs WHERE status = 'running' AND deleted_at IS NULL) AS running,
+      (SELECT extract(epoch FROM now() - min(created_at)) FROM jobs
+        WHERE status = 'queued' AND deleted_at IS NULL) AS oldest,
+      (SELECT count(*) FROM jobs WHERE status = 'error' AND finished_at > now() - interval '1 day') AS failed,
+      (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending') AS pending,
+      (SELECT count(*) FROM webhook_deliveries
+        WHERE state = 'pending' AND next_at < now() - interval '1 minute') AS overdue,
+      (SELECT count(*) FROM workers WHERE seen_at > now() - make_interval(secs => ${aliveS})) AS workers,
+      (SELECT count(*) FROM accounts WHERE approval_status = 'pending') AS accounts`),
+  ]);
+  const number = (name: string) => Number(facts?.[name] ?? 0);
+  return {
+    queue: queue.map((row) => ({
+      task: row.task ?? '',
+      waiting: Number(row.waiting),
+      later: Number(row.later),
+      running: Number(row.running),
+      oldestSeconds: age(row.oldestSeconds),
+    })),
+    jobs: {
+      queued: number('queued'),
+      running: number('running'),
+      oldestQueuedSeconds: age(facts?.['oldest'] ?? null),
+      failedLastDay: number('failed'),
+    },
+    webhooks: { pending: number('pending'), overdue: number('overdue') },
+    workersAlive: number('workers'),
+    accountsPending: number('accounts'),
+  };
+}
+
+/** Whole seconds; a clock that was set back gives 0. */
+const age = (seconds: string | null) => (seconds === null ? null : Math.max(0, Math.round(Number(seconds))));
+
+async function listWorkers(
+  db: Db,
+  { limit, startingAfter }: { limit: number; startingAfter?: string | undefined },
+): Promise<WorkerRecord[]> {
+  const { id, host, startedAt, seenAt, concurrency, devices } = workers;
+  const alive = sql<boolean>`${seenAt} > now() - make_interval(secs => ${aliveS})`;
+  const behind = sql`(${startedAt}, ${id}) < (SELECT w.started_at, w.id FROM workers w WHERE w.id = ${startingAfter ?? ''})`;
+  const rows = await db
+    .select({ id, host, startedAt, seenAt, concurrency, devices, alive })
+    .from(workers)
+    .where(startingAfter === undefined ? undefined : behind)
+    .orderBy(desc(startedAt), desc(id))
+    .limit(limit);
+  const ids = rows.map((row) => row.id);
+  const leases =
+    ids.length === 0
+      ? []
+      : await db
+          .select({ id: jobs.id, step: jobs.step, progress: jobs.progress, owner: jobs.leaseOwner, ends: jobs.leaseExpiresAt })
+          .from(jobs)
+          .where(and(isNotNull(jobs.leaseExpiresAt), inArray(jobs.leaseOwner, ids)))
+          .orderBy(jobs.id);
+  return rows.map((worker) => ({
+    ...worker,
+    jobs: leases.flatMap(({ owner, ends, ...lease }) =>
+      owner === worker.id && ends !== null ? [{ ...lease, leaseExpiresAt: ends }] : [],
+    ),
+  }));
+}
+
+async function failures(
+  db: Db,
+  { limit, startingAfter }: { limit: number; startingAfter?: string | undefined },
+): Promise<FailureRecord[]> {
+  const behind = sql`(${jobs.finishedAt}, ${jobs.id}) < (SELECT f.finished_at, f.id FROM jobs f WHERE f.id = ${startingAfter ?? ''})`;
+  const rows = await db
+    .select({
+      jobId: jobs.id,
+      accountId: jobs.accountId,
+      lane: jobs.lane,
+      tier: jobs.tier,
+      resolution: jobs.resolution,
+      durationSeconds: jobs.durationSeconds,
+      code: jobs.errorCode,
+      message: jobs.errorMessage,
+      attempts: jobs.attempt,
+      finishedAt: jobs.finishedAt,
+    })
+    .from(jobs)
+    .where(and(eq(jobs.status, 'error'), startingAfter === undefined ? undefined : behind))
+    .orderBy(desc(jobs.finishedAt), desc(jobs.id))
+    .limit(limit);
+  return rows.map(({ code, message, finishedAt, ...row }) => ({
+    ...row,
+    code: code!,
+    message: message ?? '',
+    finishedAt: finishedAt!,
+  }));
+}

@@ -1,0 +1,130 @@
+/** What an account's owner reads of it: movements of credits, use per day, certificates, and the audit log's pages. */
+import { and, asc, desc, eq, gt, lt, lte, sql } from 'drizzle-orm';
+import { type AuditEntry, genesisHash } from '../domain/audit.ts';
+import { toEntry } from './audit.ts';
+import type { Db } from './database.ts';
+import { certificates, eventHeads, jobEvents, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
+
+export interface LedgerLine {
+  id: number;
+  kind: TransferKind;
+  /** credits, negative when taken */
+  amount: number;
+  balance: number;
+  jobId: string | null;
+  note: string;
+  at: Date;
+}
+
+export interface UsageDay {
+  /** `2026-11-21`, UTC */
+  date: string;
+  jobs: number;
+  /** billed */
+  seconds: number;
+  credits: number;
+  refunded: number;
+}
+
+export interface CertificateRecord {
+  id: string;
+  jobId: string;
+  jws: string;
+  issuedAt: Date;
+}
+
+interface Page {
+  accountId: string;
+  limit: number;
+}
+
+export function statementQueries(db: Db) {
+  return {
+    /** Newest first; `startingAfter` is an exclusive number. */
+    ledger: (query: Page & { startingAfter?: number | undefined }) => ledgerPage(db, query),
+
+    /** The last `days` days, today included, oldest first. */
+    usage: (accountId: string, days: number) => usage(db, accountId, days),
+
+    /** Newest first; `startingAfter` is an exclusive id. */
+    certificates(query: Page & { startingAfter?: string | undefined; jobId?: string | undefined }) {
+      const { accountId, limit, startingAfter, jobId } = query;
+      const { id, jws, issuedAt } = certificates;
+      return db
+        .select({ id, jobId: certificates.jobId, jws, issuedAt })
+        .from(certificates)
+        .where(
+          and(
+            eq(certificates.accountId, accountId),
+            startingAfter === undefined ? undefined : lt(id, startingAfter),
+            jobId === undefined ? undefined : eq(certificates.jobId, jobId),
+          ),
+        )
+        .orderBy(desc(id))
+        .limit(limit) satisfies PromiseLike<CertificateRecord[]>;
+    },
+
+    /** Number of entries of the audit log, and the hash of the last. */
+    async logHead(accountId: string): Promise<{ size: number; hash: string }> {
+      const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
+      return head ? { size: head.seq, hash: head.hash } : { size: 0, hash: genesisHash };
+    },
+
+    /** Entries `after` < sequence ≤ `upTo`, oldest first. Nothing that is there ever changes, so pages fit together. */
+    async logPage(query: Page & { after: number; upTo: number }): Promise<AuditEntry[]> {
+      const { accountId, after, upTo, limit } = query;
+      const rows = await db
+        .select()
+        .from(jobEvents)
+        .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after), lte(jobEvents.seq, upTo)))
+        .orderBy(asc(jobEvents.seq))
+        .limit(limit);
+      return rows.map(toEntry);
+    },
+  };
+}
+
+async function ledgerPage(db: Db, query: Page & { startingAfter?: number | undefined }): Promise<LedgerLine[]> {
+  const { id, kind, jobId, note, at } = ledgerTransfers;
+  const { amount, balance } = ledgerEntries;
+  const rows = await db
+    .select({ id, kind, jobId, note, at, amount, balance })
+    .from(ledgerTransfers)
+    .innerJoin(ledgerEntries, and(eq(ledgerEntries.transferId, id), eq(ledgerEntries.book, 'customer')))
+    .where(
+      and(
+        eq(ledgerTransfers.accountId, query.accountId),
+        query.startingAfter === undefined ? undefined : lt(id, query.startingAfter),
+      ),
+    )
+    .orderBy(desc(id))
+    .limit(query.limit);
+  return rows.map((row) => ({ ...row, balance: row.balance ?? 0 }));
+}
+
+async function usage(db: Db, accountId: string, days: number): Promise<UsageDay[]> {
+  const rows = await db.execute<Record<keyof UsageDay, string>>(sql`
+    WITH today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day),
+    used AS (
+      SELECT (t.at AT TIME ZONE 'UTC')::date AS day,
+        count(*) FILTER (WHERE t.kind = 'charge') AS jobs,
+        coalesce(sum(j.duration_seconds) FILTER (WHERE t.kind = 'charge'), 0) AS seconds,
+        coalesce(sum(t.credits) FILTER (WHERE t.kind = 'charge'), 0) AS credits,
+        coalesce(sum(t.credits) FILTER (WHERE t.kind = 'refund'), 0) AS refunded
+      FROM ledger_transfers t JOIN jobs j ON j.id = t.job_id
+      WHERE t.account_id = ${accountId}
+        AND t.at >= ((SELECT day FROM today) - ${days - 1}::int)::timestamp AT TIME ZONE 'UTC'
+      GROUP BY 1)
+    SELECT to_char(d.day, 'YYYY-MM-DD') AS date, coalesce(u.jobs, 0) AS jobs, coalesce(u.seconds, 0) AS seconds,
+      coalesce(u.credits, 0) AS credits, coalesce(u.refunded, 0) AS refunded
+    FROM today, generate_series(today.day - ${days - 1}::int, today.day, interval '1 day') AS d(day)
+      LEFT JOIN used u ON u.day = d.day::date
+    ORDER BY d.day`);
+  return rows.map(({ date, jobs, seconds, credits, refunded }) => ({
+    date,
+    jobs: Number(jobs),
+    seconds: Number(seconds),
+    credits: Number(credits),
+    refunded: Number(refunded),
+  }));
+}

@@ -1,0 +1,237 @@
+/** People who sign in to the console, and their sessions: only hashes of passwords and tokens are known here. */
+import { and, desc, eq, gt, lt, ne, sql } from 'drizzle-orm';
+import type postgres from 'postgres';
+import { newId } from '../domain/ids.ts';
+import type { Vault } from '../domain/vault.ts';
+import { type Db, sqlState, transact, type Tx } from './database.ts';
+import { appendEvent } from './events.ts';
+import { accounts, consoleSessions, consoleUsers } from './schema.ts';
+import type { Account } from './types.ts';
+import { addFirstSecret } from './webhook-secrets.ts';
+
+/** hours without a call after which a session has ended */
+export const sessionIdleHours = 24;
+/** days after which a session has ended in any case */
+export const sessionDays = 14;
+/** seconds between two notes of a session's use */
+const seenNoteS = 60;
+
+export interface ConsoleUser {
+  id: string;
+  accountId: string;
+  email: string;
+  operator: boolean;
+  createdAt: Date;
+}
+
+/** Who asks: an open session with its user and account. */
+export interface ConsoleIdentity {
+  sessionId: string;
+  expiresAt: Date;
+  user: ConsoleUser;
+  account: Account;
+}
+
+export interface SessionRecord {
+  id: string;
+  userAgent: string;
+  createdAt: Date;
+  lastSeenAt: Date;
+  expiresAt: Date;
+}
+
+export interface CreateUser {
+  email: string;
+  /** PHC string */
+  password: string;
+  /** of the account that is made with the user */
+  accountName: string;
+}
+
+const sameEmail = (email: string) => sql`lower(${consoleUsers.email}) = lower(${email})`;
+const isOpen = and(
+  gt(consoleSessions.expiresAt, sql`now()`),
+  sql`${consoleSessions.lastSeenAt} > now() - make_interval(hours => ${sessionIdleHours}::int)`,
+);
+const { id, accountId, email, operator, createdAt } = consoleUsers;
+const visible = { id, accountId, email, operator, createdAt };
+
+/** The one query that every call of the console runs, as text (see visibleJobQuery). Parameter: hash. */
+const identityQuery = `SELECT s.id AS "sessionId", s.expires_at AS "expiresAt",
+  s.last_seen_at < now() - make_interval(secs => ${seenNoteS}) AS stale,
+  u.id AS "userId", u.email, u.operator, u.created_at AS "userCreatedAt",
+  a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
+  a.sandbox_credits::float8 AS "sandboxCredits", a.retention_days AS "retentionDays", a.created_at AS "createdAt"
+  FROM console_sessions s JOIN console_users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
+  WHERE s.token_hash = $1 AND s.expires_at > now()
+    AND s.last_seen_at > now() - make_interval(hours => ${sessionIdleHours})`;
+
+type IdentityRow = Omit<Account, 'createdAt'> & {
+  sessionId: string;
+  expiresAt: string;
+  stale: boolean;
+  userId: string;
+  email: string;
+  operator: boolean;
+  userCreatedAt: string;
+  createdAt: string;
+};
+
+export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
+  return {
+    /** A user with a pending account of its own; null when the email is taken. */
+    async create(input: CreateUser): Promise<ConsoleUser | null> {
+      try {
+        return await transact(db, (tx) => createUser(tx, input, vault));
+      } catch (error) {
+        // unique_violation: another request with the same email won
+        if (sqlState(error) === '23505') return null;
+        throw error;
+      }
+    },
+
+    /** With the hash of the password; null for an unknown email. */
+    async byEmail(text: string): Promise<(ConsoleUser & { password: string }) | null> {
+      const [row] = await db.select().from(consoleUsers).where(sameEmail(text));
+      return row ?? null;
+    },
+
+    async passwordOf(userId: string): Promise<string | null> {
+      const [row] = await db.select({ password: consoleUsers.password }).from(consoleUsers).where(eq(id, userId));
+      return row?.password ?? null;
+    },
+
+    /** Sets the hash and ends every session but `keep`; returns how many ended. */
+    changePassword: (userId: string, password: string, keep: string | null): Promise<number> =>
+      transact(db, async (tx) => {
+        const [user] = await tx.update(consoleUsers).set({ password }).where(eq(id, userId)).returning(visible);
+        if (!user) return 0;
+        const ended = await endSessions(tx, userId, keep);
+        await appendEvent(tx, {
+          accountId: user.accountId,
+          kind: 'user.password_changed',
+          data: { user_id: userId, ended_sessions: ended },
+        });
+        return ended;
+      }),
+
+    /** Makes or unmakes an operator; null for an unknown email. */
+    setOperator: (text: string, value: boolean): Promise<ConsoleUser | null> =>
+      transact(db, async (tx) => {
+        const [user] = await tx.select(visible).from(consoleUsers).where(sameEmail(text)).for('update');
+        if (!user || user.operator === value) return user ?? null;
+        await tx.update(consoleUsers).set({ operator: value }).where(eq(id, user.id));
+        const kind = value ? 'operator.added' : 'operator.removed';
+        await appendEvent(tx, { accountId: user.accountId, kind, data: { user_id: user.id } });
+        return { ...user, operator: value };
+      }),
+
+    operators(): Promise<ConsoleUser[]> {
+      return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
+    },
+
+    async openSession(session: { userId: string; tokenHash: Buffer; userAgent: string }): Promise<SessionRecord> {
+      const [row] = await db
+        .insert(consoleSessions)
+        .values({
+          ...session,
+          userAgent: session.userAgent.replaceAll('\0', '').slice(0, 200),
+          id: newId('sess'),
+          expiresAt: sql`now() + make_interval(days => ${sessionDays}::int)`,
+        })
+        .returning();
+      return row!;
+    },
+
+    /** The identity behind the hash of a token; null when there is no such open session. */
+    async identify(tokenHash: Buffer): Promise<ConsoleIdentity | null> {
+      const [row] = await client.unsafe<IdentityRow[]>(identityQuery, [tokenHash], { prepare: true });
+      if (!row) return null;
+      if (row.stale) await noteUse(db, row.sessionId);
+      return toIdentity(row);
+    },
+
+    /** Newest first; `startingAfter` is an exclusive id. */
+    sessions(query: { userId: string; limit: number; startingAfter?: string | undefined }): Promise<SessionRecord[]> {
+      const after = query.startingAfter === undefined ? undefined : lt(consoleSessions.id, query.startingAfter);
+      return db
+        .select()
+        .from(consoleSessions)
+        .where(and(eq(consoleSessions.userId, query.userId), isOpen, after))
+        .orderBy(desc(consoleSessions.id))
+        .limit(query.limit);
+    },
+
+    /** Ends one session of the user; false for an unknown one. */
+    async endSession(userId: string, sessionId: string): Promise<boolean> {
+      const ended = await db
+        .delete(consoleSessions)
+        .where(and(eq(consoleSessions.id, sessionId), eq(consoleSessions.userId, userId)))
+        .returning({ id: consoleSessions.id });
+      return ended.length === 1;
+    },
+
+    endOtherSessions: (userId: string, keep: string): Promise<number> => transact(db, (tx) => endSessions(tx, userId, keep)),
+
+    /** Drops what has ended by its time; returns how many. */
+    async dropEndedSessions(): Promise<number> {
+      const dropped = await db.delete(consoleSessions).where(sql`NOT (${isOpen})`).returning({ id: consoleSessions.id });
+      return dropped.length;
+    },
+  };
+}
+
+async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): Promise<ConsoleUser | null> {
+  const [known] = await tx.select({ id }).from(consoleUsers).where(sameEmail(input.email));
+  if (known) return null;
+  const [account] = await tx
+    .insert(accounts)
+    .values({ id: newId('acct'), name: input.accountName })
+    .returning({ id: accounts.id });
+  await addFirstSecret(tx, vault, account!.id);
+  const [user] = await tx
+    .insert(consoleUsers)
+    .values({ id: newId('user'), accountId: account!.id, email: input.email, password: input.password })
+    .returning(visible);
+  await appendEvent(tx, { accountId: account!.id, kind: 'account.created' });
+  await appendEvent(tx, { accountId: account!.id, kind: 'user.created', data: { user_id: user!.id } });
+  return user!;
+}
+
+async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {
+  const ended = await tx
+    .delete(consoleSessions)
+    .where(and(eq(consoleSessions.userId, userId), keep === null ? undefined : ne(consoleSessions.id, keep)))
+    .returning({ id: consoleSessions.id });
+  return ended.length;
+}
+
+/** Several processes may find the note stale at once; the row's own state lets one of them write. */
+async function noteUse(db: Db, sessionId: string): Promise<void> {
+  await db
+    .update(consoleSessions)
+    .set({ lastSeenAt: sql`now()` })
+    .where(
+      and(
+        eq(consoleSessions.id, sessionId),
+        sql`${consoleSessions.lastSeenAt} < now() - make_interval(secs => ${seenNoteS})`,
+      ),
+    );
+}
+
+function toIdentity(row: IdentityRow): ConsoleIdentity {
+  const { sessionId, expiresAt: ends, stale: _stale, userId, userCreatedAt, createdAt: made, ...rest } = row;
+  const { email: address, operator: isOperator, ...account } = rest;
+  return {
+    sessionId,
+    expiresAt: new Date(ends),
+    user: {
+      id: userId,
+      accountId: account.id,
+      email: address,
+      operator: isOperator,
+      createdAt: new Date(userCreatedAt),
+    },
+    account: { ...account, createdAt: new Date(made) },
+  };
+}
