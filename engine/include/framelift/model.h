@@ -49,7 +49,7 @@ struct ModelReport {
 struct ModelTrial {
   int width = 256;   ///< of the frame
   int height = 256;
-  int frames = 3;    ///< timed ones; the best third counts
+  int frames = 3;    ///< timed ones; their mean counts
   int threads = 0;   ///< 0 = all cores that this process may use
 };
 

@@ -3,6 +3,7 @@
 // Only what that needs of the format (protocol buffers by hand; field numbers of onnx.proto, ONNX 1.17).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>

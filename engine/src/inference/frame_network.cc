@@ -1,0 +1,84 @@
+#include "inference/frame_network.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framelift/error.h"
+#include "inference/model_loader.h"
+
+namespace framelift::inference {
+namespace {
+
+/// Note [Requests]
+/// One thread for each request, as many requests as threads up to this: requests need not wait for each other as the
+/// threads of one request do, and what they give up, the other stages of the pipeline get. Frames in flight cost
+/// memory, which the bound keeps small.
+constexpr int kMaxRequests = 4;
+
+int Requests(int threads) { return std::clamp(threads, 1, kMaxRequests); }
+
+}  // namespace
+
+FrameNetwork::FrameNetwork(Backend& backend, const ModelFile& file, const FrameNetworkOptions& options)
+    : scale_(file.scale), is_stopped_(options.is_stopped) {
+  const std::unique_ptr<Model> model = LoadModel(backend, file);
+  const int planes = InputPlanes(file.layout);
+  const int requests = Requests(options.threads);
+  const auto bytes = [&](int width, int height) { return requests * model->WorkingBytes({planes, height, width}); };
+  plan_ = PlanTiles(options.width, options.height, file.multiple, file.halo,
+                    [&](int width, int height) { return bytes(width, height) <= options.memory_bytes; });
+  working_bytes_ = bytes(plan_.tile_width, plan_.tile_height);
+  network_ = model->Compile({{planes, plan_.tile_height, plan_.tile_width}, requests, options.threads, file.allow_bf16});
+}
+
+FrameNetwork::~FrameNetwork() = default;
+
+void FrameNetwork::Start(const Fill& fill, const Tile& tile, int request) {
+  fill({network_->Input(request), tile.x, tile.y, plan_.tile_width, plan_.tile_height});
+  network_->Start(request);
+}
+
+void FrameNetwork::Finish(const Take& take, const Tile& tile, int request) {
+  network_->Wait(request);
+  OutputArea area;
+  area.stride = plan_.tile_width * scale_;
+  area.plane = std::int64_t{area.stride} * plan_.tile_height * scale_;
+  area.x = tile.keep_x * scale_;
+  area.y = tile.keep_y * scale_;
+  area.width = tile.keep_width * scale_;
+  area.height = tile.keep_height * scale_;
+  area.data = network_->Output(request) + std::int64_t{tile.keep_y - tile.y} * scale_ * area.stride +
+              std::int64_t{tile.keep_x - tile.x} * scale_;
+  take(area);
+}
+
+void FrameNetwork::Begin(Fill fill) {
+  if (static_cast<int>(begun_.size()) >= depth()) throw Error(ErrorCode::kInternal, "Too many frames are in the network.");
+  if (!is_cut()) {
+    Start(fill, plan_.tiles[0], next_request_);
+    next_request_ = (next_request_ + 1) % network_->requests();
+  }
+  begun_.push_back(std::move(fill));
+}
+
+void FrameNetwork::End(const Take& take) {
+  if (begun_.empty()) throw Error(ErrorCode::kInternal, "No frame is in the network.");
+  const Fill fill = std::move(begun_.front());
+  begun_.pop_front();
+  if (is_cut()) return RunTiles(fill, take);
+  const int request = oldest_request_;
+  oldest_request_ = (oldest_request_ + 1) % network_->requests();
+  Finish(take, plan_.tiles[0], request);
+}
+
+void FrameNetwork::RunTiles(const Fill& fill, const Take& take) {
+  const int count = static_cast<int>(plan_.tiles.size());
+  const int requests = network_->requests();
+  for (int i = 0; i < count + requests; ++i) {
+    if (is_stopped_ && is_stopped_()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    if (i >= requests) Finish(take, plan_.tiles[i - requests], (i - requests) % requests);
+    if (i < count) Start(fill, plan_.tiles[i], i % requests);
+  }
+}
+
+}  // namespace framelift::inference

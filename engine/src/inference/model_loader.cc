@@ -1,0 +1,98 @@
+#include "inference/model_loader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "framelift/error.h"
+
+extern "C" {
+#include <libavutil/mem.h>
+#include <libavutil/sha.h>
+}
+
+namespace framelift {
+
+void CheckModelDescription(const ModelFile& model) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, "The model “" + model.name + "” " + what);
+  };
+  if (model.scale < 1 || model.scale > 8) refuse("must have a scale from 1 to 8.");
+  if (model.multiple < 1 || model.multiple > 64) refuse("must have a multiple from 1 to 64.");
+  if (model.halo < 0 || model.halo > 1024) refuse("must have a halo from 0 to 1024 pixels.");
+}
+
+}  // namespace framelift
+
+namespace framelift::inference {
+namespace {
+
+constexpr std::int64_t kLargestFile = 1LL << 30;
+
+[[noreturn]] void Refuse(const ModelFile& file, const std::string& sentence) {
+  throw Error(ErrorCode::kInvalidArgument, "Model “" + file.name + "”: " + sentence);
+}
+
+std::string ReadFile(const ModelFile& file) {
+  std::ifstream stream(file.path, std::ios::binary | std::ios::ate);
+  const std::int64_t size = stream ? static_cast<std::int64_t>(stream.tellg()) : -1;
+  if (size < 0 || size > kLargestFile) Refuse(file, "The file cannot be read.");
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  stream.seekg(0);
+  if (!stream.read(bytes.data(), size)) Refuse(file, "The file cannot be read.");
+  return bytes;
+}
+
+std::string Sha256(const std::string& bytes) {
+  const std::unique_ptr<AVSHA, decltype(&av_free)> sha(av_sha_alloc(), av_free);
+  if (!sha) throw std::bad_alloc();
+  av_sha_init(sha.get(), 256);
+  av_sha_update(sha.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  std::uint8_t digest[32];
+  av_sha_final(sha.get(), digest);
+  std::string text;
+  for (const std::uint8_t byte : digest) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return text;
+}
+
+}  // namespace
+
+int InputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kRgb ? 3 : 2; }
+int OutputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kRgb ? 3 : 1; }
+
+std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file) {
+  CheckModelDescription(file);
+  const std::string bytes = ReadFile(file);
+  if (!file.sha256.empty() && Sha256(bytes) != file.sha256) {
+    Refuse(file, "The file does not have the SHA-256 checksum that its manifest states.");
+  }
+  try {
+    std::unique_ptr<Model> model = backend.Load(bytes, file.input, file.output);
+    // Neither square nor small against the network's reach: what is mixed up shows.
+    const int height = (64 + file.multiple - 1) / file.multiple * file.multiple;
+    const int width = height + file.multiple * 2;
+    const Shape out = model->OutputShape({InputPlanes(file.layout), height, width});
+    if (out.channels != OutputPlanes(file.layout)) {
+      Refuse(file, "It gives " + std::to_string(out.channels) + " planes, but its layout has " +
+                       std::to_string(OutputPlanes(file.layout)) + ".");
+    }
+    if (out.height != height * file.scale || out.width != width * file.scale) {
+      Refuse(file, "It makes " + std::to_string(out.width) + "×" + std::to_string(out.height) + " of " +
+                       std::to_string(width) + "×" + std::to_string(height) + ", which is not a scale of " +
+                       std::to_string(file.scale) + ".");
+    }
+    return model;
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (text.rfind("Model “", 0) == 0) throw;
+    throw Error(error.code(), "Model “" + file.name + "”: " + text);
+  }
+}
+
+}  // namespace framelift::inference

@@ -1,0 +1,20 @@
+// From a manifest's description to a network that is known to fit it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "framelift/model.h"
+#include "inference/backend.h"
+
+namespace framelift::inference {
+
+/// Planes that a layout has at the network's input and at its output.
+int InputPlanes(ModelFile::Layout layout);
+int OutputPlanes(ModelFile::Layout layout);
+
+/// Reads the file, compares its checksum, and tries its shapes: planes and scale are what the description says.
+/// Throws Error{kInvalidArgument} in one sentence that names the model.
+std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file);
+
+}  // namespace framelift::inference

@@ -1,0 +1,39 @@
+// Cutting a frame into parts that overlap, so that a network's memory stays in bounds.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace framelift::inference {
+
+/// One part: the network sees tile_width × tile_height input pixels from (x, y) on; of what it makes, the part that
+/// belongs to the rectangle `keep` is taken.
+struct Tile {
+  int x = 0;
+  int y = 0;
+  int keep_x = 0;  ///< in the frame, input pixels
+  int keep_y = 0;
+  int keep_width = 0;
+  int keep_height = 0;
+};
+
+/// Note [Tiles]
+/// All tiles of a frame have one size, since a network is compiled for fixed shapes; the last ones of a row or column
+/// are moved back to end with the frame. Every kept pixel is `halo` or more from each edge of its tile that is not an
+/// edge of the frame, so that the tiles together equal the frame done whole: outside of the frame the network pads as
+/// it was trained to, inside it sees the true neighbours. Origins and sizes are multiples of what the network asks
+/// for (phases of a space-to-depth stay), and the frame is padded to such a multiple by repeating its last row and
+/// column, whether it is cut or not.
+struct TilePlan {
+  int width = 0;   ///< of the frame
+  int height = 0;
+  int tile_width = 0;
+  int tile_height = 0;
+  std::vector<Tile> tiles;
+};
+
+/// Cuts as little as `fits(tile_width, tile_height)` allows. Throws Error{kLimitExceeded} when not even parts of
+/// 16 kept pixels fit.
+TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::function<bool(int, int)>& fits);
+
+}  // namespace framelift::inference

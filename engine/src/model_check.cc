@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "framelift/error.h"
+#include "framelift/model.h"
+#include "inference/frame_network.h"
+#include "inference/model_loader.h"
+#include "pipeline/cores.h"
+
+namespace framelift {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::time_point from) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - from).count();
+}
+
+/// A ramp: something other than zeros, which some processors multiply faster.
+void FillRamp(const inference::InputArea& area, int planes) {
+  const std::int64_t count = std::int64_t{area.width} * area.height * planes;
+  for (std::int64_t i = 0; i < count; ++i) area.data[i] = static_cast<float>(i % 251) / 250.0F;
+}
+
+}  // namespace
+
+ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
+  if (trial.width < 1 || trial.height < 1 || trial.frames < 1 || trial.threads < 0) {
+    throw Error(ErrorCode::kInvalidArgument, "A trial needs a frame of at least 1×1, one frame and no negative threads.");
+  }
+  const auto start = Clock::now();
+  const auto backend = inference::CreateBackend("openvino");
+  inference::FrameNetworkOptions options;
+  options.width = trial.width;
+  options.height = trial.height;
+  options.threads = trial.threads > 0 ? trial.threads : pipeline::AvailableCores();
+  inference::FrameNetwork network(*backend, model, options);
+  ModelReport report;
+  report.load_ms = Milliseconds(start);
+  report.backend = backend->name();
+  report.precision = network.precision();
+  report.input_width = trial.width;
+  report.input_height = trial.height;
+  report.output_width = network.output_width();
+  report.output_height = network.output_height();
+  report.tiles = static_cast<int>(network.tiles().tiles.size());
+  report.working_bytes = network.working_bytes();
+  const int planes = inference::InputPlanes(model.layout);
+  const auto fill = [&](const inference::InputArea& area) { FillRamp(area, planes); };
+  const auto take = [](const inference::OutputArea&) {};
+  // Frames back to back, as many in flight as in the pipeline; the first ones warm caches and threads.
+  for (int i = 0; i < network.depth(); ++i) network.Begin(fill);
+  std::vector<double> times;
+  auto last = Clock::now();
+  for (int i = 0; i < network.depth() + trial.frames; ++i) {
+    network.End(take);
+    if (i < trial.frames) network.Begin(fill);
+    times.push_back(Milliseconds(last));
+    last = Clock::now();
+  }
+  // Frames in flight end in bunches: the mean over the timed ones, not the luckiest of them.
+  double sum = 0;
+  const int timed = std::min<int>(trial.frames, static_cast<int>(times.size()) - network.depth());
+  for (int i = 0; i < timed; ++i) sum += times[static_cast<std::size_t>(network.depth() + i)];
+  report.ms_per_frame = sum / std::max(1, timed);
+  return report;
+}
+
+}  // namespace framelift

@@ -1,0 +1,328 @@
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "framelift/error.h"
+#include "helpers/onnx_file.h"
+#include "inference/frame_network.h"
+#include "inference/model_loader.h"
+
+namespace framelift::inference {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::BoxNetwork;
+using testing::DeepNetwork;
+using testing::NearestNetwork;
+using testing::OnnxFile;
+using testing::SwappedRgbNetwork;
+
+/// Planes of floats, row after row.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  int planes = 1;
+  std::vector<float> data;
+  float at(int plane, int x, int y) const {
+    return data[(static_cast<std::size_t>(plane) * height + y) * width + x];
+  }
+};
+
+Picture Noise(int width, int height, int planes, unsigned seed) {
+  Picture picture{width, height, planes, std::vector<float>(static_cast<std::size_t>(width) * height * planes)};
+  std::mt19937 random(seed);
+  for (float& value : picture.data) value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 24);
+  return picture;
+}
+
+FrameNetwork::Fill FillFrom(const Picture& picture) {
+  return [&picture](const InputArea& area) {
+    for (int p = 0; p < picture.planes; ++p) {
+      for (int y = 0; y < area.height; ++y) {
+        for (int x = 0; x < area.width; ++x) {
+          area.data[(static_cast<std::size_t>(p) * area.height + y) * area.width + x] =
+              picture.at(p, std::min(area.x + x, picture.width - 1), std::min(area.y + y, picture.height - 1));
+        }
+      }
+    }
+  };
+}
+
+FrameNetwork::Take TakeInto(Picture& out) {
+  return [&out](const OutputArea& area) {
+    for (int p = 0; p < out.planes; ++p) {
+      for (int y = 0; y < area.height; ++y) {
+        for (int x = 0; x < area.width; ++x) {
+          out.data[(static_cast<std::size_t>(p) * out.height + area.y + y) * out.width + area.x + x] =
+              area.data[p * area.plane + std::int64_t{y} * area.stride + x];
+        }
+      }
+    }
+  };
+}
+
+class NetworkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto available = AvailableBackends();
+    if (std::find(available.begin(), available.end(), "openvino") == available.end()) {
+      GTEST_SKIP() << "OpenVINO is not in this build: NOTHING of inference is tested (scripts/setup-openvino).";
+    }
+    backend_ = CreateBackend("openvino");
+    folder_ = fs::temp_directory_path() / ("framelift-models-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+
+  ModelFile Save(const std::string& bytes, int scale, int halo, int multiple = 1) {
+    ModelFile file;
+    file.name = "test";
+    file.path = folder_ / ("model" + std::to_string(++files_) + ".onnx");
+    std::ofstream(file.path, std::ios::binary) << bytes;
+    file.scale = scale;
+    file.halo = halo;
+    file.multiple = multiple;
+    return file;
+  }
+
+  Picture Run(const ModelFile& file, const Picture& in, std::int64_t memory = 1LL << 30, int threads = 2,
+              int* tiles = nullptr) {
+    FrameNetwork network(*backend_, file, {in.width, in.height, threads, memory, {}});
+    if (tiles != nullptr) *tiles = static_cast<int>(network.tiles().tiles.size());
+    Picture out{network.output_width(), network.output_height(), OutputPlanes(file.layout), {}};
+    out.data.assign(static_cast<std::size_t>(out.width) * out.height * out.planes, -1.0F);
+    network.Begin(FillFrom(in));
+    network.End(TakeInto(out));
+    return out;
+  }
+
+  std::string Refusal(const ModelFile& file) {
+    try {
+      LoadModel(*backend_, file)->Compile({{InputPlanes(file.layout), 64, 64}, 1, 1, false});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "was taken";
+    return "";
+  }
+
+  std::unique_ptr<Backend> backend_;
+  fs::path folder_;
+  int files_ = 0;
+};
+
+TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
+  struct Size { int width, height, multiple; };
+  for (const int scale : {1, 2, 3, 4}) {
+    for (const auto& [width, height, multiple] : {Size{64, 48, 1}, {161, 121, 2}, {1, 1, 2}, {2, 37, 4}}) {
+      SCOPED_TRACE(std::to_string(scale) + ": " + std::to_string(width) + "×" + std::to_string(height));
+      const Picture in = Noise(width, height, 2, 7);
+      const Picture out = Run(Save(NearestNetwork(scale, 0.5F, 0.25F), scale, 0, multiple), in);
+      ASSERT_EQ(out.width, width * scale);
+      ASSERT_EQ(out.height, height * scale);
+      for (int y = 0; y < out.height; ++y) {
+        for (int x = 0; x < out.width; ++x) {
+          const float expected = 0.5F * in.at(0, x / scale, y / scale) + 0.25F * in.at(1, x / scale, y / scale);
+          ASSERT_NEAR(out.at(0, x, y), expected, 1e-6) << x << ", " << y;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(NetworkTest, ThePlanesOfRgbKeepTheirOrder) {
+  const Picture in = Noise(37, 23, 3, 3);
+  for (const int scale : {1, 2, 3, 4}) {
+    ModelFile file = Save(SwappedRgbNetwork(scale), scale, 0);
+    file.layout = ModelFile::Layout::kRgb;
+    const Picture out = Run(file, in);
+    for (int p = 0; p < 3; ++p) {
+      for (int y = 0; y < out.height; ++y) {
+        for (int x = 0; x < out.width; ++x) ASSERT_NEAR(out.at(p, x, y), in.at(2 - p, x / scale, y / scale), 1e-6);
+      }
+    }
+  }
+}
+
+TEST_F(NetworkTest, TilesTogetherEqualTheWhole) {
+  struct Case { std::string network; int scale, halo, multiple; };
+  const std::vector<Case> cases = {{BoxNetwork(2, 7), 2, 3, 1}, {DeepNetwork(2, 5, 16), 2, 5, 2}, {DeepNetwork(1, 4, 32), 1, 4, 1}};
+  for (const Case& c : cases) {
+    const ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
+    for (const auto& [width, height] : {std::pair{160, 120}, {161, 119}}) {
+      const Picture in = Noise(width, height, 2, 11);
+      int whole_tiles = 0;
+      const Picture whole = Run(file, in, 1LL << 32, 2, &whole_tiles);
+      EXPECT_EQ(whole_tiles, 1);
+      std::set<int> counts;
+      for (const std::int64_t memory : {4'000'000, 2'000'000, 1'000'000}) {
+        int tiles = 0;
+        const Picture cut = Run(file, in, memory, 2, &tiles);
+        counts.insert(tiles);
+        float worst = 0;
+        for (std::size_t i = 0; i < whole.data.size(); ++i) worst = std::max(worst, std::abs(whole.data[i] - cut.data[i]));
+        EXPECT_LT(worst, 2e-5F) << tiles << " tiles";
+      }
+      EXPECT_GT(*counts.rbegin(), 3);
+    }
+  }
+}
+
+TEST_F(NetworkTest, TooSmallAHaloShows) {  // or the test above would prove nothing
+  const Picture in = Noise(160, 120, 2, 11);
+  const ModelFile file = Save(BoxNetwork(2, 7), 2, 0);
+  int tiles = 0;
+  const Picture whole = Run(file, in, 1LL << 32);
+  const Picture cut = Run(file, in, 500'000, 2, &tiles);
+  EXPECT_GT(tiles, 1);
+  EXPECT_NE(whole.data, cut.data);
+}
+
+TEST_F(NetworkTest, FramesInFlightComeOutInOrder) {
+  const ModelFile file = Save(DeepNetwork(2, 3, 16), 2, 3);
+  for (const int threads : {1, 2, 4}) {
+    FrameNetwork network(*backend_, file, {96, 64, threads, 1LL << 30, {}});
+    EXPECT_EQ(network.depth(), threads);
+    std::vector<Picture> in;
+    for (unsigned i = 0; i < 12; ++i) in.push_back(Noise(96, 64, 2, 100 + i));
+    std::size_t begun = 0;
+    for (std::size_t ended = 0; ended < in.size(); ++ended) {
+      while (begun < in.size() && begun - ended < static_cast<std::size_t>(network.depth())) network.Begin(FillFrom(in[begun++]));
+      Picture out{192, 128, 1, std::vector<float>(192 * 128)};
+      network.End(TakeInto(out));
+      const Picture alone = Run(file, in[ended], 1LL << 30, 1);
+      EXPECT_EQ(out.data, alone.data) << ended;
+    }
+  }
+}
+
+TEST_F(NetworkTest, TooManyOrTooFewFramesAreRefused) {
+  FrameNetwork network(*backend_, Save(NearestNetwork(2), 2, 0), {16, 16, 1, 1LL << 30, {}});
+  const Picture in = Noise(16, 16, 2, 1);
+  EXPECT_THROW(network.End([](const OutputArea&) {}), Error);
+  network.Begin(FillFrom(in));
+  EXPECT_THROW(network.Begin(FillFrom(in)), Error);
+}
+
+TEST_F(NetworkTest, StopsBetweenTiles) {
+  const Picture in = Noise(160, 120, 2, 1);
+  int asked = 0;
+  FrameNetwork network(*backend_, Save(BoxNetwork(2, 7), 2, 3), {160, 120, 1, 500'000, [&] { return ++asked > 2; }});
+  ASSERT_GT(network.tiles().tiles.size(), 3U);
+  network.Begin(FillFrom(in));
+  int taken = 0;
+  try {
+    network.End([&](const OutputArea&) { ++taken; });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+  EXPECT_LE(taken, 2);
+}
+
+TEST_F(NetworkTest, NotEvenSmallTilesFitIntoTooLittleMemory) {
+  try {
+    FrameNetwork(*backend_, Save(DeepNetwork(2, 3, 64), 2, 64), {640, 360, 1, 1000, {}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded);
+  }
+}
+
+TEST_F(NetworkTest, ABadFileGetsOneSentenceThatSaysWhatIsWrong) {
+  const std::int64_t open = OnnxFile::kOpen;
+  const std::string good = NearestNetwork(2);
+  struct Case { const char* what; std::string bytes; std::string part; };
+  const std::vector<Case> cases = {
+      {"a text", "This is no network.", "not an ONNX network"},
+      {"empty", "", "not an ONNX network"},
+      {"truncated", good.substr(0, good.size() / 2), "not an ONNX network"},
+      {"RGB planes", SwappedRgbNetwork(2), "takes 3 planes, but its layout has 2"},
+      {"another scale", NearestNetwork(3), "not a scale of 2"},
+      {"several output planes",
+       OnnxFile().Input("x", {1, 2, open, open}).Conv("x", "c", 12, 2, 1, std::vector<float>(24, 0.1F))
+           .DepthToSpace("c", "y", 2).Output("y", {1, 3, open, open}).Bytes(), "gives 3 planes"},
+      {"an unknown operator",
+       OnnxFile().Input("x", {1, 2, open, open}).Node("Transmogrify", {"x"}, "y").Output("y", {1, 1, open, open}).Bytes(),
+       "operator"},
+      {"three dimensions",
+       OnnxFile().Input("x", {2, open, open}).Node("Relu", {"x"}, "y").Output("y", {2, open, open}).Bytes(), "dimensions"},
+      {"a batch",
+       OnnxFile().Input("x", {4, 2, open, open}).Node("Relu", {"x"}, "y").Output("y", {4, 2, open, open}).Bytes(), "batch of 4"},
+      {"two inputs",
+       OnnxFile().Input("x", {1, 2, open, open}).Input("z", {1, 2, open, open}).Node("Add", {"x", "z"}, "y")
+           .Output("y", {1, 2, open, open}).Bytes(), "2 inputs"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const std::string text = Refusal(Save(c.bytes, 2, 0));
+    EXPECT_NE(text.find(c.part), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    EXPECT_EQ(text.find(folder_), std::string::npos) << text;
+    EXPECT_LT(text.size(), 200U) << text;
+  }
+}
+
+TEST_F(NetworkTest, ADescriptionThatDoesNotFitTheFileIsRefused) {
+  ModelFile file = Save(NearestNetwork(2), 2, 0);
+  file.sha256 = std::string(64, '0');
+  EXPECT_NE(Refusal(file).find("checksum"), std::string::npos);
+  file.sha256.clear();
+  file.input = "picture";
+  EXPECT_NE(Refusal(file).find("no input named “picture”"), std::string::npos);
+  file.input = "x";
+  file.output = "z";
+  EXPECT_NE(Refusal(file).find("no output named “z”"), std::string::npos);
+  file.output = "y";
+  file.scale = 99;
+  EXPECT_NE(Refusal(file).find("scale"), std::string::npos);
+  file.scale = 2;
+  file.path += ".gone";
+  EXPECT_NE(Refusal(file).find("cannot be read"), std::string::npos);
+}
+
+TEST_F(NetworkTest, TheRightChecksumIsTaken) {
+  ModelFile file = Save("abc", 2, 0);
+  file.sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";  // FIPS 180-2, appendix B.1
+  EXPECT_NE(Refusal(file).find("not an ONNX network"), std::string::npos);
+}
+
+TEST_F(NetworkTest, ANetworkOfOneSizeTakesOnlyThat) {
+  OnnxFile fixed;
+  fixed.Input("x", {1, 2, 64, 66}).Conv("x", "c", 4, 2, 1, std::vector<float>(8, 0.5F)).DepthToSpace("c", "y", 2);
+  fixed.Output("y", {1, 1, 128, 132});
+  // Convolutions do not mind another size, whatever the file declares.
+  const Picture in = Noise(31, 17, 2, 5);
+  const Picture out = Run(Save(fixed.Bytes(), 2, 0), in);
+  EXPECT_NEAR(out.at(0, 60, 33), 0.5F * (in.at(0, 30, 16) + in.at(1, 30, 16)), 1e-6);
+}
+
+TEST_F(NetworkTest, BfloatIsUsedOnlyWhereItIsAllowed) {
+  const Picture in = Noise(160, 120, 2, 11);
+  ModelFile file = Save(DeepNetwork(2, 5, 16), 2, 5);
+  const Picture exact = Run(file, in);
+  file.allow_bf16 = true;
+  FrameNetwork network(*backend_, file, {160, 120, 1, 1LL << 30, {}});
+  const Picture coarse = Run(file, in);
+  if (network.precision() == "fp32") {
+    EXPECT_EQ(exact.data, coarse.data);
+  } else {
+    EXPECT_EQ(network.precision(), "bf16");
+    EXPECT_NE(exact.data, coarse.data);
+  }
+}
+
+}  // namespace
+}  // namespace framelift::inference
