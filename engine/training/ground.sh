@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Runs a command of the training ground in its own Python environment, which it makes the first time.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+venv=${FRAMELIFT_TRAINING_VENV:-$here/../../.venv-training}
+wanted=$(sha256sum <"$here/requirements.txt")
+if [ "$(cat "$venv/.requirements" 2>/dev/null)" != "$wanted" ]; then
+  command -v python3 >/dev/null || { echo 'training: python3 is missing' >&2; exit 1; }
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install -q -r "$here/requirements.txt"
+  printf '%s\n' "$wanted" >"$venv/.requirements"
+fi
+# Tensors of a few megabytes come and go every step. With the allocator's defaults each is mapped and cleared
+# anew, which takes four times as long as the arithmetic.
+export MALLOC_MMAP_THRESHOLD_=2000000000 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
+exec "$venv/bin/python" -m ground "$@"

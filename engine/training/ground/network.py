@@ -1,0 +1,109 @@
+"""The networks. A body at half the resolution (space to depth 2) of plain 3×3 convolutions and ReLU.
+
+In training every convolution is a sum of linear branches, collapsed to one kernel before it is applied (as SESR,
+Bhardwaj et al. 2022, does): a step costs hardly more than that of the plain network, and what is
+exported is the plain network.
+"""
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .resize import KERNELS
+
+
+class CollapsibleConv(nn.Module):
+    """k×k + expand (k×k to more channels, then 1×1 back) + 1×1 + identity where shapes allow; one kernel in effect."""
+
+    def __init__(self, inputs, outputs, kernel=3, stride=1, expand=4, gain=1.0):
+        super().__init__()
+        self.stride, self.padding = stride, (kernel - stride) // 2
+        wide = expand * outputs
+        self.direct = nn.Parameter(torch.empty(outputs, inputs, kernel, kernel))
+        self.widen = nn.Parameter(torch.empty(wide, inputs, kernel, kernel))
+        self.narrow = nn.Parameter(torch.empty(outputs, wide))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.centred = kernel % 2 == 1
+        self.identity = self.centred and inputs == outputs
+        self.point = nn.Parameter(torch.zeros(outputs, inputs)) if self.centred else None
+        fan = inputs * kernel * kernel
+        # Half of the wanted variance from either branch; where there is an identity, it brings its own.
+        deviation = gain * (1.0 if self.identity else 2.0) ** 0.5 / fan**0.5 * 0.5**0.5
+        nn.init.normal_(self.direct, 0, deviation)
+        nn.init.normal_(self.widen, 0, fan**-0.5)
+        nn.init.normal_(self.narrow, 0, deviation * fan**0.5 / wide**0.5)
+
+    def collapsed(self):
+        """(kernel [outputs, inputs, k, k], bias [outputs]) that do what all branches do together."""
+        kernel = self.direct + torch.einsum('ow,wikl->oikl', self.narrow, self.widen)
+        if self.centred:
+            point = self.point
+            if self.identity:
+                point = point + torch.eye(point.shape[0], dtype=point.dtype)
+            middle = kernel.shape[-1] // 2
+            kernel = kernel + F.pad(point[:, :, None, None], [middle] * 4)
+        return kernel, self.bias
+
+    def forward(self, x):
+        kernel, bias = self.collapsed()
+        return F.conv2d(x, kernel, bias, self.stride, self.padding)
+
+    def branches(self, x):
+        """The same, branch by branch (what the collapsed kernel is held against)."""
+        y = F.conv2d(x, self.direct, self.bias, self.stride, self.padding)
+        y = y + F.conv2d(F.conv2d(x, self.widen, None, self.stride, self.padding), self.narrow[:, :, None, None])
+        if self.centred:
+            y = y + F.conv2d(x, self.point[:, :, None, None])
+        return y + x if self.identity else y
+
+
+def skip_kernel(scale):
+    """[(2·scale)², 2, 6, 6]: cubic interpolation of plane 0 as a convolution of stride 2, before the shuffle."""
+    cubic = KERNELS['bicubic'][0]
+    at = (np.arange(2 * scale) + 0.5) / scale - 0.5
+    line = cubic(at[:, None] - (np.arange(6) - 2)[None, :])
+    plane = np.einsum('ai,bj->abij', line, line).reshape(-1, 6, 6)
+    kernel = np.zeros((4 * scale * scale, 2, 6, 6), np.float32)
+    kernel[:, 0] = plane
+    return torch.from_numpy(kernel)
+
+
+class HalfResolutionNet(nn.Module):
+    """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white."""
+
+    def __init__(self, scale=2, features=32, layers=8):
+        super().__init__()
+        self.scale, self.features = scale, features
+        self.head = CollapsibleConv(2, features, kernel=6, stride=2)
+        self.body = nn.ModuleList(CollapsibleConv(features, features) for _ in range(layers))
+        self.tail = CollapsibleConv(features, 4 * scale * scale, gain=0.1)
+        # ×2: a learned filter that starts as cubic interpolation. ×1: the picture itself.
+        self.skip = nn.Conv2d(2, 4 * scale * scale, 6, 2, 2) if scale > 1 else None
+        if self.skip is not None:
+            with torch.no_grad():
+                self.skip.weight.copy_(skip_kernel(scale))
+                self.skip.bias.zero_()
+
+    def layers(self):
+        """The convolutions with a ReLU behind, in order."""
+        return [self.head, *self.body]
+
+    def forward(self, x):
+        y = x
+        for layer in self.layers():
+            y = F.relu(layer(y))
+        y = self.tail(y)
+        if self.skip is not None:
+            return F.pixel_shuffle(y + self.skip(x), 2 * self.scale)
+        return F.pixel_shuffle(y, 2) + x[:, :1]
+
+    def halo(self):
+        """How far a pixel of the source is felt, in pixels of the source; even."""
+        return 2 * (len(self.body) + 2) + 2
+
+
+def parameters_when_collapsed(net):
+    """How many numbers the exported network has."""
+    convs = [*net.layers(), net.tail]
+    count = sum(c.direct.numel() + c.bias.numel() for c in convs)
+    return count + (sum(p.numel() for p in net.skip.parameters()) if net.skip is not None else 0)

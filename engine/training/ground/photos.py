@@ -1,0 +1,116 @@
+"""The photographs: a list with a hash for each, split in training and validation by hash, kept as planes of luma."""
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from .resize import resize, to_bytes
+
+HERE = Path(__file__).resolve().parent.parent
+REPOSITORY = HERE.parent.parent
+LIST = HERE / 'photos.json'
+CACHE = Path(os.environ.get('FRAMELIFT_TRAINING_CACHE', HERE / 'cache'))
+# Each photograph is taken at these sizes: reduced, its finest detail is as sharp as its pixels allow.
+SIZES = (1.0, 0.6, 0.4)
+
+
+class GroundError(Exception):
+    """A sentence for the person who started the command."""
+
+
+def photo_folder():
+    """Where the photographs lie: FRAMELIFT_TRAIN_PHOTOS or shared/train-photos beside the repository."""
+    folder = Path(os.environ.get('FRAMELIFT_TRAIN_PHOTOS', REPOSITORY.parent / 'shared' / 'train-photos'))
+    if not folder.is_dir():
+        raise GroundError(f'no_photos: {folder} is not a folder; set FRAMELIFT_TRAIN_PHOTOS.')
+    return folder
+
+
+def split_of(sha256):
+    """'validation' for about one photograph in ten, chosen by the hash of its bytes alone."""
+    return 'validation' if int(sha256[:8], 16) % 10 == 0 else 'training'
+
+
+def make_list(folder):
+    """The list of a folder: [{'file', 'sha256', 'split'}], by name."""
+    rows = []
+    for path in sorted(p for p in folder.iterdir() if p.suffix.lower() in ('.jpg', '.png', '.webp')):
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        rows.append({'file': path.name, 'sha256': sha256, 'split': split_of(sha256)})
+    return rows
+
+
+def photos(split):
+    """Paths of the listed photographs of a split. Throws GroundError when one is missing or has other bytes."""
+    folder = photo_folder()
+    paths = []
+    for row in json.loads(LIST.read_text()):
+        if row['split'] != split:
+            continue
+        path = folder / row['file']
+        if not path.is_file():
+            raise GroundError(f'photo_missing: {path} is in the list but not there.')
+        if hashlib.sha256(path.read_bytes()).hexdigest() != row['sha256']:
+            raise GroundError(f'photo_changed: {path} is not the file of the list (SHA-256 differs).')
+        paths.append(path)
+    return paths
+
+
+def read_rgb(path, size=1.0, multiple=4):
+    """uint8 [H, W, 3], reduced to `size` (Lanczos), cut to a multiple of `multiple` pixels."""
+    with Image.open(path) as opened:
+        picture = opened.convert('RGB')
+    if size != 1.0:
+        picture = picture.resize((round(picture.width * size), round(picture.height * size)), Image.LANCZOS)
+    rgb = np.asarray(picture)
+    return rgb[:rgb.shape[0] // multiple * multiple, :rgb.shape[1] // multiple * multiple]
+
+
+def luma(rgb):
+    """Y' of BT.601 in limited range (16..235), float32, from [..., 3] in 0..255: what the papers score on."""
+    return 16 + np.asarray(rgb, np.float32) @ np.array([65.481, 128.553, 24.966], np.float32) / 255
+
+
+def bicubic_pair(rgb, scale=2):
+    """(HR, LR) luma as bytes: LR is imresize'd in RGB, rounded, then turned to luma, as the papers do."""
+    small = to_bytes(resize(rgb, rgb.shape[0] // scale, rgb.shape[1] // scale))
+    return to_bytes(luma(rgb)), to_bytes(luma(small))
+
+
+class PlaneStore:
+    """Pairs of planes (HR and LR, bytes), memory-mapped from one file; made once, named by what made it."""
+
+    def __init__(self, split, scale=2, sizes=SIZES):
+        rows = [r for r in json.loads(LIST.read_text()) if r['split'] == split]
+        key = hashlib.sha256(json.dumps([rows, scale, sizes, 1]).encode()).hexdigest()[:16]
+        self.scale = scale
+        self.path = CACHE / f'planes-{split}-x{scale}-{key}.bin'
+        if not self.path.exists():
+            self._make(photos(split), sizes)
+        self.index = json.loads(self.path.with_suffix('.json').read_text())
+        self.bytes = np.memmap(self.path, np.uint8, 'r')
+
+    def _make(self, paths, sizes):
+        CACHE.mkdir(parents=True, exist_ok=True)
+        index, offset, part = [], 0, self.path.with_suffix('.part')
+        with open(part, 'wb') as out:
+            for number, path in enumerate(paths):
+                for size in sizes:
+                    pair = bicubic_pair(read_rgb(path, size), self.scale)
+                    index.append({'photo': number, 'file': path.name, 'size': size, 'at': offset, 'hr': pair[0].shape,
+                                  'lr': pair[1].shape})
+                    for plane in pair:
+                        out.write(plane.tobytes())
+                        offset += plane.size
+        self.path.with_suffix('.json').write_text(json.dumps(index))
+        part.rename(self.path)
+
+    def pair(self, row):
+        """(HR, LR) of a row of the index: views, no copies."""
+        high, low = row['hr'], row['lr']
+        middle = row['at'] + high[0] * high[1]
+        return (self.bytes[row['at']:middle].reshape(high),
+                self.bytes[middle:middle + low[0] * low[1]].reshape(low))

@@ -1,0 +1,54 @@
+"""What is trained and how: one entry a network, one a recipe. Everything that changes a result is in here."""
+from dataclasses import asdict, dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Shares of the kinds of samples (they sum to 1), and the length of the run.
+
+    The rate warms up, stays, and falls linearly to 0 over the last `decay` steps; a run without end
+    (decay 0) can be taken up again at any time, and a short `--decay` run from any of its checkpoints
+    makes weights to release.
+    """
+    shares: dict = field(default_factory=lambda: {'bicubic': 1.0})
+    steps: int = 300_000
+    warm_up: int = 500
+    decay: int = 30_000
+    rate: float = 1e-3
+    batch: int = 8
+    patch: int = 64          # low-resolution pixels a side
+    clip: float = 0.5        # ceiling of the gradient's norm
+    average: float = 0.999   # of the averaged weights
+    gradient_term: float = 0.1
+    charbonnier: float = 2e-3
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """The shape of a network and what is written of it in the manifest."""
+    title: str
+    task: str
+    scale: int
+    features: int
+    layers: int
+
+
+NETWORKS = {
+    'fast': Network('Fast ×2 for CPUs', 'super-resolution', 2, 32, 8),
+    'fast-restore': Network('Fast restoration at the same size', 'restoration', 1, 32, 8),
+}
+
+RECIPES = {
+    'bicubic': Recipe(),
+    'mixed': Recipe(shares={'bicubic': 0.4, 'noise': 0.25, 'clips': 0.35}),
+}
+
+
+def recipe(name, **changes):
+    """A recipe by name with some of its numbers changed (None leaves one as it is)."""
+    return replace(RECIPES[name], **{k: v for k, v in changes.items() if v is not None})
+
+
+def as_data(value):
+    return asdict(value)

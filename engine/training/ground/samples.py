@@ -1,0 +1,72 @@
+"""Batches for training. Batch number n of a seed is always the same, so a run can be taken up anywhere."""
+import numpy as np
+import torch
+
+from .photos import PlaneStore
+
+
+def normalise(plane):
+    """Bytes of limited range to 0 (black) .. 1 (white), float32; below black and above white are kept."""
+    return (np.asarray(plane, np.float32) - 16) / 219
+
+
+def turned(patch, way):
+    """One of the 8 ways to turn and mirror a square."""
+    if way & 4:
+        patch = patch.T
+    if way & 2:
+        patch = patch[::-1]
+    return patch[:, ::-1] if way & 1 else patch
+
+
+class PhotoSource:
+    """Patches of photographs with their bicubic reduction (scale 2) or themselves (scale 1), strength 0.
+
+    Of two places drawn, the one with more detail is taken: flat patches teach little.
+    """
+
+    def __init__(self, scale, split='training', size_odds=(0.4, 0.35, 0.25)):
+        self.store = PlaneStore(split)
+        self.scale = scale
+        odds = np.array([size_odds[i % len(size_odds)] for i in range(len(self.store.index))])
+        self.odds = odds / odds.sum()
+
+    def _draw(self, rng, patch):
+        row = self.store.index[rng.choice(len(self.odds), p=self.odds)]
+        high, low = self.store.pair(row)
+        if self.scale == 1:
+            low = high
+        y, x = rng.integers(low.shape[0] - patch + 1), rng.integers(low.shape[1] - patch + 1)
+        s = self.scale
+        return low[y:y + patch, x:x + patch], high[s * y:s * (y + patch), s * x:s * (x + patch)]
+
+    def sample(self, rng, patch):
+        """(low, high, strength): float32 [p, p], [s·p, s·p] in 0..1, and a number in 0..1."""
+        pair, other = self._draw(rng, patch), self._draw(rng, patch)
+        if other[0].std() > pair[0].std():
+            pair = other
+        way = rng.integers(8)
+        return normalise(turned(pair[0], way)), normalise(turned(pair[1], way)), 0.0
+
+
+class Batches:
+    """Mixes sources by their shares."""
+
+    def __init__(self, sources, shares, batch, patch, scale, seed):
+        self.sources = [sources[name] for name in shares]
+        self.shares = np.array(list(shares.values()))
+        if abs(self.shares.sum() - 1) > 1e-6:
+            raise ValueError('the shares of a recipe do not sum to 1')
+        self.batch, self.patch, self.scale, self.seed = batch, patch, scale, seed
+
+    def at(self, number):
+        """(input [N, 2, p, p], wanted [N, 1, s·p, s·p]) of batch `number`."""
+        rng = np.random.default_rng([self.seed, number])
+        p, s = self.patch, self.scale
+        x = np.empty((self.batch, 2, p, p), np.float32)
+        y = np.empty((self.batch, 1, s * p, s * p), np.float32)
+        # Every batch holds each kind by its share, the remainder by lot.
+        counts = rng.multinomial(1, self.shares, self.batch).sum(0)
+        for i, source in enumerate(np.repeat(np.arange(len(self.sources)), counts)):
+            x[i, 0], y[i, 0], x[i, 1] = self.sources[source].sample(rng, p)
+        return torch.from_numpy(x), torch.from_numpy(y)

@@ -1,0 +1,136 @@
+"""The training loop: workers of one thread each, averaged weights, checkpoints that resume to the same numbers."""
+import json
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from .network import HalfResolutionNet
+
+
+def build(network):
+    """A network of `recipes.Network` in the memory layout that convolutions on CPUs like best."""
+    return HalfResolutionNet(network.scale, network.features, network.layers).to(memory_format=torch.channels_last)
+
+
+def loss_of(output, wanted, recipe):
+    """Charbonnier, plus the same on the differences of neighbours (edges count twice)."""
+    error = output - wanted
+
+    def charbonnier(e):
+        return torch.sqrt(e * e + recipe.charbonnier**2).mean() - recipe.charbonnier
+
+    term = charbonnier(error)
+    if recipe.gradient_term:
+        across, down = error[..., 1:] - error[..., :-1], error[..., 1:, :] - error[..., :-1, :]
+        term = term + recipe.gradient_term * (charbonnier(across) + charbonnier(down))
+    return term
+
+
+def rate_at(step, recipe):
+    """Learning rate of a step: linear warm-up, constant, linear fall over the last `decay` steps."""
+    rise = min(1.0, (step + 1) / max(1, recipe.warm_up))
+    fall = min(1.0, (recipe.steps - step) / recipe.decay) if recipe.decay else 1.0
+    return recipe.rate * rise * max(0.0, fall)
+
+
+class Trainer:
+    """Holds a network, its optimiser and the averaged weights; `step` advances by one batch."""
+
+    def __init__(self, net, batches, recipe, workers=1, objective=loss_of):
+        self.net, self.batches, self.recipe, self.workers, self.objective = net, batches, recipe, workers, objective
+        self.parameters = [p for p in net.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=recipe.rate, betas=(0.9, 0.99))
+        self.average = {k: v.detach().clone() for k, v in net.state_dict().items()}
+        self.number = 0
+        self.pool = ThreadPoolExecutor(workers) if workers > 1 else None
+
+    def _gradients(self, part):
+        """Loss and gradients of a part of the batch; parts run side by side (torch lets go of Python's lock)."""
+        x, y = part
+        loss = self.objective(self.net(x.to(memory_format=torch.channels_last)), y, self.recipe)
+        return loss.detach(), torch.autograd.grad(loss, self.parameters)
+
+    def step(self):
+        """One step. → {'loss', 'norm', 'rate'}; throws FloatingPointError when the loss is no number."""
+        x, y = self.batches.at(self.number)
+        parts = list(zip(x.chunk(self.workers), y.chunk(self.workers)))
+        results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
+        sizes = [len(p[0]) / len(x) for p in parts]
+        loss = float(sum(r[0] * s for r, s in zip(results, sizes)))
+        if not math.isfinite(loss):
+            raise FloatingPointError(f'the loss of step {self.number} is {loss}')
+        for at, parameter in enumerate(self.parameters):
+            parameter.grad = sum(r[1][at] * s for r, s in zip(results, sizes)) if self.pool else results[0][1][at]
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip))
+        rate = rate_at(self.number, self.recipe)
+        for group in self.optimiser.param_groups:
+            group['lr'] = rate
+        self.optimiser.step()
+        self._average()
+        self.number += 1
+        return {'loss': loss, 'norm': norm, 'rate': rate}
+
+    @torch.no_grad()
+    def _average(self):
+        # Young averages forget faster, so that the random start is soon out of them.
+        keep = min(self.recipe.average, (1 + self.number) / (10 + self.number))
+        for name, value in self.net.state_dict().items():
+            self.average[name].lerp_(value, 1 - keep)
+
+    def averaged(self, network):
+        """A network with the averaged weights."""
+        net = build(network)
+        net.load_state_dict(self.average)
+        return net.eval()
+
+    def state(self):
+        return {'number': self.number, 'net': self.net.state_dict(), 'optimiser': self.optimiser.state_dict(),
+                'average': self.average}
+
+    def restore(self, state, optimiser=True):
+        """Takes a state up; without `optimiser` only its weights (another recipe begins)."""
+        self.net.load_state_dict(state['net'])
+        self.average = {k: v.clone() for k, v in state['average'].items()}
+        if optimiser:
+            self.optimiser.load_state_dict(state['optimiser'])
+            self.number = state['number']
+
+
+def save(path, state, **more):
+    """Writes a checkpoint whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({**state, **more}, path.with_suffix('.part'))
+    path.with_suffix('.part').rename(path)
+
+
+def append_log(path, row):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, 'a') as log:
+        log.write(json.dumps(row) + '\n')
+
+
+def run(trainer, folder, evaluate, minutes=None, every=2000, network=None, label='', worked=0.0):
+    """Trains until the recipe's last step or for `minutes`; checkpoints, scores and logs every `every` steps."""
+    begun, last, losses = time.time(), time.time(), []
+    cpu = time.process_time()
+    while trainer.number < trainer.recipe.steps:
+        losses.append(trainer.step())
+        out_of_time = minutes is not None and time.time() - begun > minutes * 60
+        if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
+            continue
+        row = {'step': trainer.number, 'recipe': label, 'loss': sum(r['loss'] for r in losses) / len(losses),
+               'norm': sum(r['norm'] for r in losses) / len(losses), 'rate': losses[-1]['rate'],
+               'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - begun) / 3600,
+               'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged(network))}
+        append_log(folder / 'log.jsonl', row)
+        print(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+        save(folder / 'last.pt', trainer.state(), hours=row['hours'], label=label)
+        losses, last = [], time.time()
+        if out_of_time:
+            break
+    return trainer

@@ -1,0 +1,62 @@
+"""Scores on the validation photographs, beside those of bicubic and Lanczos-3."""
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from .metrics import psnr, ssim
+from .photos import PlaneStore
+from .resize import resize, to_bytes
+from .samples import normalise
+
+
+@lru_cache(maxsize=4)
+def validation_pairs(side=448):
+    """[(name, HR, LR)]: the middle of every validation photograph at its reduced sizes (bytes)."""
+    store, pairs = PlaneStore('validation'), []
+    for row in store.index:
+        if row['size'] == 1.0:
+            continue
+        high, low = store.pair(row)
+        h, w = (min(side, n) // 4 * 4 for n in high.shape)
+        y, x = (high.shape[0] - h) // 4 * 2, (high.shape[1] - w) // 4 * 2
+        pairs.append((f"{row['file']}@{row['size']}", np.array(high[y:y + h, x:x + w]),
+                      np.array(low[y // 2:(y + h) // 2, x // 2:(x + w) // 2])))
+    return pairs
+
+
+@torch.no_grad()
+def upscale(net, low, strength=0.0):
+    """Bytes [H, W] of limited range through a network → bytes [s·H, s·W]. Odd sides are mirrored by one."""
+    h, w = low.shape
+    x = normalise(np.pad(low, ((0, h % 2), (0, w % 2)), 'edge'))
+    x = np.stack([x, np.full_like(x, strength)])[None]
+    y = net(torch.from_numpy(x).contiguous(memory_format=torch.channels_last))[0, 0].numpy() * 219 + 16
+    return to_bytes(y[:net.scale * h, :net.scale * w])
+
+
+def filters(low, scale=2):
+    """What the networks are held against: {'bicubic', 'lanczos3'} → bytes."""
+    h, w = low.shape
+    return {name: to_bytes(resize(low, h * scale, w * scale, name)) for name in ('bicubic', 'lanczos3')}
+
+
+@lru_cache(maxsize=1)
+def filter_scores():
+    """Mean PSNR-Y of the filters on the validation pairs."""
+    rows = [{n: psnr(p, high) for n, p in filters(low).items()} for _, high, low in validation_pairs()]
+    return {n: float(np.mean([r[n] for r in rows])) for n in rows[0]}
+
+
+def bicubic_score(net):
+    """Mean PSNR-Y of a ×2 network on the validation pairs, strength 0."""
+    return float(np.mean([psnr(upscale(net, low), high) for _, high, low in validation_pairs()]))
+
+
+def scores(net, pairs):
+    """(PSNR, SSIM) of network, bicubic and Lanczos-3 on pairs: {method: (dB, SSIM)}."""
+    table = {}
+    for _, high, low in pairs:
+        for name, picture in {'network': upscale(net, low), **filters(low)}.items():
+            table.setdefault(name, []).append((psnr(picture, high), ssim(picture, high)))
+    return {name: tuple(np.mean(rows, 0)) for name, rows in table.items()}
