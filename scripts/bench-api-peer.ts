@@ -16,5 +16,5 @@ app.post('/jobs', async (context) => {
 const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => console.log(`http://127.0.0.1:${port}`));
 process.on('SIGTERM', () => {
   server.close();
-  void sql.end({ timeout: 1 });
+  void sql.end({ timeout: 1 }).finally(() => process.exit(0));
 });

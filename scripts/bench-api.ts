@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
+import postgres from 'postgres';
 import { openDatabase } from '../src/database.ts';
 import { generateApiKey, hashApiKey } from '../src/domain/api-key.ts';
 import { createStore, migrate } from '../src/store/index.ts';
@@ -72,11 +73,19 @@ const summary = (loads: Load[]): Load => ({
   p99_ms: median(loads.map((one) => one.p99_ms)),
 });
 
-/** Loads the two in turn; the first round warms both up and is not counted. */
-async function compare(ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
+/**
+ * Loads the two in turn; the first round warms both up and is not counted. The queue is emptied before each load, as
+ * workers that keep up would: `add_job` becomes slower with every row that waits.
+ */
+async function compare(queue: postgres.Sql, ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
   const loads: { ours: Load[]; peer: Load[] } = { ours: [], peer: [] };
+  const loadFresh = async (target: Target) => {
+    await queue`DELETE FROM graphile_worker._private_jobs`;
+    await queue`VACUUM ANALYZE graphile_worker._private_jobs`;
+    return load(target);
+  };
   for (let round = 0; round <= rounds; round++) {
-    const pair = { ours: await load(ours), peer: await load(peer) };
+    const pair = { ours: await loadFresh(ours), peer: await loadFresh(peer) };
     if (round === 0) continue;
     loads.ours.push(pair.ours);
     loads.peer.push(pair.peer);
@@ -134,6 +143,7 @@ async function peakMemoryMb(pid: number): Promise<number> {
 const dataDir = await mkdtemp(join(tmpdir(), 'framelift-bench-'));
 const database = await openDatabase({ databaseUrl: undefined, dataDir });
 const servers: ChildProcess[] = [];
+const queue = postgres(database.url, { max: 1 });
 try {
   const { live, test, jobId } = await prepare(database.url);
   const limits = 'create=9000000,read=9000000,other=9000000';
@@ -151,11 +161,13 @@ try {
   servers.push(peer.child);
 
   const get = await compare(
+    queue,
     { url: `${service.url}/v1/jobs/${jobId}`, headers: { Authorization: `Bearer ${live}` } },
     { url: `${peer.url}/jobs/${jobId}` },
   );
   const body = JSON.stringify({ video_url: 'https://example.com/clip.mp4', resolution: '1080p' });
   const post = await compare(
+    queue,
     {
       url: `${service.url}/v1/jobs`,
       method: 'POST',
@@ -176,6 +188,7 @@ try {
   };
   console.log(JSON.stringify(report, null, 2));
 } finally {
+  await queue.end();
   await Promise.all(servers.map(stop));
   await database.stop();
   await rm(dataDir, { recursive: true, force: true });
