@@ -7,7 +7,8 @@
 // max(F ÷ peak, B ÷ bandwidth). The share printed is that time over the measured one. Both bounds are measured here,
 // on one core, right beside each kernel: the peak by independent multiply-adds on registers, the bandwidth by a
 // loop like STREAM's (McCalpin 1995) that reads as many rows for each that it writes, through as much memory as the
-// kernel (rows of one band, so a cache; for the whole resize the pictures). CPU time of the thread counts, and the best of many short repetitions on both
+// kernel (rows of one band, so a cache: the one row that comes in stays the same, those that go out take turns in a ring;
+// for the whole resize the pictures). CPU time of the thread counts, and the best of many short repetitions on both
 // sides, which leaves out most of what other work on the machine takes.
 #include <time.h>
 
@@ -244,14 +245,14 @@ void ColumnCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   AddColumnBlocks(plan, k.column_lanes);
   if (plan.block_lanes == 0) return;
   int turn = 0;
-  const ColumnBlocks blocks = {static_cast<int>(plan.block_first.size()), plan.taps, plan.block_first.data(),
+  const ColumnBlocks blocks = {static_cast<int>(plan.block_first.size()), plan.block_sets, plan.taps, plan.block_first.data(),
                                plan.block_index.data(), plan.block_weights.data()};
   Print({"columns, " + std::to_string(from) + " to " + std::to_string(to) + ", " + std::to_string(plan.taps) + " taps",
-         4 * 2.0 * plan.taps * to, 4 * 4.0 * (from + to), static_cast<std::size_t>(4 * kRows * (from + to)), [&] {
+         4 * 2.0 * plan.taps * to, 4 * 4.0 * (from + to), static_cast<std::size_t>(4 * (4 * from + kRows * to)), [&] {
            const float* in[4];
            float* out[4];
            for (int r = 0; r < 4; ++r) {
-             in[r] = rows.Float(turn + r);
+             in[r] = rows.Float(r);
              out[r] = rows.More(turn + r);
            }
            k.columns(in, blocks, out);
@@ -260,14 +261,15 @@ void ColumnCase(Rows& rows, const ResizeKernels& k, int from, int to) {
 }
 
 void HorizontalCases(const ResizeKernels& k) {
-  Rows rows(4 * 1920);
+  Rows rows(3840);
   int turn = 0;
   for (const int factor : {2, 3, 4}) {
     const int width = 960;
+    Rows out(width * factor);
     const AxisPlan plan = PlanOf(width, width * factor);
     Print({"phases, factor " + std::to_string(factor), 2.0 * plan.taps * width * factor, 4.0 * width * (1 + factor),
-           static_cast<std::size_t>(4 * kRows * width * (1 + factor)), [&] {
-             k.phases(rows.Float(turn), plan.start.data(), plan.weights.data(), plan.taps, factor, rows.More(turn), width);
+           static_cast<std::size_t>(4 * width * (1 + kRows * factor)), [&] {
+             k.phases(rows.Float(0), plan.start.data(), plan.weights.data(), plan.taps, factor, out.More(turn), width);
              ++turn;
            }});
   }
@@ -275,8 +277,8 @@ void HorizontalCases(const ResizeKernels& k) {
   AlignedArray<float> even(4096);
   AlignedArray<float> odd(4096);
   Print({"split and halve, " + std::to_string(half.taps) + " taps", 2.0 * half.taps * 1920, 4.0 * 1920 * 3,
-         std::size_t{4 * kRows * 1920 * 3}, [&] {
-           k.split(rows.Float(turn) - kPad, even.get(), odd.get(), (3840 + 2 * kPad) / 2);
+         std::size_t{4 * (3840 + kRows * 1920)}, [&] {
+           k.split(rows.Float(0) - kPad, even.get(), odd.get(), (3840 + 2 * kPad) / 2);
            k.halve(even.get() + kPad / 2, odd.get() + kPad / 2, half.start[0], half.weights.data(), half.taps,
                    rows.More(turn), 1920);
            ++turn;

@@ -125,7 +125,7 @@ class Band {
     }
     if (x.block_lanes > 0) {
       k_.columns(rows,
-                 {static_cast<int>(x.block_first.size()), x.taps, x.block_first.data(), x.block_index.data(),
+                 {static_cast<int>(x.block_first.size()), x.block_sets, x.taps, x.block_first.data(), x.block_index.data(),
                   x.block_weights.data()},
                  outs);
       return;
@@ -259,7 +259,7 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
 
 Resizer::~Resizer() = default;
 
-void Resizer::Run(const Image& in, Image& out, ThreadPool& pool) {
+void Resizer::Run(const Image& in, Image& out, ThreadPool& pool, Planes planes) {
   Impl& impl = *impl_;
   if (in.width() != impl.src_width || in.height() != impl.src_height ||
       in.subsampling() != impl.src_subsampling || out.width() != impl.dst_width ||
@@ -271,7 +271,7 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool) {
     const auto scratch = impl.scratch.Borrow();
     Band(impl.plans[plane], in.plane(plane), out.plane(plane), *scratch, impl.kernels).Run(first, last);
   };
-  ParallelPlaneRows(out, kGrainRows, pool, rows);
+  ParallelPlaneRows(out, kGrainRows, pool, rows, planes);
   ColorSpec color = in.color();
   color.site = ChromaSite::kLeft;
   out.set_color(color);

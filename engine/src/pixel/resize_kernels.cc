@@ -101,8 +101,17 @@ void VerticalFirst(const uint16_t* const* rows, const float* weights0, const flo
 #define FRAMELIFT_HAS_PERMUTE2 1
 /// Lane i is lane indices[i] of the two vectors one after the other. One instruction, which Highway 1.0 has no name for.
 HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) { return VF{_mm512_permutex2var_ps(a.raw, indices.raw, b.raw)}; }
+/// A load that stays one: GCC would rather repeat it as an operand of every instruction that uses it.
+HWY_INLINE VF LoadOnce(const float* from) {
+  VF v = hn::LoadU(DF(), from);
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
 #else
 #define FRAMELIFT_HAS_PERMUTE2 0
+HWY_INLINE VF LoadOnce(const float* from) { return hn::LoadU(DF(), from); }
 HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) {
   const DF d;
   const auto lanes = hn::Set(DI(), static_cast<int32_t>(hn::Lanes(d)));
@@ -143,6 +152,22 @@ constexpr InterleaveTables MakeInterleaveTables() {
 }
 
 constexpr InterleaveTables kInterleave = MakeInterleaveTables();
+
+struct SplitTables {
+  alignas(64) int32_t even[kWide];
+  alignas(64) int32_t odd[kWide];
+};
+
+constexpr SplitTables MakeSplitTables() {
+  SplitTables tables{};
+  for (int t = 0; t < kWide; ++t) {
+    tables.even[t] = 2 * t;
+    tables.odd[t] = 2 * t + 1;
+  }
+  return tables;
+}
+
+constexpr SplitTables kSplit = MakeSplitTables();
 
 HWY_INLINE VF Mix(VF a, VF b, const int32_t* indices) { return Permute2(a, b, hn::Load(DI(), indices)); }
 #endif
@@ -205,7 +230,7 @@ HWY_INLINE void SharedPhasesT(const float* in, const float* weights, float* out,
     for (int p = 0; p < kPhases; ++p) sums[p] = hn::Zero(d);
 #pragma GCC unroll 8
     for (int k = 0; k < kWindow; ++k) {
-      const VF v = hn::LoadU(d, in + x + k);
+      const VF v = LoadOnce(in + x + k);
 #pragma GCC unroll 4
       for (int p = 0; p < kPhases; ++p) {
         const int tap = p < kEarly ? k : k - 1;
@@ -247,13 +272,49 @@ void Split(const float* in, float* even, float* odd, int count) {
   const DF d;
   const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
+#if FRAMELIFT_HAS_PERMUTE2
+    const VF a = hn::LoadU(d, in + 2 * x);
+    const VF b = hn::LoadU(d, in + 2 * x + lanes);
+    hn::StoreU(Mix(a, b, kSplit.even), d, even + x);
+    hn::StoreU(Mix(a, b, kSplit.odd), d, odd + x);
+#else
     VF a;
     VF b;
     hn::LoadInterleaved2(d, in + 2 * x, a, b);
     hn::StoreU(a, d, even + x);
     hn::StoreU(b, d, odd + x);
+#endif
   }
 }
+
+#if FRAMELIFT_HAS_PERMUTE2
+/// Twelve taps. Half of the shifted inputs are loaded, half shifted out of two vectors: loads that straddle cache
+/// lines and shifts keep different units busy.
+HWY_INLINE void Halve12(const float* first, const float* second, const float* weights, float* out, int count) {
+  const DF d;
+  VF w[2 * kLanczosTaps];
+  for (int k = 0; k < 2 * kLanczosTaps; ++k) w[k] = hn::Set(d, weights[k]);
+  __m512i low = hn::BitCast(DI(), hn::LoadU(d, second)).raw;
+  for (int x = 0; x < count; x += kWide) {
+    const __m512i high = hn::BitCast(DI(), hn::LoadU(d, second + x + kWide)).raw;
+    const auto shifted = [](__m512i v) { return VF{_mm512_castsi512_ps(v)}; };
+    VF sum0 = hn::Mul(w[0], hn::LoadU(d, first + x));
+    VF sum1 = hn::Mul(w[1], shifted(low));
+    VF sum2 = hn::Mul(w[2], hn::LoadU(d, first + x + 1));
+    VF sum3 = hn::Mul(w[3], shifted(_mm512_alignr_epi32(high, low, 1)));
+    sum0 = hn::MulAdd(w[4], hn::LoadU(d, first + x + 2), sum0);
+    sum1 = hn::MulAdd(w[5], shifted(_mm512_alignr_epi32(high, low, 2)), sum1);
+    sum2 = hn::MulAdd(w[6], hn::LoadU(d, first + x + 3), sum2);
+    sum3 = hn::MulAdd(w[7], shifted(_mm512_alignr_epi32(high, low, 3)), sum3);
+    sum0 = hn::MulAdd(w[8], hn::LoadU(d, first + x + 4), sum0);
+    sum1 = hn::MulAdd(w[9], shifted(_mm512_alignr_epi32(high, low, 4)), sum1);
+    sum2 = hn::MulAdd(w[10], hn::LoadU(d, first + x + 5), sum2);
+    sum3 = hn::MulAdd(w[11], shifted(_mm512_alignr_epi32(high, low, 5)), sum3);
+    hn::StoreU(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)), d, out + x);
+    low = high;
+  }
+}
+#endif
 
 template <int kTaps>
 HWY_INLINE void HalveT(const float* even, const float* odd, int start, const float* weights, int taps, float* out,
@@ -264,6 +325,9 @@ HWY_INLINE void HalveT(const float* even, const float* odd, int start, const flo
   // The halves of a tap's place, rounded down.
   const float* first = (start % 2 == 0 ? even : odd) + (start - (start & 1)) / 2;
   const float* second = start % 2 == 0 ? odd + start / 2 : even + (start + 1) / 2;
+#if FRAMELIFT_HAS_PERMUTE2
+  if constexpr (kTaps == 2 * kLanczosTaps) return Halve12(first, second, weights, out, count);
+#endif
   for (int x = 0; x < count; x += lanes) {
     VF sum0 = hn::Zero(d);
     VF sum1 = hn::Zero(d);
@@ -288,6 +352,7 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
   const DI di;
   const int n = kTaps > 0 ? kTaps : blocks.taps;
   const int lanes = FloatLanes();
+  int set = 0;
   for (int b = 0; b < blocks.count; ++b) {
     const int from = blocks.first[b];
     VF low[4];
@@ -298,8 +363,9 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
       high[r] = hn::LoadU(d, rows[r] + from + lanes);
       sums[r] = hn::Zero(d);
     }
-    auto index = hn::LoadU(di, blocks.index + b * lanes);
-    const float* weights = blocks.weights + static_cast<ptrdiff_t>(b) * n * lanes;
+    auto index = hn::LoadU(di, blocks.index + set * lanes);
+    const float* weights = blocks.weights + static_cast<ptrdiff_t>(set) * n * lanes;
+    set = set + 1 == blocks.sets ? 0 : set + 1;
     for (int k = 0; k < n; ++k) {
       const VF w = hn::LoadU(d, weights + k * lanes);
       for (int r = 0; r < 4; ++r) sums[r] = hn::MulAdd(w, Permute2(low[r], high[r], index), sums[r]);

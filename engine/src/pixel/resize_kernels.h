@@ -9,9 +9,11 @@ namespace framelift::pixel {
 inline constexpr int kRowSlack = 64;
 
 /// A horizontal sum cut into blocks of as many outputs as a vector has lanes: output i of block b is
-/// Σ weights[b][k][i] × in[first[b] + index[b][i] + k], all inputs of a block lying within two vectors from first[b] on.
+/// Σ weights[s][k][i] × in[first[b] + index[s][i] + k] with s = b modulo `sets`, all inputs of a block lying within two
+/// vectors from first[b] on.
 struct ColumnBlocks {
   int count = 0;
+  int sets = 0;
   int taps = 0;
   const int* first = nullptr;
   const std::int32_t* index = nullptr;

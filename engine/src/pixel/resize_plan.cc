@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <numeric>
 
 namespace framelift::pixel {
 namespace {
@@ -106,6 +107,10 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
   plan.phases = WholeFactor(src_luma, src_grid, dst_luma, dst_grid);
   plan.halves = static_cast<long long>(src_luma) * dst_grid.step == 2LL * dst_luma * src_grid.step;
   plan.reduces = step > 1;
+  const long long inputs = static_cast<long long>(src_luma) * dst_grid.step;
+  const long long outputs = static_cast<long long>(dst_luma) * src_grid.step;
+  plan.period = static_cast<int>(outputs / std::gcd(inputs, outputs));
+  plan.period_inputs = static_cast<int>(inputs / std::gcd(inputs, outputs));
   std::vector<Tap> sets;
   const int count = plan.halves ? 1 : plan.phases > 0 ? plan.phases : dst;
   sets.reserve(count);
@@ -131,8 +136,16 @@ void AddColumnBlocks(AxisPlan& plan, int lanes) {
     if (start(i + lanes - 1) - start(i) + plan.taps > 2 * lanes) return;
   }
   plan.block_lanes = lanes;
-  for (int i = 0; i < plan.dst; i += lanes) {
-    plan.block_first.push_back(start(i));
+  const int blocks = (plan.dst + lanes - 1) / lanes;
+  plan.block_sets = std::min(blocks, plan.period / std::gcd(plan.period, lanes));
+  // Counted on from the first period: at its ends rounding may tell a start one sample off, with a weight of 0 for it.
+  ++plan.pad_before;
+  ++plan.pad_after;
+  const int advance = plan.block_sets * lanes / plan.period * plan.period_inputs;
+  for (int b = 0; b < blocks; ++b) {
+    plan.block_first.push_back(start(b % plan.block_sets * lanes) + b / plan.block_sets * advance);
+  }
+  for (int i = 0; i < plan.block_sets * lanes; i += lanes) {
     for (int lane = 0; lane < lanes; ++lane) plan.block_index.push_back(start(i + lane) - start(i));
     for (int k = 0; k < plan.taps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {

@@ -32,10 +32,14 @@ struct AxisPlan {
   bool halves = false;
   std::vector<int> start;
   std::vector<float> weights;  ///< [set][taps]
+  int period = 0;         ///< outputs after which weights repeat …
+  int period_inputs = 0;  ///< … and how much further the inputs are then
   bool identity = false;
   bool reduces = false;
   /// The same sums in blocks of `block_lanes` outputs, see ColumnBlocks; empty where a block's inputs lie too far apart.
+  /// Blocks repeat where the ratio is one of small numbers, which keeps their weights in the nearest cache.
   int block_lanes = 0;
+  int block_sets = 0;
   std::vector<int> block_first;
   std::vector<std::int32_t> block_index;
   std::vector<float> block_weights;
