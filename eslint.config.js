@@ -4,7 +4,7 @@ export default tseslint.config(
   { ignores: ['**/*.gen.ts', 'build/', 'dist/', 'node_modules/', '.cache/', '.data/', '**/*.js', '**/*.cjs'] },
   ...tseslint.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/await-thenable': 'error',

@@ -23,12 +23,6 @@ export interface Config<T extends ClientOptions = ClientOptions>
    * @default globalThis.fetch
    */
   fetch?: typeof fetch;
-  /**
-   * Please don't use the Fetch client for Next.js applications. The `next`
-   * options won't have any effect.
-   *
-   * Install {@link https://www.npmjs.com/package/@hey-api/client-next `@hey-api/client-next`} instead.
-   */
   next?: never;
   /**
    * Return the response data parsed in a specified format. By default, `auto`
