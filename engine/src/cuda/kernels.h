@@ -1,0 +1,53 @@
+// All kernels of the engine, in one list: the interface between the stages and whatever device runs them.
+#pragma once
+
+#include <cstring>
+#include <new>
+
+#include "cuda/launch.h"
+#include "cuda/stage_finish.h"
+#include "cuda/stage_import.h"
+#include "cuda/stage_space.h"
+#include "cuda/stage_time.h"
+#include "cuda/stage_tone.h"
+
+namespace framelift::cuda {
+
+template <typename... Kernels>
+struct List {
+  static constexpr int kCount = sizeof...(Kernels);
+};
+
+using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKernel, ToneKernelCall, ShrinkKernel,
+                        SceneKernel, TemporalKernel, DenoiseKernel, WidenKernel, StackKernel, GatherKernel, NarrowKernel,
+                        CurveKernel, FinishLumaKernel, FinishChromaKernel>;
+
+/// Names in the order of KernelList, for messages and benches.
+inline constexpr const char* kKernelNames[] = {
+    "import", "surface to tensor", "tensor to picture", "tone mapping", "shrink",      "scene",       "temporal denoise", "denoise",
+    "widen",  "stack",             "gather",            "narrow",       "curves",      "finish luma", "finish chroma"};
+static_assert(sizeof kKernelNames / sizeof *kKernelNames == KernelList::kCount);
+
+template <typename K, typename... Kernels>
+constexpr int IndexIn(List<Kernels...>) {
+  int index = 0;
+  int found = -1;
+  ((std::is_same_v<K, Kernels> ? found = index++ : index++), ...);
+  return found;
+}
+
+template <typename K>
+inline constexpr int kKernelId = IndexIn<K>(KernelList{});
+
+template <typename K>
+KernelCall MakeCall(const K& kernel, Extent extent) {
+  static_assert(std::is_trivially_copyable_v<K> && sizeof(K) <= KernelCall::kMaxBytes && kKernelId<K> >= 0);
+  KernelCall call;
+  call.id = kKernelId<K>;
+  call.extent = extent;
+  std::memcpy(call.kernel, &kernel, sizeof kernel);
+  call.run_on_host = [](const void* data, Extent size) { HostLaunch(*static_cast<const K*>(data), size); };
+  return call;
+}
+
+}  // namespace framelift::cuda

@@ -1,0 +1,17 @@
+// Machine code of the kernels that compute pixel by pixel.
+#include "cuda/kernel_launch.cuh"
+
+namespace framelift::cuda {
+
+template cudaError_t LaunchOnGpu<ImportKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<SurfaceToTensorKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<TensorToPictureKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<ToneKernelCall>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<ShrinkKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<WidenKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<StackKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<GatherKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<NarrowKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FinishChromaKernel>(const void*, Extent, cudaStream_t);
+
+}  // namespace framelift::cuda

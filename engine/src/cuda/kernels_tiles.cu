@@ -1,0 +1,12 @@
+// Machine code of the kernels that compute tile by tile.
+#include "cuda/kernel_launch.cuh"
+
+namespace framelift::cuda {
+
+template cudaError_t LaunchOnGpu<SceneKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<TemporalKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<DenoiseKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<CurveKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<FinishLumaKernel>(const void*, Extent, cudaStream_t);
+
+}  // namespace framelift::cuda

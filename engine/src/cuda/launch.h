@@ -1,0 +1,74 @@
+// Kernels: plain structs that compute one group of samples, or one tile, of a picture. Each is written once and
+// launched by two launchers: HostLaunch below, and the GPU's in kernel_launch.cuh.
+//
+// Note [Two forms of kernels]
+// - A pixel kernel has `operator()(int x, int y, int z) const` and computes alone.
+// - A tile kernel is what a block of GPU threads does together: `operator()(Block&, Shared&, int x, int y, int z)`,
+//   with `static constexpr int kThreads` and a struct `Shared` in the block's fast memory. Its work is a sequence of
+//   `block.Each([&](int thread) {…})`: all threads have done one Each before any begins the next. What one thread
+//   keeps from one Each to another lies in Shared.
+// Kernels are trivially copyable and hold device pointers, so that they can be passed to a GPU by value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "pixel/hd.h"
+
+namespace framelift::cuda {
+
+/// How many pixels (pixel kernels) or tiles (tile kernels) there are.
+struct Extent {
+  int x = 1;
+  int y = 1;
+  int z = 1;
+};
+
+template <typename K>
+concept TileKernel = requires { typename K::Shared; };
+
+/// The host's block: threads one after the other.
+class HostBlock {
+ public:
+  explicit HostBlock(int threads) : threads_(threads) {}
+  template <typename Work>
+  FRAMELIFT_HD void Each(const Work& work) {
+    for (int i = 0; i < threads_; ++i) work(i);
+  }
+  template <typename T>
+  FRAMELIFT_HD void Add(T& sum, T value) {
+    sum += value;
+  }
+
+ private:
+  int threads_;
+};
+
+template <typename K>
+void HostLaunch(const K& kernel, Extent extent) {
+  for (int z = 0; z < extent.z; ++z) {
+    for (int y = 0; y < extent.y; ++y) {
+      for (int x = 0; x < extent.x; ++x) {
+        if constexpr (TileKernel<K>) {
+          typename K::Shared shared;
+          HostBlock block(K::kThreads);
+          kernel(block, shared, x, y, z);
+        } else {
+          kernel(x, y, z);
+        }
+      }
+    }
+  }
+}
+
+/// A kernel with its data, without its type: what goes through a device's interface.
+struct KernelCall {
+  static constexpr std::size_t kMaxBytes = 1024;  ///< kernels are passed by value; a GPU takes 4 KiB
+  int id = 0;                                    ///< place in KernelList
+  Extent extent;
+  alignas(16) unsigned char kernel[kMaxBytes];
+  void (*run_on_host)(const void* kernel, Extent extent) = nullptr;
+};
+
+}  // namespace framelift::cuda

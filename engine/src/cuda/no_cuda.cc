@@ -1,0 +1,17 @@
+// What stands in for the CUDA device in a build without CUDA.
+#ifndef FRAMELIFT_CUDA
+#include "cuda/device.h"
+
+namespace framelift::cuda {
+namespace {
+
+constexpr const char* kReason = "This build has no CUDA stages (run scripts/setup-gpu and build again).";
+
+}  // namespace
+
+CudaState FindCudaDevices() { return {{}, kReason}; }
+
+std::shared_ptr<Device> OpenCudaDevice(int) { throw Error(ErrorCode::kUnavailable, kReason); }
+
+}  // namespace framelift::cuda
+#endif
