@@ -130,7 +130,8 @@ Denoiser::Denoiser(int width, int height, Subsampling subsampling) : impl_(std::
 
 Denoiser::~Denoiser() = default;
 
-void Denoiser::Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool) {
+void Denoiser::Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool,
+                   Planes planes) {
   Impl& impl = *impl_;
   if (!impl.Fits(in) || !impl.Fits(out)) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the denoising was planned for.");
@@ -158,7 +159,7 @@ void Denoiser::Run(const Image& in, Image& out, float strength, float noise_sigm
       }
     }
   };
-  ParallelPlaneRows(out, kGrainRows, pool, rows);
+  ParallelPlaneRows(out, kGrainRows, pool, rows, planes);
   out.set_color(in.color());
 }
 

@@ -50,6 +50,9 @@ struct Subsampling {
   bool operator==(const Subsampling&) const = default;
 };
 
+/// Which planes a stage works on; it leaves the others of its output as they are.
+enum class Planes { kAll, kLuma, kChroma };
+
 /// Owning picture: planes Y, Cb, Cr in one aligned allocation. Chroma sizes are rounded up. Move-only.
 class Image {
  public:

@@ -81,12 +81,13 @@ class ScratchPool {
   int made_ = 0;
 };
 
-/// Calls body(plane, first, last) over the rows of all three planes of `image` in one threaded loop: one
+/// Calls body(plane, first, last) over the rows of the wanted planes of `image` in one threaded loop: one
 /// start and one end for the threads instead of three.
 template <typename Body>
-void ParallelPlaneRows(const Image& image, int grain, ThreadPool& pool, const Body& body) {
-  const int luma = image.plane(0).height;
-  const int chroma = image.plane(1).height;
+void ParallelPlaneRows(const Image& image, int grain, ThreadPool& pool, const Body& body,
+                       Planes planes = Planes::kAll) {
+  const int luma = planes == Planes::kChroma ? 0 : image.plane(0).height;
+  const int chroma = planes == Planes::kLuma ? 0 : image.plane(1).height;
   const auto band = [&](int first, int last) {
     int begin = 0;
     for (int plane = 0; plane < 3; ++plane) {

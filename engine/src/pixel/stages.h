@@ -56,7 +56,7 @@ class Resizer {
   Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width, int dst_height);
   ~Resizer();
   /// `out` is dst_width × dst_height 4:2:0, colour of the source with ChromaSite::kLeft.
-  void Run(const Image& in, Image& out, ThreadPool& pool);
+  void Run(const Image& in, Image& out, ThreadPool& pool, Planes planes = Planes::kAll);
 
  private:
   struct Impl;
@@ -75,7 +75,8 @@ class Denoiser {
   Denoiser(int width, int height, Subsampling subsampling);
   ~Denoiser();
   /// `strength` 0…1; `noise_sigma` in 8-bit codes scales the range kernel. In place is not allowed.
-  void Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool);
+  void Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool,
+           Planes planes = Planes::kAll);
 
  private:
   struct Impl;
