@@ -17,13 +17,13 @@ const flag = z
   .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })
   .transform((value) => value === '1' || value === 'true' || value === 'yes');
 
-/** `create=120,read=600,other=240`: calls a minute and key; what is left out keeps its default. */
+/** `create=120,read=600,other=240,auth=30`: calls by class; what is left out keeps its default. */
 const rateLimits = z
   .string()
   .default('')
   .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
-  .pipe(z.array(z.string().regex(/^(create|read|other)=[1-9]\d{0,6}$/, 'must be a list such as create=120,read=600,other=240')))
-  .transform((entries): Partial<Record<'create' | 'read' | 'other', number>> =>
+  .pipe(z.array(z.string().regex(/^(create|read|other|auth)=[1-9]\d{0,6}$/, 'must be a list such as create=120,read=600,other=240')))
+  .transform((entries): Partial<Record<'create' | 'read' | 'other' | 'auth', number>> =>
     Object.fromEntries(entries.map((entry) => entry.split('=')).map(([name, count]) => [name, Number(count)])),
   );
 
@@ -53,6 +53,8 @@ const environment = z.object({
   FRAMELIFT_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_RATE_LIMITS: rateLimits,
+  FRAMELIFT_CONSOLE: flag.default(true),
+  FRAMELIFT_PROXY_HOPS: integer(0, 0, 10),
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
   FRAMELIFT_METRICS_PORT: integer(0, 0, 65535),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
@@ -83,8 +85,12 @@ export interface Config {
   /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
   keyPepper: string | undefined;
   linkSecret: string | undefined;
-  /** calls a minute and key, by class; absent = the default */
-  rateLimits: Partial<Record<'create' | 'read' | 'other', number>>;
+  /** calls a minute and key (`auth`: in ten minutes and network address), by class; absent = the default */
+  rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth', number>>;
+  /** whether the page at /console and what it calls are served */
+  console: boolean;
+  /** reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is not believed */
+  proxyHops: number;
   leaseSeconds: number;
   /** port of `/metrics` on `host`; undefined: none */
   metricsPort: number | undefined;
@@ -126,6 +132,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     keyPepper: e.FRAMELIFT_KEY_PEPPER,
     linkSecret: e.FRAMELIFT_LINK_SECRET,
     rateLimits: e.FRAMELIFT_RATE_LIMITS,
+    console: e.FRAMELIFT_CONSOLE,
+    proxyHops: e.FRAMELIFT_PROXY_HOPS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
     metricsPort: given['FRAMELIFT_METRICS_PORT'] === undefined ? undefined : e.FRAMELIFT_METRICS_PORT,
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.

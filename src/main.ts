@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { pino, type Logger } from 'pino';
 import type { Config } from './config.ts';
+import { createConsole, type DemoParts } from './console-service.ts';
 import { buildApp } from './http/app.ts';
 import { buildMetricsApp, createHttpMetrics, type HttpMetrics } from './http/metrics.ts';
 import { createWorker } from './jobs/index.ts';
@@ -57,17 +58,17 @@ export function createLogger(config: Config): Logger {
 }
 
 /** Throws (after undoing what had started) when a part does not come up. */
-export async function startService(config: Config, roles: Roles): Promise<Service> {
+export async function startService(config: Config, roles: Roles, demo?: DemoParts): Promise<Service> {
   const shutdown = new Shutdown();
   try {
-    return await compose(config, roles, shutdown);
+    return await compose(config, roles, shutdown, demo);
   } catch (error) {
     await shutdown.run().catch(() => {});
     throw error;
   }
 }
 
-async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promise<Service> {
+async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: DemoParts): Promise<Service> {
   const logger = createLogger(config);
   const { store, evidence, secrets, databaseUrl, close } = await openStore(config);
   shutdown.add(close);
@@ -94,6 +95,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown): Promis
   const app = buildApp({
     ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
     ...(await serveMetrics(config, logger, shutdown)),
+    ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     options: { rateLimits, sandboxDelayMs },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, shutdown);

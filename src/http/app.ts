@@ -1,6 +1,7 @@
 /** The API as a Hono app that never listens; main.ts and tests give it its dependencies. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { FrameliftError } from '../domain/errors.ts';
+import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
 import type { HttpDeps } from './deps.ts';
 import type { AppEnv } from './env.ts';
 import type { Handlers } from './handlers.ts';
@@ -42,12 +43,16 @@ export function buildApp(deps: HttpDeps): App {
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders());
   app.use(onlyErrors());
-  registerRoutes(app, allHandlers(deps), {
+  const console = deps.console === undefined ? undefined : { ...deps, console: deps.console };
+  const handlers = { ...allHandlers(deps), ...(console === undefined ? {} : consoleHandlers(console)) };
+  registerRoutes(app, handlers, {
     authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
     limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
     approve: requireApproval(),
     body: jsonBody({ limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes }),
+    ...(console === undefined ? {} : { console: consoleMiddleware(console) }),
   });
+  if (deps.console !== undefined) registerConsolePage(app, deps.console);
   app.notFound(() => {
     throw new FrameliftError('not_found', 'There is nothing at this address.');
   });

@@ -4,6 +4,7 @@ import type { Resolution, SourceFacts } from '../domain/job.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
+import type { ConsoleDeps } from './console/deps.ts';
 import type { HttpMetrics } from './metrics.ts';
 
 /** The part of pino that http uses. */
@@ -50,6 +51,8 @@ export interface HttpDeps {
   logger: HttpLogger;
   /** counts and times requests when given (`createHttpMetrics`) */
   metrics?: HttpMetrics;
+  /** serves the console when given */
+  console?: ConsoleDeps;
   options?: HttpOptions;
 }
 

@@ -1,3 +1,4 @@
+import type { ConsoleIdentity } from '../store/index.ts';
 import type { Principal } from '../store/types.ts';
 
 /** What middleware leaves in Hono's context for handlers. */
@@ -6,5 +7,9 @@ export interface AppEnv {
     requestId: string;
     /** set on every operation that the document secures */
     principal: Principal;
+    /** set on every operation of the console that needs a session */
+    session: ConsoleIdentity;
+    /** the token that changes need in that session */
+    csrfToken: string;
   };
 }

@@ -1,12 +1,11 @@
-/** A job as server-sent events (WHATWG HTML §9.2): one event a change, comments while nothing changes. */
+/** Server-sent events (WHATWG HTML §9.2): one event a change, comments while nothing changes. */
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
 import { presentJob } from './present.ts';
 
 export interface EventStreamOptions {
-  jobId: string;
-  /** starts the store's watch; the signal ends it */
-  watch(signal: AbortSignal): AsyncIterable<JobRecord>;
+  /** sends events until there are no more; the signal ends it */
+  run(signal: AbortSignal, send: (name: string, data: unknown) => void): Promise<void>;
   /** aborted when the caller goes away */
   signal: AbortSignal;
   /** ms between two comments */
@@ -22,8 +21,8 @@ function eventText(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Bytes of the stream; cancelling it ends the watch. */
-export function jobEventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+/** Bytes of the stream; cancelling it ends the run. */
+export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const ended = new AbortController();
   const lifetime = setTimeout(() => ended.abort(), options.lifetimeMs);
   const signal = AbortSignal.any([options.signal, ended.signal]);
@@ -42,7 +41,8 @@ export function jobEventStream(options: EventStreamOptions): ReadableStream<Uint
       // Sent at once, so that proxies pass the headers on; then whenever nothing else was for a while.
       send(': connected\n\n');
       heartbeat = setInterval(() => send(': still here\n\n'), options.heartbeatMs);
-      void sendJob(options, signal, send)
+      void options
+        .run(signal, (name, data) => send(eventText(name, data)))
         .catch((error: unknown) => {
           if (!signal.aborted) options.onFailure(error);
         })
@@ -55,17 +55,6 @@ export function jobEventStream(options: EventStreamOptions): ReadableStream<Uint
   });
 }
 
-async function sendJob(options: EventStreamOptions, signal: AbortSignal, send: (text: string) => void): Promise<void> {
-  let status: string | undefined;
-  for await (const job of options.watch(signal)) {
-    send(eventText(job.status === status ? 'progress' : 'status', presentJob(job)));
-    status = job.status;
-    if (isFinal(job.status)) return;
-  }
-  // A watch that ends by itself before the job has ended saw it deleted.
-  send(eventText('deleted', { id: options.jobId, deleted: true }));
-}
-
 /** A stream that its reader has cancelled cannot be closed. */
 function closeQuietly(controller: ReadableStreamDefaultController): void {
   try {
@@ -73,4 +62,27 @@ function closeQuietly(controller: ReadableStreamDefaultController): void {
   } catch {
     // nothing to do
   }
+}
+
+export interface JobEventOptions extends Omit<EventStreamOptions, 'run'> {
+  jobId: string;
+  /** starts the store's watch; the signal ends it */
+  watch(signal: AbortSignal): AsyncIterable<JobRecord>;
+}
+
+/** One job until it has ended. */
+export function jobEventStream({ jobId, watch, ...options }: JobEventOptions): ReadableStream<Uint8Array> {
+  return eventStream({
+    ...options,
+    async run(signal, send) {
+      let status: string | undefined;
+      for await (const job of watch(signal)) {
+        send(job.status === status ? 'progress' : 'status', presentJob(job));
+        status = job.status;
+        if (isFinal(job.status)) return;
+      }
+      // A watch that ends by itself before the job has ended saw it deleted.
+      send('deleted', { id: jobId, deleted: true });
+    },
+  });
 }

@@ -14,14 +14,25 @@ export interface RouteMiddleware {
   limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
   /** behind the limit: refused calls count too */
   approve: MiddlewareHandler<AppEnv>;
-  /** for operations with a body */
+  /** for operations with a JSON body */
   body: MiddlewareHandler<AppEnv>;
+  /** for operations of the console, where there is one */
+  console?: {
+    /** of those that need no session */
+    anonymous: MiddlewareHandler<AppEnv>[];
+    session: MiddlewareHandler<AppEnv>;
+    /** behind the session, since limits are per user */
+    limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
+    /** of those that change something */
+    csrf: MiddlewareHandler<AppEnv>;
+    operator: MiddlewareHandler<AppEnv>;
+  };
 }
 
 const operationIds = Object.keys(routes) as OperationId[];
 
 function classOf(id: OperationId, method: string): RateClass {
-  if (id === 'createJob') return 'create';
+  if (id === 'createJob' || id === 'consoleCreateJob') return 'create';
   return method === 'get' ? 'read' : 'other';
 }
 
@@ -31,19 +42,14 @@ function honoPath(route: RouteConfig): string {
 }
 
 export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Partial<ConsoleHandlers>, middleware: RouteMiddleware): void {
-  const { limit } = middleware;
-  const limits = { create: limit('create'), read: limit('read'), other: limit('other') };
   const methodsByPath = new Map<string, Set<string>>();
   for (const id of operationIds) {
     const handler = handlers[id];
     if (handler === undefined) continue;
     const route: RouteConfig = routes[id];
     const path = honoPath(route);
-    const chain: MiddlewareHandler<AppEnv>[] = [];
-    if ((route.security ?? []).length > 0) {
-      chain.push(middleware.authenticate, limits[classOf(id, route.method)], middleware.approve);
-    }
-    if (route.request?.body !== undefined) chain.push(middleware.body);
+    const chain = guardOf(id, route, middleware);
+    if (route.request?.body?.content['application/json'] !== undefined) chain.push(middleware.body);
     if (chain.length > 0) app.on([route.method], [path], ...chain);
     // The map's type has tied this handler to this route; only the loop cannot show it to the compiler.
     app.openapi(route, handler as Handler);
@@ -51,6 +57,24 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Pa
     methodsByPath.set(path, methods.add(route.method.toUpperCase()));
   }
   for (const [path, methods] of methodsByPath) answerOtherMethods(app, path, methods);
+}
+
+/** What stands in front of validation, by the security that the document asks for. */
+function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddleware): MiddlewareHandler<AppEnv>[] {
+  const [needed] = route.security ?? [];
+  const rateClass = classOf(id, route.method);
+  const { console } = middleware;
+  if (console === undefined || !route.path.startsWith('/console/')) {
+    if (needed === undefined) return [];
+    return [middleware.authenticate, middleware.limit(rateClass), middleware.approve];
+  }
+  if (needed === undefined) return [...console.anonymous];
+  return [
+    console.session,
+    console.limit(rateClass),
+    ...('csrfToken' in needed ? [console.csrf] : []),
+    ...(id.startsWith('operator') ? [console.operator] : []),
+  ];
 }
 
 /** OPTIONS names the methods; whatever is left is 405 with the same names. HEAD goes wherever GET goes. */

@@ -52,15 +52,19 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
   return `The ${noun} "${name}" is not valid: ${reasonOf(issue)}.`;
 }
 
+const addresses: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
+
 /**
  * Some fields answer with a code of their own: an address that the pattern refuses is as unfetchable as a private
  * one, and an announced duration over the limit is a video that is too long.
  */
 function specialCase(issue: Issue, value: unknown, param: string): FrameliftError | undefined {
-  if ((param === '/video_url' || param === '/webhook_url') && typeof value === 'string') {
+  // The console wraps a job's body and names the lane beside it.
+  const field = param.replace(/^\/request(?=\/)/, '');
+  if (addresses.has(field) && typeof value === 'string') {
     return urlNotAllowed(param);
   }
-  if (param === '/duration_seconds' && issue.code === 'too_big' && Number.isInteger(value)) {
+  if (field === '/duration_seconds' && issue.code === 'too_big' && Number.isInteger(value)) {
     const message = `A duration of ${String(value)} s was announced; at most ${maxDurationS} s are accepted.`;
     return new FrameliftError('video_too_long', message, { param });
   }
@@ -93,7 +97,7 @@ export function refusalOfAddress(path: string, target: Target): FrameliftError |
   const refusal = (code: RequestErrorCode, message: string) => new FrameliftError(code, message);
   if (path.startsWith('/v1/downloads/') && target === 'query') return refusal('link_invalid', 'The link is not valid.');
   if (target !== 'param') return undefined;
-  return path.startsWith('/v1/jobs/') ? jobNotFound() : refusal('not_found', 'There is nothing at this address.');
+  return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this address.');
 }
 
 export function jobNotFound(): FrameliftError {

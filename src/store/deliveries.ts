@@ -153,6 +153,15 @@ export function deliveryQueries(db: Db) {
      */
     resend: (id: string) => transact(db, (tx) => resend(tx, id)),
 
+    /** Whether the job of a delivery was deleted, and with it the address. */
+    async isGone(id: string): Promise<boolean> {
+      const [row] = await db
+        .select({ url: webhookDeliveries.url })
+        .from(webhookDeliveries)
+        .where(eq(webhookDeliveries.id, id));
+      return row?.url === null;
+    },
+
     /** A safety net: pending deliveries that are overdue and that no queue row stands for. Returns their ids. */
     async requeueOverdue(afterS: number): Promise<string[]> {
       const rows = await db

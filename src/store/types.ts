@@ -72,8 +72,8 @@ export interface AccountStore {
   setRetention(accountId: string, days: number): Promise<Account | null>;
 }
 
-/** Classes of calls with a limit of their own, per key. */
-export type RateClass = 'create' | 'read' | 'other';
+/** Classes of calls with a limit of their own, per key; `auth`: signing up and in at the console, per address. */
+export type RateClass = 'create' | 'read' | 'other' | 'auth';
 
 export interface RateVerdict {
   allowed: boolean;

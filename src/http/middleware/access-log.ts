@@ -22,6 +22,7 @@ export function accessLog({ logger }: AccessLogOptions) {
       ms: Math.round((performance.now() - start) * 10) / 10,
       request_id: c.get('requestId'),
       key_id: c.get('principal')?.keyId,
+      user_id: c.get('session')?.user.id,
     };
     const quiet = c.res.status < 400 && (c.req.method === 'GET' || c.req.method === 'HEAD');
     if (quiet) logger.debug(facts, 'request');

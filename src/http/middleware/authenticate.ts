@@ -24,7 +24,8 @@ function bearerKey(header: string | undefined): string {
   return match[1];
 }
 
-function assertApproved({ lane, account }: Principal): void {
+/** Throws FrameliftError `account_pending_approval` for live work until approval. */
+export function assertApproved({ lane, account }: Pick<Principal, 'lane' | 'account'>): void {
   if (lane === 'test' || account.approvalStatus === 'approved') return;
   const why =
     account.approvalStatus === 'pending'

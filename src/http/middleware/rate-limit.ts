@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { FrameliftError } from '../../domain/errors.ts';
 import type { RateClass, RateLimitStore } from '../../store/types.ts';
@@ -9,21 +10,25 @@ export interface RateLimitOptions {
   quotas?: Partial<Record<RateClass, number>>;
   /** seconds of the window */
   windowS?: number;
+  /** whose quota it is; default: the key's */
+  keyOf?: (c: Context<AppEnv>) => string;
 }
 
-/** Calls a minute; the specification's 60 submissions and 300 polls always pass. */
-const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240 };
+/** Calls in a window, a minute but for `auth`; the specification's 60 submissions and 300 polls always pass. */
+export const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240, auth: 30 };
+
+const ofKey = (c: Context<AppEnv>) => c.get('principal').keyId;
 
 /**
  * Counts a call of a key before anything of the request is validated, and says in the headers of
  * draft-ietf-httpapi-ratelimit-headers what is left. Throws FrameliftError `rate_limit_exceeded`.
  */
-export function rateLimit({ limits, quotas = {}, windowS = 60 }: RateLimitOptions) {
+export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf = ofKey }: RateLimitOptions) {
   return (rateClass: RateClass) => {
     const limit = quotas[rateClass] ?? defaultQuotas[rateClass];
     const policy = `"${rateClass}";q=${limit};w=${windowS}`;
     return createMiddleware<AppEnv>(async (c, next) => {
-      const verdict = await limits.take(c.get('principal').keyId, rateClass, { limit, windowS });
+      const verdict = await limits.take(keyOf(c), rateClass, { limit, windowS });
       // At least a second, so that the caller does not come back too early.
       const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
       const remaining = verdict.allowed ? Math.max(0, Math.floor(verdict.remaining)) : 0;

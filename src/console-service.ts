@@ -1,0 +1,40 @@
+/** The console's parts, from the configuration. */
+import { fileURLToPath } from 'node:url';
+import type { Config } from './config.ts';
+import { createPasswords } from './domain/passwords.ts';
+import type { ConsoleDeps, Uploads } from './http/console/deps.ts';
+import type { Store } from './store/index.ts';
+
+/** What a local demo offers beside the usual. */
+export interface DemoParts {
+  /** address of the sample, which the service may fetch */
+  sampleUrl: string;
+  uploads: Uploads;
+}
+
+export interface ConsoleServiceOptions {
+  config: Pick<Config, 'publicUrl' | 's3' | 'proxyHops'>;
+  store: Store;
+  demo?: DemoParts | undefined;
+}
+
+export function createConsole({ config, store, demo }: ConsoleServiceOptions): ConsoleDeps {
+  const { publicUrl, s3, proxyHops } = config;
+  const origins = publicUrl === undefined ? [] : [new URL(publicUrl).origin];
+  return {
+    store,
+    passwords: createPasswords(),
+    pageDir: fileURLToPath(new URL('../build/console', import.meta.url)),
+    secureCookies: publicUrl?.startsWith('https:') ?? false,
+    origins,
+    mediaOrigins: s3 === undefined ? origins : [bucketOrigin(s3)],
+    sampleUrl: demo?.sampleUrl ?? null,
+    ...(demo === undefined ? {} : { uploads: demo.uploads }),
+    proxyHops,
+  };
+}
+
+/** Where the links of the S3 storage lead. */
+function bucketOrigin({ endpoint, bucket, region }: NonNullable<Config['s3']>): string {
+  return endpoint === undefined ? `https://${bucket}.s3.${region}.amazonaws.com` : new URL(endpoint).origin;
+}

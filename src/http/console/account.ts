@@ -1,0 +1,126 @@
+/** Credits, retention, the audit log and certificates of the account behind the session. */
+import { Readable } from 'node:stream';
+import { FrameliftError } from '../../domain/errors.ts';
+import type { ConsoleHandlers } from '../handlers.ts';
+import type { WithConsole } from './deps.ts';
+import { pageOf } from './paging.ts';
+import { presentConsoleAccount } from './present.ts';
+
+type AccountHandlers = Pick<
+  ConsoleHandlers,
+  | 'consoleUpdateAccount'
+  | 'consoleListLedger'
+  | 'consoleGetUsage'
+  | 'consoleListAuditLog'
+  | 'consoleExportAuditLog'
+  | 'consoleListCertificates'
+>;
+
+export function accountHandlers(deps: WithConsole): AccountHandlers {
+  const { store } = deps.console;
+  const signHead = (accountId: string, head: { size: number; hash: string }) =>
+    deps.evidence.signHead({ account_id: accountId, ...head, signed_at: new Date().toISOString() });
+  return {
+    consoleUpdateAccount: async (c) => {
+      const { account: before, user } = c.get('session');
+      const { retention_days } = c.req.valid('json');
+      const account = await store.accounts.setRetention(before.id, retention_days);
+      if (account === null) throw new FrameliftError('internal_error', 'The account does not exist any more.');
+      // Also when nothing changed: a repetition after a failure between the two steps must leave its entry.
+      const data = { retention_days, previous_days: before.retentionDays, user_id: user.id };
+      await store.audit.record({ accountId: before.id, kind: 'retention.changed', data });
+      return c.json(presentConsoleAccount(account), 200);
+    },
+
+    consoleListLedger: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const rows = await store.statements.ledger({ accountId, limit: limit + 1, startingAfter: starting_after });
+      const page = pageOf(rows, limit, {
+        cursor: ({ id }) => id,
+        present: ({ jobId, at, ...line }) => ({ ...line, job_id: jobId, at: at.toISOString() }),
+      });
+      return c.json(page, 200);
+    },
+
+    consoleGetUsage: async (c) => {
+      const { days } = c.req.valid('query');
+      return c.json({ days: await store.statements.usage(c.get('session').account.id, days) }, 200);
+    },
+
+    consoleListAuditLog: async (c) => {
+      const { limit, starting_after, job_id } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const { entries, hasMore, head } = await store.audit.list({
+        accountId,
+        limit,
+        ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
+        ...(job_id === undefined ? {} : { jobId: job_id }),
+      });
+      const cursor = hasMore ? (entries.at(-1)?.sequence ?? null) : null;
+      const signed = await signHead(accountId, head);
+      return c.json({ data: entries, has_more: cursor !== null, next_cursor: cursor, head: signed }, 200);
+    },
+
+    consoleExportAuditLog: async (c) => {
+      const accountId = c.get('session').account.id;
+      const head = await store.statements.logHead(accountId);
+      const [signed, jwks] = [await signHead(accountId, head), await deps.evidence.jwks()];
+      const parts = exportText({ accountId, size: head.size, tail: { head: signed, jwks } }, (after, limit) =>
+        store.statements.logPage({ accountId, after, upTo: head.size, limit }),
+      );
+      const headers = {
+        'Content-Type': 'application/json',
+        'Content-Disposition': `attachment; filename="audit-log-${accountId}.json"`,
+      };
+      // The type of the answer cannot be seen in a stream; the tests hold it against the document.
+      return c.body(streamOf(parts), 200, headers) as never;
+    },
+
+    consoleListCertificates: async (c) => {
+      const { limit, starting_after, job_id } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const query = { accountId, limit: limit + 1, startingAfter: starting_after, jobId: job_id };
+      const rows = await store.statements.certificates(query);
+      const page = pageOf(rows, limit, {
+        cursor: ({ id }) => id,
+        present: ({ id, jobId, jws, issuedAt }) => ({
+          id,
+          job_id: jobId,
+          issued_at: issuedAt.toISOString(),
+          certificate: jws,
+        }),
+      });
+      return c.json(page, 200);
+    },
+  };
+}
+
+const exportPageSize = 500;
+
+interface Export {
+  accountId: string;
+  /** entries that the signed head counts */
+  size: number;
+  tail: object;
+}
+
+/** The export's JSON, a page of entries at a time, so that a long log needs no more memory than a short one. */
+async function* exportText(
+  { accountId, size, tail }: Export,
+  read: (after: number, limit: number) => Promise<{ sequence: number }[]>,
+): AsyncGenerator<string> {
+  yield `{"account_id":${JSON.stringify(accountId)},"entries":[`;
+  for (let after = 0; after < size;) {
+    const entries = await read(after, exportPageSize);
+    if (entries.length === 0) throw new Error(`The audit log of ${accountId} ends before its head.`);
+    yield (after === 0 ? '' : ',') + entries.map((entry) => JSON.stringify(entry)).join(',');
+    after = entries.at(-1)!.sequence;
+  }
+  yield `],${JSON.stringify(tail).slice(1)}`;
+}
+
+function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  // Bytes, not objects: the reader's pace decides how much is read ahead.
+  return Readable.toWeb(Readable.from(parts, { objectMode: false })) as ReadableStream<Uint8Array>;
+}

@@ -1,0 +1,40 @@
+/** The console's operations, and the middleware in front of them. */
+import type { ConsoleHandlers } from '../handlers.ts';
+import type { RouteMiddleware } from '../register.ts';
+import { rateLimit } from '../middleware/rate-limit.ts';
+import { accountHandlers } from './account.ts';
+import type { WithConsole } from './deps.ts';
+import { anonymous, requireCsrfToken, requireOperator, requireSession } from './guard.ts';
+import { jobHandlers } from './jobs.ts';
+import { keyHandlers } from './keys.ts';
+import { operatorHandlers } from './operator.ts';
+import { sessionHandlers } from './sessions.ts';
+import { webhookHandlers } from './webhooks.ts';
+
+export { registerConsolePage } from './page.ts';
+
+export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
+  return {
+    ...sessionHandlers(deps),
+    ...keyHandlers(deps),
+    ...jobHandlers(deps),
+    ...webhookHandlers(deps),
+    ...accountHandlers(deps),
+    ...operatorHandlers(deps),
+  };
+}
+
+export function consoleMiddleware(deps: WithConsole): NonNullable<RouteMiddleware['console']> {
+  const limit = rateLimit({
+    limits: deps.store.rateLimits,
+    quotas: deps.options?.rateLimits ?? {},
+    keyOf: (c) => c.get('session').user.id,
+  });
+  return {
+    anonymous: anonymous(deps),
+    session: requireSession(deps),
+    limit,
+    csrf: requireCsrfToken(deps),
+    operator: requireOperator(),
+  };
+}

@@ -1,0 +1,206 @@
+/** Jobs of the account behind the session, in both lanes. */
+import type { Context } from 'hono';
+import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
+import { FrameliftError } from '../../domain/errors.ts';
+import type { JobRecord, Lane } from '../../domain/job.ts';
+import { errorHelp, momentText, sourceName } from '../../domain/job-words.ts';
+import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
+import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
+import type { Principal } from '../../store/types.ts';
+import { createJob } from '../creation.ts';
+import type { AppEnv } from '../env.ts';
+import { eventStream } from '../event-stream.ts';
+import type { ConsoleHandlers } from '../handlers.ts';
+import { assertApproved } from '../middleware/authenticate.ts';
+import { presentJob } from '../present.ts';
+import { createQuote } from '../quote.ts';
+import { issuedCertificate } from '../routes/evidence.ts';
+import { jobNotFound } from '../validation.ts';
+import type { WithConsole } from './deps.ts';
+import { pageOf } from './paging.ts';
+import { presentConsoleJob } from './present.ts';
+
+type JobHandlers = Pick<
+  ConsoleHandlers,
+  | 'consoleListJobs'
+  | 'consoleCreateJob'
+  | 'consoleCreateQuote'
+  | 'consoleGetJob'
+  | 'consoleDeleteJob'
+  | 'consoleGetJobLinks'
+  | 'consoleStreamJobs'
+  | 'consoleUpload'
+>;
+
+/** Whoever is signed in may ask for what any key of the account may; the lane is chosen with each call. */
+export function principalOf(c: Context<AppEnv>, lane: Lane): Principal {
+  const { account, user } = c.get('session');
+  return { keyId: user.id, lane, tier: 'secure', account };
+}
+
+/** Refusals of a job name the fields of its own body, which lies in `request` here. */
+async function insideRequest<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof FrameliftError) || error.param === undefined) throw error;
+    const { code, message, param, cause, retryAfterS } = error;
+    const retry = retryAfterS === undefined ? {} : { retryAfterS };
+    throw new FrameliftError(code, message, { param: `/request${param}`, cause, ...retry });
+  }
+}
+
+export function jobHandlers(deps: WithConsole): JobHandlers {
+  const { store, uploads } = deps.console;
+  /** Throws FrameliftError `job_not_found`. */
+  const ownJob = async (c: Context<AppEnv>, id: string): Promise<JobRecord> => {
+    const job = await store.consoleJobs.get(c.get('session').account.id, id);
+    if (job === null) throw jobNotFound();
+    return job;
+  };
+  return {
+    consoleListJobs: async (c) => {
+      const { limit, starting_after, lane, status, q } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const query = { accountId, limit, startingAfter: starting_after, lane, status, text: q };
+      const rows = await store.consoleJobs.list(query);
+      return c.json(pageOf(rows, limit, { present: presentConsoleJob, cursor: ({ id }) => id }), 200);
+    },
+
+    consoleCreateJob: async (c) => {
+      const { lane, request: body } = c.req.valid('json');
+      const principal = principalOf(c, lane);
+      assertApproved(principal);
+      const idempotencyKey = c.req.valid('header')['Idempotency-Key'];
+      const { job } = await insideRequest(
+        createJob(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal }),
+      );
+      return c.json(presentConsoleJob(job), 201);
+    },
+
+    consoleCreateQuote: async (c) => {
+      const { lane, request: body } = c.req.valid('json');
+      const principal = principalOf(c, lane);
+      assertApproved(principal);
+      return c.json(await insideRequest(createQuote(deps, { principal, body, signal: c.req.raw.signal })), 200);
+    },
+
+    consoleGetJob: async (c) => {
+      const detail = await store.consoleJobs.detail(c.get('session').account.id, c.req.valid('param').id);
+      if (detail === null) throw jobNotFound();
+      return c.json(presentDetail(detail), 200);
+    },
+
+    consoleDeleteJob: async (c) => {
+      const { lane, tier, id: jobId } = await ownJob(c, c.req.valid('param').id);
+      const principal = { ...principalOf(c, lane), tier };
+      const deletion = await store.jobs.delete(principal.account.id, lane, jobId);
+      if (deletion === null) throw jobNotFound();
+      const certificate = await issuedCertificate(deps, { principal, jobId, signal: c.req.raw.signal });
+      const deletedAt = deletion.deletedAt.toISOString();
+      const { id, refundedCredits: refunded_credits } = deletion;
+      return c.json({ id, deleted: true as const, deleted_at: deletedAt, refunded_credits, certificate }, 200);
+    },
+
+    consoleGetJobLinks: async (c) => {
+      const { account, user } = c.get('session');
+      const files = await store.consoleJobs.files(account.id, c.req.valid('param').id);
+      if (files === null) throw jobNotFound();
+      const { job, original, output } = files;
+      const result = await linkTo(deps, output, { fileName: `${job.id}-${job.resolution}.mp4`, contentType: 'video/mp4' });
+      const source = await linkTo(deps, original, sourceNameAndType(job));
+      // Recorded before the link leaves; a HEAD request gets none.
+      if (result !== null && c.req.method !== 'HEAD') {
+        const entry = { accountId: account.id, kind: 'result.accessed' as const, jobId: job.id };
+        await store.audit.record({ ...entry, data: { user_id: user.id } });
+      }
+      return c.json({ result, source }, 200);
+    },
+
+    consoleStreamJobs: (c) => streamJobs(c, deps),
+
+    consoleUpload: async (c) => {
+      if (uploads === undefined) throw new FrameliftError('not_found', 'This service takes no uploads.');
+      if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
+        const message = 'The file must be sent as application/octet-stream.';
+        throw new FrameliftError('unsupported_media_type', message);
+      }
+      if (Number(c.req.header('Content-Length') ?? 0) > maxSourceBytes) {
+        throw new FrameliftError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
+      }
+      const { url, sizeBytes } = await uploads.save(c.req.raw.body ?? emptyBody(), c.req.raw.signal);
+      return c.json({ video_url: url, size_bytes: sizeBytes }, 201);
+    },
+  };
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array> {
+  // nothing
+}
+
+function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
+  return {
+    job: presentJob(job),
+    lane: job.lane,
+    source_name: sourceName(job.videoUrl),
+    video_url: job.videoUrl,
+    webhook_url: job.webhookUrl,
+    model: job.model,
+    requested: job.enhancements,
+    error_help: job.error === null ? null : errorHelp(job.error.code),
+    timeline: moments.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: momentText(kind), data })),
+    charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
+  };
+}
+
+/** Types that browsers play, by the container's name as FFmpeg gives it. */
+const sourceTypes = [
+  [/webm|matroska/, 'video/webm', 'webm'],
+  [/mov|mp4/, 'video/mp4', 'mp4'],
+] as const;
+
+function sourceNameAndType({ id, source }: JobRecord): { fileName: string; contentType: string } {
+  const [, contentType, extension] = sourceTypes.find(([pattern]) => pattern.test(source?.container ?? 'mp4')) ?? [
+    null,
+    'application/octet-stream',
+    'bin',
+  ];
+  return { fileName: `${id}-source.${extension}`, contentType };
+}
+
+/** A link of our own is given without its host: the page may have been opened under another name of the service. */
+async function linkTo(
+  { storage }: WithConsole,
+  file: JobFile | null,
+  named: { fileName: string; contentType: string },
+): Promise<ConsoleLink | null> {
+  if (file === null) return null;
+  const { url, expiresInS } = await storage.link(file.key, { ...named, expiresInS: linkValidityS });
+  const { pathname, search } = new URL(url);
+  const address = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
+  return { url: address, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };
+}
+
+const defaultHeartbeatMs = 15_000;
+/** A session that ends meanwhile is noticed when the browser connects again. */
+const longestStreamMs = 5 * 60_000;
+
+function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
+  const { options = {}, logger } = deps;
+  const accountId = c.get('session').account.id;
+  const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
+  if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+  const stream = eventStream({
+    async run(signal, send) {
+      for await (const { id, job } of deps.console.store.consoleJobs.watch(accountId, signal)) {
+        if (job === null) send('deleted', { id, deleted: true });
+        else send('job', presentConsoleJob(job));
+      }
+    },
+    signal: c.req.raw.signal,
+    heartbeatMs: options.eventHeartbeatMs ?? defaultHeartbeatMs,
+    lifetimeMs: Math.min(options.eventStreamMs ?? longestStreamMs, longestStreamMs),
+    onFailure: (err) => logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
+  });
+  return c.body(stream, 200, headers);
+}

@@ -1,0 +1,57 @@
+/** API keys of the account behind the session. */
+import { generateApiKey, hashApiKey } from '../../domain/api-key.ts';
+import { FrameliftError } from '../../domain/errors.ts';
+import type { KeyRecord } from '../../store/index.ts';
+import type { ConsoleHandlers } from '../handlers.ts';
+import type { WithConsole } from './deps.ts';
+import { pageOf } from './paging.ts';
+import { presentKey } from './present.ts';
+
+type KeyHandlers = Pick<
+  ConsoleHandlers,
+  'consoleListKeys' | 'consoleCreateKey' | 'consoleRevokeKey' | 'consoleRotateKey'
+>;
+
+export function keyHandlers({ console: { store }, keyPepper }: WithConsole): KeyHandlers {
+  /** Throws FrameliftError `not_found` for an unknown key, and for another account's. */
+  const ownKey = async (accountId: string, keyId: string): Promise<KeyRecord> => {
+    const key = await store.keys.get(keyId);
+    if (key?.accountId !== accountId) throw new FrameliftError('not_found', 'There is no such key.');
+    return key;
+  };
+  return {
+    consoleListKeys: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const rows = await store.keys.page({ accountId, limit: limit + 1, startingAfter: starting_after });
+      return c.json(pageOf(rows, limit, { present: (key) => presentKey(key), cursor: ({ id }) => id }), 200);
+    },
+
+    consoleCreateKey: async (c) => {
+      const { account, user } = c.get('session');
+      const { lane, tier } = c.req.valid('json');
+      const { key: secret, lastFour } = generateApiKey(lane);
+      const hash = hashApiKey(secret, keyPepper);
+      const key = await store.keys.create({ accountId: account.id, lane, tier, hash, lastFour }, { user_id: user.id });
+      return c.json({ key: presentKey(key), secret }, 201);
+    },
+
+    consoleRevokeKey: async (c) => {
+      const { account, user } = c.get('session');
+      const { id } = await ownKey(account.id, c.req.valid('param').id);
+      const revoked = await store.keys.revoke(id, { user_id: user.id });
+      if (revoked === null) throw new FrameliftError('not_found', 'There is no such key.');
+      return c.json(presentKey(revoked), 200);
+    },
+
+    consoleRotateKey: async (c) => {
+      const { account, user } = c.get('session');
+      const old = await ownKey(account.id, c.req.valid('param').id);
+      const { key: secret, lastFour } = generateApiKey(old.lane);
+      const fresh = { hash: hashApiKey(secret, keyPepper), lastFour, overlapDays: c.req.valid('json').overlap_days };
+      const rotated = await store.keys.rotate(old.id, fresh, { user_id: user.id });
+      if (rotated === null) throw new FrameliftError('key_not_active', 'The key is revoked or has expired.');
+      return c.json({ key: presentKey(rotated.fresh), secret, replaced: presentKey(rotated.old) }, 201);
+    },
+  };
+}

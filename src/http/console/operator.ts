@@ -1,0 +1,83 @@
+/** What operators see and decide: accounts, grants, queue, workers, failures. */
+import { FrameliftError } from '../../domain/errors.ts';
+import type { ConsoleHandlers } from '../handlers.ts';
+import type { WithConsole } from './deps.ts';
+import { pageOf } from './paging.ts';
+import { presentOperatorAccount, presentWorker } from './present.ts';
+
+type OperatorHandlers = Pick<
+  ConsoleHandlers,
+  | 'operatorGetOverview'
+  | 'operatorListAccounts'
+  | 'operatorDecide'
+  | 'operatorGrant'
+  | 'operatorListWorkers'
+  | 'operatorListFailures'
+>;
+
+export function operatorHandlers({ console: { store } }: WithConsole): OperatorHandlers {
+  /** Throws FrameliftError `not_found`. */
+  const accountAfter = async (changed: Promise<object | null>, accountId: string) => {
+    const account = (await changed) === null ? null : await store.operations.account(accountId);
+    if (account === null) throw new FrameliftError('not_found', 'There is no such account.');
+    return presentOperatorAccount(account);
+  };
+  return {
+    operatorGetOverview: async (c) => {
+      const { queue, jobs, webhooks, workersAlive, accountsPending } = await store.operations.overview();
+      const { queued, running, oldestQueuedSeconds, failedLastDay } = jobs;
+      return c.json(
+        {
+          queue: queue.map(({ oldestSeconds, ...row }) => ({ ...row, oldest_seconds: oldestSeconds })),
+          jobs: { queued, running, oldest_queued_seconds: oldestQueuedSeconds, failed_last_day: failedLastDay },
+          webhooks,
+          workers_alive: workersAlive,
+          accounts_pending: accountsPending,
+        },
+        200,
+      );
+    },
+
+    operatorListAccounts: async (c) => {
+      const { limit, starting_after, state } = c.req.valid('query');
+      const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state });
+      return c.json(pageOf(rows, limit, { present: presentOperatorAccount, cursor: ({ id }) => id }), 200);
+    },
+
+    operatorDecide: async (c) => {
+      const { id } = c.req.valid('param');
+      const actor = { operator_id: c.get('session').user.id };
+      const changed = store.accounts.setApproval(id, c.req.valid('json').decision, actor);
+      return c.json(await accountAfter(changed, id), 200);
+    },
+
+    operatorGrant: async (c) => {
+      const { id } = c.req.valid('param');
+      const { credits, note } = c.req.valid('json');
+      const actor = { operator_id: c.get('session').user.id };
+      return c.json(await accountAfter(store.accounts.grant(id, credits, note ?? '', actor), id), 201);
+    },
+
+    operatorListWorkers: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const rows = await store.operations.workers({ limit: limit + 1, startingAfter: starting_after });
+      return c.json(pageOf(rows, limit, { present: presentWorker, cursor: ({ id }) => id }), 200);
+    },
+
+    operatorListFailures: async (c) => {
+      const { limit, starting_after } = c.req.valid('query');
+      const rows = await store.operations.failures({ limit: limit + 1, startingAfter: starting_after });
+      const page = pageOf(rows, limit, {
+        cursor: ({ jobId }) => jobId,
+        present: ({ jobId, accountId, durationSeconds, finishedAt, ...failure }) => ({
+          ...failure,
+          job_id: jobId,
+          account_id: accountId,
+          duration_seconds: durationSeconds,
+          finished_at: finishedAt.toISOString(),
+        }),
+      });
+      return c.json(page, 200);
+    },
+  };
+}

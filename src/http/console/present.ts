@@ -1,0 +1,114 @@
+/** The store's records in the shape that the contract gives the console. */
+import type {
+  ConsoleAccount,
+  ConsoleDelivery,
+  ConsoleDeliveryAttempt,
+  ConsoleJob,
+  ConsoleKey,
+  OperatorAccount,
+  OperatorWorker,
+} from '../../contract/types.gen.ts';
+import type { JobRecord } from '../../domain/job.ts';
+import { sourceName } from '../../domain/job-words.ts';
+import type { DeliveryRecord, KeyRecord, OperatorAccount as AccountWithPeople, WorkerRecord } from '../../store/index.ts';
+import type { Account } from '../../store/types.ts';
+
+export const instant = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+export function presentConsoleAccount(account: Account): ConsoleAccount {
+  return {
+    id: account.id,
+    name: account.name,
+    plan: account.plan,
+    approval_status: account.approvalStatus,
+    credits: account.credits,
+    sandbox_credits: account.sandboxCredits,
+    retention_days: account.retentionDays,
+    created_at: account.createdAt.toISOString(),
+  };
+}
+
+export function presentOperatorAccount(account: AccountWithPeople): OperatorAccount {
+  return { ...presentConsoleAccount(account), emails: account.emails, active_keys: account.activeKeys };
+}
+
+function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['state'] {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt === null) return 'active';
+  return expiresAt <= now ? 'expired' : 'expiring';
+}
+
+export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
+  return {
+    id: key.id,
+    lane: key.lane,
+    tier: key.tier,
+    last_four: key.lastFour,
+    state: keyState(key, now),
+    created_at: key.createdAt.toISOString(),
+    last_used_at: instant(key.lastUsedAt),
+    expires_at: instant(key.expiresAt),
+    revoked_at: instant(key.revokedAt),
+  };
+}
+
+export function presentConsoleJob(job: JobRecord): ConsoleJob {
+  return {
+    id: job.id,
+    lane: job.lane,
+    tier: job.tier,
+    status: job.status,
+    resolution: job.resolution,
+    source_name: sourceName(job.videoUrl),
+    progress: job.progress,
+    eta_seconds: job.etaSeconds === null ? null : Math.max(0, Math.ceil(job.etaSeconds)),
+    duration_seconds: job.durationSeconds,
+    credits_charged: job.creditsCharged,
+    credits_refunded: job.creditsRefunded,
+    created_at: job.createdAt.toISOString(),
+    started_at: instant(job.startedAt),
+    finished_at: instant(job.finishedAt),
+    expires_at: job.expiresAt.toISOString(),
+    error: job.error,
+  };
+}
+
+type Attempt = DeliveryRecord['attempts'][number];
+
+export function presentAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
+  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, reply };
+}
+
+export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
+  const last = delivery.attempts.at(-1);
+  return {
+    id: delivery.id,
+    job_id: delivery.jobId,
+    event: delivery.event,
+    url: delivery.url,
+    state: delivery.state,
+    failed_tries: delivery.tries,
+    next_at: instant(delivery.nextAt),
+    created_at: delivery.createdAt.toISOString(),
+    settled_at: instant(delivery.settledAt),
+    last_attempt: last === undefined ? null : presentAttempt(last),
+  };
+}
+
+export function presentWorker(worker: WorkerRecord): OperatorWorker {
+  return {
+    id: worker.id,
+    host: worker.host,
+    started_at: worker.startedAt.toISOString(),
+    seen_at: worker.seenAt.toISOString(),
+    alive: worker.alive,
+    concurrency: worker.concurrency,
+    devices: worker.devices,
+    jobs: worker.jobs.map(({ id, step, progress, leaseExpiresAt }) => ({
+      id,
+      step,
+      progress,
+      lease_expires_at: leaseExpiresAt.toISOString(),
+    })),
+  };
+}

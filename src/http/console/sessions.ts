@@ -1,0 +1,148 @@
+/** Signing up, in and out; passwords; sessions. */
+import { randomBytes } from 'node:crypto';
+import type { Context } from 'hono';
+import { deleteCookie, setCookie } from 'hono/cookie';
+import type { ConsoleSession } from '../../contract/types.gen.ts';
+import { FrameliftError } from '../../domain/errors.ts';
+import { linkValidityS, maxDurationS, maxSourceBytes } from '../../domain/limits.ts';
+import type { Tier } from '../../domain/job.ts';
+import { priceTable } from '../../domain/pricing.ts';
+import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
+import type { AppEnv } from '../env.ts';
+import type { ConsoleHandlers } from '../handlers.ts';
+import type { WithConsole } from './deps.ts';
+import { cookieName, countTry, csrfTokenOf, hashSessionToken } from './guard.ts';
+import { pageOf } from './paging.ts';
+import { presentConsoleAccount } from './present.ts';
+
+/** The sandbox fetches nothing, so that this name need not exist; `.invalid` never does (RFC 2606). */
+const sandboxSampleUrl = 'https://samples.framelift.invalid/sample.mp4';
+const cookiePath = '/console';
+
+type SessionHandlers = Pick<
+  ConsoleHandlers,
+  | 'consoleSignUp'
+  | 'consoleSignIn'
+  | 'consoleSignOut'
+  | 'consoleGetSession'
+  | 'consoleChangePassword'
+  | 'consoleListSessions'
+  | 'consoleEndOtherSessions'
+  | 'consoleEndSession'
+>;
+
+export function sessionHandlers(deps: WithConsole): SessionHandlers {
+  const { store, passwords, secureCookies } = deps.console;
+  const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
+  const tryAt = (email: string) => countTry(deps.store.rateLimits, email, deps.options?.rateLimits?.auth);
+  return {
+    consoleSignUp: async (c) => {
+      const { email, password, name } = c.req.valid('json');
+      await tryAt(email);
+      // Hashed in any case: the time must not tell whether the address is known.
+      const hash = await passwords.hash(password);
+      await store.users.create({ email, password: hash, accountName: name ?? email });
+      return c.json({ accepted: true as const }, 202);
+    },
+
+    consoleSignIn: async (c) => {
+      const { email, password } = c.req.valid('json');
+      await tryAt(email);
+      const user = await store.users.byEmail(email);
+      if (!(await passwords.verify(password, user?.password ?? null)) || user === null) {
+        throw new FrameliftError('invalid_credentials', 'The email or the password is wrong.');
+      }
+      const token = await openSession(c, deps, user.id);
+      const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
+      if (identity === null) throw new FrameliftError('internal_error', 'The session ended as it began.');
+      setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
+      return c.json(presentSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
+    },
+
+    consoleSignOut: async (c) => {
+      const { sessionId, user } = c.get('session');
+      await store.users.endSession(user.id, sessionId);
+      deleteCookie(c, cookieName, attributes);
+      return c.json({ signed_out: true as const }, 200);
+    },
+
+    consoleGetSession: (c) => c.json(presentSession(deps, c.get('session'), c.get('csrfToken')), 200),
+
+    consoleChangePassword: async (c) => {
+      const { sessionId, user } = c.get('session');
+      const { current_password, new_password } = c.req.valid('json');
+      await tryAt(user.email);
+      if (!(await passwords.verify(current_password, await store.users.passwordOf(user.id)))) {
+        throw new FrameliftError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
+      }
+      const hash = await passwords.hash(new_password);
+      return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
+    },
+
+    consoleListSessions: async (c) => {
+      const { sessionId, user } = c.get('session');
+      const { limit, starting_after } = c.req.valid('query');
+      const rows = await store.users.sessions({ userId: user.id, limit: limit + 1, startingAfter: starting_after });
+      const page = pageOf(rows, limit, {
+        cursor: ({ id }) => id,
+        present: ({ id, userAgent, createdAt, lastSeenAt, expiresAt }) => ({
+          id,
+          current: id === sessionId,
+          user_agent: userAgent,
+          created_at: createdAt.toISOString(),
+          last_seen_at: lastSeenAt.toISOString(),
+          expires_at: expiresAt.toISOString(),
+        }),
+      });
+      return c.json(page, 200);
+    },
+
+    consoleEndOtherSessions: async (c) => {
+      const { sessionId, user } = c.get('session');
+      return c.json({ ended: await store.users.endOtherSessions(user.id, sessionId) }, 200);
+    },
+
+    consoleEndSession: async (c) => {
+      const ended = await store.users.endSession(c.get('session').user.id, c.req.valid('param').id);
+      if (!ended) throw new FrameliftError('not_found', 'There is no such session.');
+      return c.json({ ended: 1 }, 200);
+    },
+  };
+}
+
+/** The new session's token, which only the cookie carries. */
+async function openSession(c: Context<AppEnv>, deps: WithConsole, userId: string): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const tokenHash = hashSessionToken(token, deps.keyPepper);
+  await deps.console.store.users.openSession({ userId, tokenHash, userAgent: c.req.header('User-Agent') ?? '' });
+  return token;
+}
+
+function pricing(tier: Tier): ConsoleSession['pricing']['standard'] {
+  const { currency, perMinute, perSecond } = priceTable(tier);
+  return { currency, per_minute: perMinute, per_second: perSecond };
+}
+
+function presentSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken: string): ConsoleSession {
+  const { user, account, sessionId, expiresAt } = identity;
+  const { uploads, sampleUrl } = deps.console;
+  return {
+    id: sessionId,
+    csrf_token: csrfToken,
+    expires_at: expiresAt.toISOString(),
+    user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
+    account: presentConsoleAccount(account),
+    pricing: { standard: pricing('standard'), secure: pricing('secure') },
+    limits: {
+      max_duration_seconds: maxDurationS,
+      max_file_size_bytes: maxSourceBytes,
+      resolutions: ['1080p', '4k'],
+      link_validity_seconds: linkValidityS,
+    },
+    capabilities: {
+      upload: uploads !== undefined,
+      sample_url: { live: sampleUrl, test: sandboxSampleUrl },
+      models: [...(deps.options?.models ?? [])],
+    },
+  };
+}

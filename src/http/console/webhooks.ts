@@ -1,0 +1,120 @@
+/** The signing secret, deliveries with every try, resending, and a test event. */
+import type { ConsoleDeliveryDetail, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
+import { FrameliftError } from '../../domain/errors.ts';
+import { webhookBody } from '../../domain/webhooks.ts';
+import type { DeliveryRecord } from '../../store/index.ts';
+import { createJob } from '../creation.ts';
+import type { ConsoleHandlers } from '../handlers.ts';
+import { parseUrl } from '../measurement.ts';
+import type { WithConsole } from './deps.ts';
+import { principalOf } from './jobs.ts';
+import { pageOf } from './paging.ts';
+import { presentAttempt, presentDelivery } from './present.ts';
+
+type WebhookHandlers = Pick<
+  ConsoleHandlers,
+  | 'consoleGetWebhookSecret'
+  | 'consoleRotateWebhookSecret'
+  | 'consoleListDeliveries'
+  | 'consoleGetDelivery'
+  | 'consoleResendDelivery'
+  | 'consoleTestWebhook'
+>;
+
+/** Sandbox jobs that end as asked (src/domain/sandbox.ts); nothing is fetched from there. */
+const testVideos = {
+  'job.completed': 'https://samples.framelift.invalid/webhook-test.mp4',
+  'job.failed': 'https://samples.framelift.invalid/processing_failed.mp4',
+} as const;
+
+export function webhookHandlers(deps: WithConsole): WebhookHandlers {
+  const { store } = deps.console;
+  const secretOf = async (accountId: string): Promise<ConsoleWebhookSecret> => {
+    const [current, ...replaced] = await store.webhookSecrets.overview(accountId);
+    return {
+      secret: current!.secret,
+      replaced: replaced.flatMap(({ secret, expiresAt }) =>
+        expiresAt === null ? [] : [{ secret, expires_at: expiresAt.toISOString() }],
+      ),
+    };
+  };
+  /** Throws FrameliftError `not_found`. */
+  const ownDelivery = async (accountId: string, id: string): Promise<DeliveryRecord> => {
+    const delivery = await store.deliveries.get(accountId, id);
+    if (delivery === null) throw new FrameliftError('not_found', 'There is no such delivery.');
+    return delivery;
+  };
+  return {
+    consoleGetWebhookSecret: async (c) => c.json(await secretOf(c.get('session').account.id), 200),
+
+    consoleRotateWebhookSecret: async (c) => {
+      const { account, user } = c.get('session');
+      await store.webhookSecrets.rotate(account.id, { user_id: user.id });
+      return c.json(await secretOf(account.id), 201);
+    },
+
+    consoleListDeliveries: async (c) => {
+      const { limit, starting_after, state, job_id } = c.req.valid('query');
+      const accountId = c.get('session').account.id;
+      const query = { accountId, limit: limit + 1, startingAfter: starting_after, state, jobId: job_id };
+      const rows = await store.deliveries.page(query);
+      return c.json(pageOf(rows, limit, { present: presentDelivery, cursor: ({ id }) => id }), 200);
+    },
+
+    consoleGetDelivery: async (c) => {
+      const delivery = await ownDelivery(c.get('session').account.id, c.req.valid('param').id);
+      return c.json(presentWithRequest(delivery), 200);
+    },
+
+    consoleResendDelivery: async (c) => {
+      const { id, url } = await ownDelivery(c.get('session').account.id, c.req.valid('param').id);
+      if (url === null) throw notResendable();
+      return c.json(presentWithRequest(await resend(deps, id)), 202);
+    },
+
+    consoleTestWebhook: async (c) => {
+      const { url, event } = c.req.valid('json');
+      parseUrl(url, '/url');
+      const body = {
+        video_url: testVideos[event],
+        resolution: '1080p' as const,
+        duration_seconds: 1,
+        webhook_url: url,
+        metadata: { purpose: 'webhook-test' },
+      };
+      const principal = principalOf(c, 'test');
+      const { job } = await createJob(deps, { principal, body, idempotencyKey: undefined, signal: c.req.raw.signal });
+      return c.json({ job_id: job.id }, 201);
+    },
+  };
+}
+
+const notResendable = () =>
+  new FrameliftError('delivery_not_resendable', 'The job was deleted, and with it the address.');
+
+async function resend({ console: { store } }: WithConsole, id: string): Promise<DeliveryRecord> {
+  const found = await store.deliveries.resend(id).catch(async (error: unknown) => {
+    // Deleted between the two queries.
+    if (await store.deliveries.isGone(id)) throw notResendable();
+    throw error;
+  });
+  if (found === null) throw new FrameliftError('not_found', 'There is no such delivery.');
+  return found;
+}
+
+function presentWithRequest(delivery: DeliveryRecord): ConsoleDeliveryDetail {
+  return {
+    delivery: presentDelivery(delivery),
+    request: {
+      method: 'POST',
+      url: delivery.url,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Framelift-Webhooks/1',
+        'webhook-id': delivery.id,
+      },
+      body: webhookBody(delivery.event, delivery.jobId),
+    },
+    attempts: delivery.attempts.map(presentAttempt),
+  };
+}
