@@ -19,6 +19,15 @@ module.exports = {
     only('media', ['src/domain/', 'native/']),
     only('http', ['src/contract/', 'src/domain/', 'src/store/', 'src/storage/', 'src/media/types.ts']),
     only('jobs', ['src/domain/', 'src/store/', 'src/storage/', 'src/media/', 'src/net/', 'src/evidence/']),
+    // The page is built apart and speaks to the service over HTTP only: of the other rooms it may know types.
+    only('console', ['src/contract/types.gen.ts', 'src/sdk/types.gen.ts']),
+    {
+      name: 'console-knows-types-only',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: { path: '^src/(contract|sdk)/', dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'nobody-imports-the-console', severity: 'error', from: { path: '^src/', pathNot: '^src/console/' }, to: { path: '^src/console/' } },
     {
       name: 'only-media-loads-the-addon',
       severity: 'error',

@@ -110,6 +110,9 @@ async function verifyJws(
   type: string,
   keys: readonly PublicKey[],
 ): Promise<Record<string, unknown>> {
+  // Without https, other than on localhost, browsers have no WebCrypto.
+  if (globalThis.crypto?.subtle === undefined)
+    throw new VerificationError('This browser verifies only over https; use `framelift verify` on the command line.');
   const parts = jws.trim().split('.');
   const [head, body, signature] = parts;
   if (parts.length !== 3 || !head || !body || !signature)

@@ -1,0 +1,201 @@
+/** Keys, webhooks, credits, evidence, sessions: what belongs to the account. */
+import { useQuery } from '@tanstack/react-query';
+import type {
+  AuditEntry,
+  ConsoleCertificate,
+  ConsoleCreateKeyData,
+  ConsoleCreateKeyResponse,
+  ConsoleDelivery,
+  ConsoleEndOtherSessionsData,
+  ConsoleEndOtherSessionsResponse,
+  ConsoleEndSessionData,
+  ConsoleEndSessionResponse,
+  ConsoleExportAuditLogData,
+  ConsoleExportAuditLogResponse,
+  ConsoleGetDeliveryData,
+  ConsoleGetDeliveryResponse,
+  ConsoleGetUsageData,
+  ConsoleGetUsageResponse,
+  ConsoleGetWebhookSecretData,
+  ConsoleGetWebhookSecretResponse,
+  ConsoleKey,
+  ConsoleLedgerEntry,
+  ConsoleListAuditLogData,
+  ConsoleListAuditLogResponse,
+  ConsoleListCertificatesData,
+  ConsoleListCertificatesResponse,
+  ConsoleListDeliveriesData,
+  ConsoleListDeliveriesResponse,
+  ConsoleListKeysData,
+  ConsoleListKeysResponse,
+  ConsoleListLedgerData,
+  ConsoleListLedgerResponse,
+  ConsoleListSessionsData,
+  ConsoleListSessionsResponse,
+  ConsoleResendDeliveryData,
+  ConsoleResendDeliveryResponse,
+  ConsoleRevokeKeyData,
+  ConsoleRevokeKeyResponse,
+  ConsoleRotateKeyData,
+  ConsoleRotateKeyResponse,
+  ConsoleRotateWebhookSecretData,
+  ConsoleRotateWebhookSecretResponse,
+  ConsoleSessionEntry,
+  ConsoleTestWebhookData,
+  ConsoleTestWebhookResponse,
+  ConsoleUpdateAccountData,
+  ConsoleUpdateAccountResponse,
+  Jwks,
+} from '../../contract/types.gen.ts';
+import { call } from './client.ts';
+import { useList } from './lists.ts';
+
+/** `{starting_after}` of a page behind the first */
+const from = <C>(cursor: C | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
+
+export function useKeys() {
+  return useList<ConsoleKey, string>(['keys'], (cursor, signal) => {
+    const query = { limit: 100, ...from(cursor) };
+    return call<ConsoleListKeysData, ConsoleListKeysResponse>('GET', '/console/api/keys', { query }, { signal });
+  });
+}
+
+export function createKey(body: ConsoleCreateKeyData['body']): Promise<ConsoleCreateKeyResponse> {
+  return call<ConsoleCreateKeyData, ConsoleCreateKeyResponse>('POST', '/console/api/keys', { body });
+}
+
+export function rotateKey(id: string, overlapDays: number): Promise<ConsoleRotateKeyResponse> {
+  return call<ConsoleRotateKeyData, ConsoleRotateKeyResponse>('POST', '/console/api/keys/{id}/rotation', {
+    path: { id },
+    body: { overlap_days: overlapDays },
+  });
+}
+
+export function revokeKey(id: string): Promise<ConsoleRevokeKeyResponse> {
+  return call<ConsoleRevokeKeyData, ConsoleRevokeKeyResponse>('DELETE', '/console/api/keys/{id}', { path: { id } });
+}
+
+export function useWebhookSecret() {
+  return useQuery({
+    queryKey: ['webhook-secret'],
+    queryFn: ({ signal }) =>
+      call<ConsoleGetWebhookSecretData, ConsoleGetWebhookSecretResponse>('GET', '/console/api/webhooks/secret', {}, { signal }),
+  });
+}
+
+export function rotateWebhookSecret(): Promise<ConsoleRotateWebhookSecretResponse> {
+  const url = '/console/api/webhooks/secret/rotation';
+  return call<ConsoleRotateWebhookSecretData, ConsoleRotateWebhookSecretResponse>('POST', url, {});
+}
+
+export type DeliveryState = ConsoleDelivery['state'];
+
+export function useDeliveries(filters: { state?: DeliveryState; job_id?: string }) {
+  return useList<ConsoleDelivery, string>(
+    ['deliveries', filters],
+    (cursor, signal) => {
+      const query = { limit: 25, ...filters, ...from(cursor) };
+      return call<ConsoleListDeliveriesData, ConsoleListDeliveriesResponse>(
+        'GET',
+        '/console/api/webhooks/deliveries',
+        { query },
+        { signal },
+      );
+    },
+    // Tries are made without any change of a job, so nothing on the stream tells of them.
+    { intervalMs: 5000 },
+  );
+}
+
+export function useDelivery(id: string) {
+  return useQuery({
+    queryKey: ['deliveries', 'one', id],
+    queryFn: ({ signal }) =>
+      call<ConsoleGetDeliveryData, ConsoleGetDeliveryResponse>(
+        'GET',
+        '/console/api/webhooks/deliveries/{id}',
+        { path: { id } },
+        { signal },
+      ),
+    refetchInterval: ({ state }) => (state.data?.delivery.state === 'pending' ? 2000 : false),
+  });
+}
+
+export function resendDelivery(id: string): Promise<ConsoleResendDeliveryResponse> {
+  const url = '/console/api/webhooks/deliveries/{id}/resend';
+  return call<ConsoleResendDeliveryData, ConsoleResendDeliveryResponse>('POST', url, { path: { id } });
+}
+
+export function testWebhook(body: ConsoleTestWebhookData['body']): Promise<ConsoleTestWebhookResponse> {
+  return call<ConsoleTestWebhookData, ConsoleTestWebhookResponse>('POST', '/console/api/webhooks/test', { body });
+}
+
+export function useLedger() {
+  return useList<ConsoleLedgerEntry, number>(['ledger'], (cursor, signal) => {
+    const query = { limit: 25, ...from(cursor) };
+    return call<ConsoleListLedgerData, ConsoleListLedgerResponse>('GET', '/console/api/ledger', { query }, { signal });
+  });
+}
+
+export function useUsage(days: 30 | 90) {
+  return useQuery({
+    queryKey: ['usage', days],
+    queryFn: ({ signal }) =>
+      call<ConsoleGetUsageData, ConsoleGetUsageResponse>('GET', '/console/api/usage', { query: { days } }, { signal }),
+  });
+}
+
+export function setRetention(days: number): Promise<ConsoleUpdateAccountResponse> {
+  const body = { retention_days: days };
+  return call<ConsoleUpdateAccountData, ConsoleUpdateAccountResponse>('PATCH', '/console/api/account', { body });
+}
+
+export function useAuditLog() {
+  return useList<AuditEntry, number>(['audit'], (cursor, signal) => {
+    const query = { limit: 25, ...from(cursor) };
+    const url = '/console/api/audit-log';
+    return call<ConsoleListAuditLogData, ConsoleListAuditLogResponse>('GET', url, { query }, { signal });
+  });
+}
+
+export function exportAuditLog(): Promise<ConsoleExportAuditLogResponse> {
+  const url = '/console/api/audit-log/export';
+  return call<ConsoleExportAuditLogData, ConsoleExportAuditLogResponse>('GET', url, {});
+}
+
+/** The published keys, from their public address and not from the console's own. */
+export function fetchPublishedKeys(): Promise<Jwks> {
+  return call<{ url: '/.well-known/jwks.json' }, Jwks>('GET', '/.well-known/jwks.json', {});
+}
+
+export function useCertificates() {
+  return useList<ConsoleCertificate, string>(['certificates'], (cursor, signal) => {
+    const query = { limit: 25, ...from(cursor) };
+    const url = '/console/api/certificates';
+    return call<ConsoleListCertificatesData, ConsoleListCertificatesResponse>('GET', url, { query }, { signal });
+  });
+}
+
+/** The certificate of one deleted job; null until the storage has confirmed. */
+export async function findCertificate(jobId: string): Promise<ConsoleCertificate | null> {
+  const query = { job_id: jobId };
+  const url = '/console/api/certificates';
+  const page = await call<ConsoleListCertificatesData, ConsoleListCertificatesResponse>('GET', url, { query });
+  return page.data[0] ?? null;
+}
+
+export function useSessions() {
+  return useList<ConsoleSessionEntry, string>(['sessions'], (cursor, signal) => {
+    const query = { limit: 20, ...from(cursor) };
+    const url = '/console/api/sessions';
+    return call<ConsoleListSessionsData, ConsoleListSessionsResponse>('GET', url, { query }, { signal });
+  });
+}
+
+export function endSession(id: string): Promise<ConsoleEndSessionResponse> {
+  return call<ConsoleEndSessionData, ConsoleEndSessionResponse>('DELETE', '/console/api/sessions/{id}', { path: { id } });
+}
+
+export function endOtherSessions(): Promise<ConsoleEndOtherSessionsResponse> {
+  return call<ConsoleEndOtherSessionsData, ConsoleEndOtherSessionsResponse>('DELETE', '/console/api/sessions', {});
+}

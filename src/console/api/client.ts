@@ -1,0 +1,143 @@
+/** Calls to the service: same origin, the session in a cookie, the CSRF token in a header. */
+
+/** An operation as the generated types of openapi.yaml describe it. */
+export interface Operation {
+  url: string;
+  path?: unknown;
+  query?: unknown;
+  body?: unknown;
+}
+
+/** What an operation needs beside its address; parts that the document does not name cannot be given. */
+export type Inputs<O extends Operation> = Pick<O, Extract<keyof O, 'path' | 'query' | 'body'>>;
+
+/** The service's answer when it refused, or the lack of an answer (status 0). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(facts: { status: number; code: string; message: string; param?: string; requestId?: string }) {
+    super(facts.message);
+    this.status = facts.status;
+    this.code = facts.code;
+    this.param = facts.param;
+    this.requestId = facts.requestId;
+  }
+}
+
+/** One sentence that may be shown for whatever was thrown. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return 'Something went wrong on this page.';
+}
+
+/** The refusals by field (`/email` → `email`), for forms; what belongs to no field is left out. */
+export function problemOf(error: unknown, field: string): string | undefined {
+  return error instanceof ApiError && error.param === `/${field}` ? error.message : undefined;
+}
+
+let csrfToken: string | null = null;
+let onSignedOut: () => void = () => {};
+
+export function setCsrfToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** Called when a call finds that the session has ended. */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+interface Extra {
+  signal?: AbortSignal;
+  /** makes a repetition of the same call safe */
+  idempotencyKey?: string;
+  /** a 401 is an answer here, such as to a sign-in with a wrong password */
+  ownRefusals?: boolean;
+}
+
+/** `call<GetThingData, GetThingResponse>('GET', '/console/api/things/{id}', { path: { id } })`. Throws ApiError. */
+export async function call<O extends Operation, R>(
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  url: O['url'],
+  inputs: Inputs<O>,
+  { signal, idempotencyKey, ownRefusals = false }: Extra = {},
+): Promise<R> {
+  const { path, query, body } = inputs as { path?: object; query?: object; body?: unknown };
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  const raw = body instanceof Blob;
+  if (body !== undefined) headers['Content-Type'] = raw ? 'application/octet-stream' : 'application/json';
+  if (method !== 'GET' && csrfToken !== null) headers['X-CSRF-Token'] = csrfToken;
+  if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
+  const response = await fetch(addressOf(url, path, query), {
+    method,
+    headers,
+    credentials: 'same-origin',
+    cache: 'no-store',
+    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((cause: unknown) => {
+    if (signal?.aborted === true) throw cause;
+    throw unreachable();
+  });
+  if (response.status === 204) return undefined as R;
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok) return answer as R;
+  const error = errorOf(response.status, answer);
+  if (error.status === 401 && !ownRefusals) onSignedOut();
+  throw error;
+}
+
+/**
+ * Sends a file with progress (0…1), which fetch does not tell. `POST /console/api/uploads` and its answer. Throws
+ * ApiError; an aborted signal rejects with its reason.
+ */
+export function upload<R>(url: string, file: Blob, onProgress: (part: number) => void, signal: AbortSignal): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const abort = () => request.abort();
+    signal.addEventListener('abort', abort);
+    request.open('POST', url);
+    request.responseType = 'json';
+    request.setRequestHeader('Content-Type', 'application/octet-stream');
+    if (csrfToken !== null) request.setRequestHeader('X-CSRF-Token', csrfToken);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0);
+    request.onabort = () => reject(signal.reason);
+    request.onerror = () => reject(unreachable());
+    request.onload = () => {
+      if (request.status < 300) resolve(request.response as R);
+      else reject(errorOf(request.status, request.response));
+    };
+    request.onloadend = () => signal.removeEventListener('abort', abort);
+    request.send(file);
+  });
+}
+
+function unreachable(): ApiError {
+  return new ApiError({ status: 0, code: 'unreachable', message: 'The service cannot be reached; is it running?' });
+}
+
+function addressOf(url: string, path: object = {}, query: object = {}): string {
+  const params = path as Record<string, string>;
+  const address = url.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text === '' ? address : `${address}?${text}`;
+}
+
+function errorOf(status: number, answer: unknown): ApiError {
+  const detail = (answer as { error?: Record<string, string> } | null)?.error;
+  return new ApiError({
+    status,
+    code: detail?.['code'] ?? 'unexpected',
+    message: detail?.['message'] ?? `The service answered with the status ${status}.`,
+    ...(detail?.['param'] === undefined ? {} : { param: detail['param'] }),
+    ...(detail?.['request_id'] === undefined ? {} : { requestId: detail['request_id'] }),
+  });
+}

@@ -1,0 +1,137 @@
+/** The live stream of the account's jobs, worked into what the page has loaded. */
+import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
+import { type JobFilters, jobKey, listJobs, pageSize } from './jobs.ts';
+import { sessionKey } from './session.ts';
+
+/** A job as it is now, or null when it was deleted. */
+export type Changes = ReadonlyMap<string, ConsoleJob | null>;
+type Pages = InfiniteData<ConsoleJobList, string | undefined>;
+
+const flushMs = 120;
+
+/** Open as long as somebody is signed in. Changes are gathered for a moment, so that a burst is one rendering. */
+export function useJobStream(): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    const source = new EventSource('/console/api/job-events');
+    const pending = new Map<string, ConsoleJob | null>();
+    let timer = 0;
+    const note = (id: string, job: ConsoleJob | null) => {
+      pending.set(id, job);
+      timer ||= window.setTimeout(() => {
+        timer = 0;
+        const changes = new Map(pending);
+        pending.clear();
+        applyChanges(client, changes);
+      }, flushMs);
+    };
+    source.addEventListener('job', ({ data }: MessageEvent<string>) => {
+      const job = JSON.parse(data) as ConsoleJob;
+      note(job.id, job);
+    });
+    source.addEventListener('deleted', ({ data }: MessageEvent<string>) => {
+      note((JSON.parse(data) as { id: string }).id, null);
+    });
+    // What happened before the stream opened, also after a break, is only in the lists.
+    source.onopen = () => {
+      void client.invalidateQueries({ queryKey: ['latest-jobs'] });
+      void refreshLists(client).catch(() => {});
+    };
+    return () => {
+      source.close();
+      clearTimeout(timer);
+    };
+  }, [client]);
+}
+
+/** Loads the first page of every list and works it in; a list that it does not reach starts again. */
+async function refreshLists(client: QueryClient): Promise<void> {
+  for (const [queryKey, pages] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
+    const newest = pages?.pages[0]?.data[0]?.id;
+    if (pages === undefined) continue;
+    const filters = queryKey[1] as JobFilters;
+    const first = await listJobs({ ...filters, limit: pageSize });
+    const reaches = newest === undefined ? first.data.length === 0 : first.data.some((job) => job.id === newest);
+    if (!reaches) {
+      await client.resetQueries({ queryKey, exact: true });
+      continue;
+    }
+    const changes = new Map(first.data.map((job) => [job.id, job]));
+    client.setQueryData<Pages>(queryKey, (old) => (old === undefined ? old : mergeIntoPages(old, changes, filters)));
+  }
+}
+
+function applyChanges(client: QueryClient, changes: Changes): void {
+  for (const [queryKey, pages] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
+    if (pages !== undefined) client.setQueryData(queryKey, mergeIntoPages(pages, changes, queryKey[1] as JobFilters));
+  }
+  client.setQueriesData<ConsoleJobList>({ queryKey: ['latest-jobs'] }, (list) =>
+    list === undefined ? list : mergeIntoFirst(list, changes, {}, list.data.length || 5),
+  );
+  let settled = false;
+  for (const [id, job] of changes) {
+    settled ||= job === null || job.status === 'done' || job.status === 'error';
+    const detail = client.getQueryData<ConsoleJobDetail>(jobKey(id));
+    if (detail === undefined) continue;
+    if (job !== null) client.setQueryData(jobKey(id), withProgress(detail, job));
+    // The timeline and the facts change with the status only.
+    if (job === null || job.status !== detail.job.status) void client.invalidateQueries({ queryKey: jobKey(id) });
+  }
+  if (settled) {
+    for (const queryKey of [sessionKey, ['ledger'], ['usage'], ['deliveries'], ['audit']])
+      void client.invalidateQueries({ queryKey });
+  }
+}
+
+function withProgress(detail: ConsoleJobDetail, job: ConsoleJob): ConsoleJobDetail {
+  const { progress, eta_seconds, started_at } = job;
+  return { ...detail, job: { ...detail.job, progress, eta_seconds, started_at } };
+}
+
+/** Replaces known jobs where they are, takes out what no longer fits the filters, and puts new ones on top. */
+export function mergeIntoPages(pages: Pages, changes: Changes, filters: JobFilters): Pages {
+  const known = new Set<string>();
+  const merged = pages.pages.map((page) => {
+    if (!page.data.some((job) => changes.has(job.id))) return page;
+    const data = page.data.flatMap((job) => {
+      const change = changes.get(job.id);
+      if (change === undefined) return [job];
+      known.add(job.id);
+      return change !== null && fits(change, filters) ? [change] : [];
+    });
+    return { ...page, data };
+  });
+  const first = merged[0];
+  if (first === undefined) return pages;
+  const fresh = freshJobs(changes, known, filters, first.data[0]?.id);
+  if (fresh.length > 0) merged[0] = { ...first, data: [...fresh, ...first.data] };
+  return { ...pages, pages: merged };
+}
+
+function mergeIntoFirst(list: ConsoleJobList, changes: Changes, filters: JobFilters, limit: number): ConsoleJobList {
+  const known = new Set(list.data.filter((job) => changes.has(job.id)).map((job) => job.id));
+  const kept = list.data.flatMap((job) => {
+    const change = changes.get(job.id);
+    return change === undefined ? [job] : change === null ? [] : [change];
+  });
+  const fresh = freshJobs(changes, known, filters, list.data[0]?.id);
+  return { ...list, data: [...fresh, ...kept].slice(0, Math.max(limit, 5)) };
+}
+
+/** Ids grow with time: only a job newer than the newest shown is new; any other is on a page not loaded yet. */
+function freshJobs(changes: Changes, known: ReadonlySet<string>, filters: JobFilters, newest: string | undefined) {
+  return [...changes.values()]
+    .filter((job) => job !== null)
+    .filter((job) => !known.has(job.id) && fits(job, filters) && (newest === undefined || job.id > newest))
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+function fits(job: ConsoleJob, { lane, status, q }: JobFilters): boolean {
+  return (
+    (lane === undefined || job.lane === lane) &&
+    (status === undefined || job.status === status) &&
+    (q === undefined || job.id.includes(q))
+  );
+}

@@ -1,0 +1,121 @@
+/** Jobs: lists, one job, and what is done with them. */
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import type {
+  ConsoleCreateJobData,
+  ConsoleCreateJobResponse,
+  ConsoleCreateQuoteData,
+  ConsoleCreateQuoteResponse,
+  ConsoleDeleteJobData,
+  ConsoleDeleteJobResponse,
+  ConsoleGetJobData,
+  ConsoleGetJobLinksData,
+  ConsoleGetJobLinksResponse,
+  ConsoleGetJobResponse,
+  ConsoleJob,
+  ConsoleListJobsData,
+  ConsoleListJobsResponse,
+  ConsoleUploadResponse,
+  JobStatus,
+  Lane,
+} from '../../contract/types.gen.ts';
+import { call, upload } from './client.ts';
+import { useList } from './lists.ts';
+import { sessionKey } from './session.ts';
+
+export interface JobFilters {
+  lane?: Lane;
+  status?: JobStatus;
+  /** part of the id */
+  q?: string;
+}
+
+export const jobsKey = (filters: JobFilters) => ['jobs', filters] as const;
+export const jobKey = (id: string) => ['job', id] as const;
+export const pageSize = 100;
+
+export function useJobs(filters: JobFilters) {
+  return useList<ConsoleJob, string>(
+    jobsKey(filters),
+    (cursor, signal) =>
+      listJobs({ ...filters, limit: pageSize, ...(cursor === undefined ? {} : { starting_after: cursor }) }, signal),
+    // The stream keeps the list as it is; loading a hundred pages anew would not make it truer.
+    { staleTime: Infinity, refetchOnWindowFocus: false },
+  );
+}
+
+export function useLatestJobs(limit: number) {
+  return useQuery({ queryKey: ['latest-jobs', limit], queryFn: ({ signal }) => listJobs({ limit }, signal) });
+}
+
+export function listJobs(query: NonNullable<ConsoleListJobsData['query']>, signal?: AbortSignal) {
+  const extra = signal === undefined ? {} : { signal };
+  return call<ConsoleListJobsData, ConsoleListJobsResponse>('GET', '/console/api/jobs', { query }, extra);
+}
+
+export function useJob(id: string) {
+  return useQuery({
+    queryKey: jobKey(id),
+    queryFn: ({ signal }) =>
+      call<ConsoleGetJobData, ConsoleGetJobResponse>('GET', '/console/api/jobs/{id}', { path: { id } }, { signal }),
+    // The stream tells changes; this covers a stream that a proxy swallowed.
+    refetchInterval: ({ state }) => (isOpen(state.data?.job.status) ? 5000 : false),
+  });
+}
+
+export function isOpen(status: JobStatus | undefined): boolean {
+  return status === 'queued' || status === 'running';
+}
+
+export function fetchLinks(id: string): Promise<ConsoleGetJobLinksResponse> {
+  return call<ConsoleGetJobLinksData, ConsoleGetJobLinksResponse>('GET', '/console/api/jobs/{id}/links', { path: { id } });
+}
+
+/** Links are valid for an hour; they are asked for once and kept while the page is open. */
+export function useLinks(id: string, enabled: boolean) {
+  return useQuery({
+    queryKey: ['links', id],
+    queryFn: () => fetchLinks(id),
+    enabled,
+    staleTime: 50 * 60_000,
+    refetchOnWindowFocus: false,
+  });
+}
+
+export function quote(body: ConsoleCreateQuoteData['body'], signal: AbortSignal): Promise<ConsoleCreateQuoteResponse> {
+  return call<ConsoleCreateQuoteData, ConsoleCreateQuoteResponse>('POST', '/console/api/quotes', { body }, { signal });
+}
+
+export function useCreateJob() {
+  const client = useQueryClient();
+  return async (body: ConsoleCreateJobData['body'], idempotencyKey: string): Promise<ConsoleCreateJobResponse> => {
+    const job = await call<ConsoleCreateJobData, ConsoleCreateJobResponse>(
+      'POST',
+      '/console/api/jobs',
+      { body },
+      { idempotencyKey },
+    );
+    refreshAfterJob(client);
+    return job;
+  };
+}
+
+export function useDeleteJob() {
+  const client = useQueryClient();
+  return async (id: string): Promise<ConsoleDeleteJobResponse> => {
+    const path = { id };
+    const deletion = await call<ConsoleDeleteJobData, ConsoleDeleteJobResponse>('DELETE', '/console/api/jobs/{id}', { path });
+    refreshAfterJob(client);
+    return deletion;
+  };
+}
+
+/** A job made or deleted changes the balance, the ledger and the audit log; the stream tells the lists. */
+function refreshAfterJob(client: QueryClient): void {
+  const keys = [['latest-jobs'], sessionKey, ['ledger'], ['usage'], ['audit'], ['certificates']];
+  // Not waited for: the answer is here, the rest of the page follows.
+  for (const queryKey of keys) void client.invalidateQueries({ queryKey });
+}
+
+export function uploadFile(file: File, onProgress: (part: number) => void, signal: AbortSignal) {
+  return upload<ConsoleUploadResponse>('/console/api/uploads', file, onProgress, signal);
+}

@@ -1,0 +1,74 @@
+/** What operators see and do. */
+import { useQuery } from '@tanstack/react-query';
+import type {
+  OperatorAccount,
+  OperatorDecideData,
+  OperatorDecideResponse,
+  OperatorFailure,
+  OperatorGetOverviewData,
+  OperatorGetOverviewResponse,
+  OperatorGrantData,
+  OperatorGrantResponse,
+  OperatorListAccountsData,
+  OperatorListAccountsResponse,
+  OperatorListFailuresData,
+  OperatorListFailuresResponse,
+  OperatorListWorkersData,
+  OperatorListWorkersResponse,
+  OperatorWorker,
+} from '../../contract/types.gen.ts';
+import { call } from './client.ts';
+import { useList } from './lists.ts';
+
+const from = (cursor: string | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
+const liveMs = 4000;
+
+export function useOverview(enabled = true) {
+  return useQuery({
+    queryKey: ['operator', 'overview'],
+    queryFn: ({ signal }) =>
+      call<OperatorGetOverviewData, OperatorGetOverviewResponse>('GET', '/console/api/operator/overview', {}, { signal }),
+    refetchInterval: liveMs,
+    enabled,
+  });
+}
+
+export type ApprovalState = OperatorAccount['approval_status'];
+
+export function useAccounts(state: ApprovalState | undefined) {
+  return useList<OperatorAccount, string>(['operator', 'accounts', state ?? 'all'], (cursor, signal) => {
+    const query = { limit: 50, ...(state === undefined ? {} : { state }), ...from(cursor) };
+    const url = '/console/api/operator/accounts';
+    return call<OperatorListAccountsData, OperatorListAccountsResponse>('GET', url, { query }, { signal });
+  });
+}
+
+export function decide(id: string, decision: 'approved' | 'rejected'): Promise<OperatorDecideResponse> {
+  const url = '/console/api/operator/accounts/{id}/decision';
+  return call<OperatorDecideData, OperatorDecideResponse>('POST', url, { path: { id }, body: { decision } });
+}
+
+export function grant(id: string, body: OperatorGrantData['body']): Promise<OperatorGrantResponse> {
+  const url = '/console/api/operator/accounts/{id}/grants';
+  return call<OperatorGrantData, OperatorGrantResponse>('POST', url, { path: { id }, body });
+}
+
+export function useWorkers() {
+  return useList<OperatorWorker, string>(
+    ['operator', 'workers'],
+    (cursor, signal) => {
+      const query = { limit: 50, ...from(cursor) };
+      const url = '/console/api/operator/workers';
+      return call<OperatorListWorkersData, OperatorListWorkersResponse>('GET', url, { query }, { signal });
+    },
+    { intervalMs: liveMs },
+  );
+}
+
+export function useFailures() {
+  return useList<OperatorFailure, string>(['operator', 'failures'], (cursor, signal) => {
+    const query = { limit: 25, ...from(cursor) };
+    const url = '/console/api/operator/failures';
+    return call<OperatorListFailuresData, OperatorListFailuresResponse>('GET', url, { query }, { signal });
+  });
+}

@@ -1,0 +1,62 @@
+/** Signed in or not: the shell with its pages, or the gate. */
+import { Component, type ReactNode } from 'react';
+import { SessionContext, useSessionQuery } from '../api/session.ts';
+import { GatePage } from '../pages/gate.tsx';
+import { Button } from '../ui/button.tsx';
+import { Failed, Notice } from '../ui/feedback.tsx';
+import { Toasts } from '../ui/toasts.tsx';
+import { Pages } from './router.tsx';
+import { Shell } from './shell.tsx';
+
+export function App() {
+  const { data: session, error, refetch } = useSessionQuery();
+  if (session === undefined) {
+    if (error === null) return <div className="boot" aria-busy="true" aria-label="Loading" role="status" />;
+    return (
+      <main className="boot">
+        <Failed error={error} onRetry={() => void refetch()} />
+      </main>
+    );
+  }
+  return (
+    <>
+      {session === null ? (
+        <GatePage />
+      ) : (
+        <SessionContext value={session}>
+          <Shell>
+            <Boundary>
+              <Pages />
+            </Boundary>
+          </Shell>
+        </SessionContext>
+      )}
+      <Toasts />
+    </>
+  );
+}
+
+/** A page that breaks says so and leaves the navigation standing. */
+class Boundary extends Component<{ children: ReactNode }, { broken: boolean }> {
+  override state = { broken: false };
+
+  static getDerivedStateFromError() {
+    return { broken: true };
+  }
+
+  override render() {
+    if (!this.state.broken) return this.props.children;
+    return (
+      <div className="page narrow">
+        <Notice tone="bad" role="alert" title="This page broke.">
+          <span>That is a fault of the console; your jobs are not affected.</span>
+          <div>
+            <Button size="small" onClick={() => window.location.reload()}>
+              Load it again
+            </Button>
+          </div>
+        </Notice>
+      </div>
+    );
+  }
+}

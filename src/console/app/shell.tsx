@@ -1,0 +1,188 @@
+/** The frame around every page of a signed-in person: navigation, account, theme. */
+import {
+  Activity,
+  ChevronsUpDown,
+  Coins,
+  Film,
+  Gauge,
+  House,
+  KeyRound,
+  LogOut,
+  Menu as MenuIcon,
+  type LucideIcon,
+  MonitorCog,
+  Moon,
+  ShieldCheck,
+  Sparkles,
+  Sun,
+  TriangleAlert,
+  UserRound,
+  Users,
+  Webhook,
+  X,
+} from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useJobStream } from '../api/job-stream.ts';
+import { useOverview } from '../api/operator.ts';
+import { useSession, useSignOut } from '../api/session.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Badge } from '../ui/feedback.tsx';
+import { Menu, MenuItem, MenuLine, MenuNote } from '../ui/menu.tsx';
+import { Segmented } from '../ui/segmented.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { sentenceOf } from '../api/client.ts';
+import { formatCount } from './format.ts';
+import { Logo } from './logo.tsx';
+import { setTheme, type Theme, useTheme } from './theme.ts';
+
+interface Item {
+  href: string;
+  label: string;
+  icon: LucideIcon;
+}
+
+const work: readonly Item[] = [
+  { href: '/', label: 'Home', icon: House },
+  { href: '/enhance', label: 'Enhance a video', icon: Sparkles },
+  { href: '/jobs', label: 'Jobs', icon: Film },
+];
+const build: readonly Item[] = [
+  { href: '/keys', label: 'API keys', icon: KeyRound },
+  { href: '/webhooks', label: 'Webhooks', icon: Webhook },
+  { href: '/credits', label: 'Credits', icon: Coins },
+  { href: '/secure', label: 'Secure', icon: ShieldCheck },
+];
+const operate: readonly Item[] = [
+  { href: '/operator', label: 'Service', icon: Gauge },
+  { href: '/operator/accounts', label: 'Accounts', icon: Users },
+  { href: '/operator/workers', label: 'Workers', icon: Activity },
+  { href: '/operator/failures', label: 'Failures', icon: TriangleAlert },
+];
+
+export function Shell({ children }: { children: ReactNode }) {
+  useJobStream();
+  const [open, setOpen] = useState(false);
+  const [location] = useLocation();
+  useEffect(() => setOpen(false), [location]);
+  return (
+    <div className="shell">
+      <a className="skip-link" href="#content">
+        Skip to content
+      </a>
+      <div className="topbar">
+        <Brand />
+        <IconButton label={open ? 'Close the menu' : 'Open the menu'} tone="quiet" aria-expanded={open} aria-controls="navigation" onClick={() => setOpen(!open)}>
+          {open ? <X size={18} aria-hidden="true" /> : <MenuIcon size={18} aria-hidden="true" />}
+        </IconButton>
+      </div>
+      <Navigation open={open} location={location} />
+      <main className="main" id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <Link href="/" className="brand">
+      <Logo />
+      Framelift
+    </Link>
+  );
+}
+
+function Navigation({ open, location }: { open: boolean; location: string }) {
+  const { user } = useSession();
+  const pending = useOverview(user.operator).data?.accounts_pending ?? 0;
+  return (
+    <nav className={open ? 'nav open' : 'nav'} id="navigation" aria-label="Main">
+      <Brand />
+      <Group items={work} location={location} />
+      <Group title="Build" items={build} location={location} />
+      {user.operator && <Group title="Operate" items={operate} location={location} counts={{ '/operator/accounts': pending }} />}
+      <div className="nav-foot">
+        <AccountMenu />
+        <ThemeChoice />
+      </div>
+    </nav>
+  );
+}
+
+interface GroupProps {
+  title?: string;
+  items: readonly Item[];
+  location: string;
+  counts?: Record<string, number>;
+}
+
+function Group({ title, items, location, counts = {} }: GroupProps) {
+  return (
+    <div className="nav-group">
+      {title !== undefined && <div className="nav-title">{title}</div>}
+      {items.map(({ href, label, icon: Icon }) => (
+        <Link key={href} href={href} className="item" aria-current={isCurrent(href, location) ? 'page' : undefined}>
+          <Icon size={16} strokeWidth={1.9} aria-hidden="true" />
+          {label}
+          {(counts[href] ?? 0) > 0 && (
+            <span className="count">
+              <Badge tone="warn">{formatCount(counts[href] ?? 0)}</Badge>
+            </span>
+          )}
+        </Link>
+      ))}
+    </div>
+  );
+}
+
+function isCurrent(href: string, location: string): boolean {
+  return href === '/' || href === '/operator' ? location === href : location === href || location.startsWith(`${href}/`);
+}
+
+function AccountMenu() {
+  const { user, account } = useSession();
+  const [, navigate] = useLocation();
+  const signOut = useSignOut();
+  const leave = () => void signOut().catch((error: unknown) => toast(sentenceOf(error), 'bad'));
+  return (
+    <Menu
+      trigger={
+        <Button tone="quiet" wide>
+          <UserRound size={15} aria-hidden="true" />
+          <span className="truncate grow" style={{ textAlign: 'left' }}>
+            {account.name}
+          </span>
+          <ChevronsUpDown size={14} aria-hidden="true" />
+        </Button>
+      }
+    >
+      <MenuNote>{user.email}</MenuNote>
+      <MenuLine />
+      <MenuItem onSelect={() => navigate('/settings')}>
+        <MonitorCog size={15} aria-hidden="true" />
+        Password and sessions
+      </MenuItem>
+      <MenuItem onSelect={leave}>
+        <LogOut size={15} aria-hidden="true" />
+        Sign out
+      </MenuItem>
+    </Menu>
+  );
+}
+
+export function ThemeChoice() {
+  const theme = useTheme();
+  return (
+    <Segmented<Theme>
+      label="Theme"
+      value={theme}
+      onChange={setTheme}
+      options={[
+        { value: 'system', label: 'Auto' },
+        { value: 'light', label: <Sun size={14} aria-hidden="true" />, name: 'Light' },
+        { value: 'dark', label: <Moon size={14} aria-hidden="true" />, name: 'Dark' },
+      ]}
+    />
+  );
+}

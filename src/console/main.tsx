@@ -1,0 +1,42 @@
+/** The console. */
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Router } from 'wouter';
+import { ApiError, setCsrfToken, whenSignedOut } from './api/client.ts';
+import { sessionKey } from './api/session.ts';
+import { App } from './app/app.tsx';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/layout.css';
+import './styles/components.css';
+import './styles/pages.css';
+import './styles/viewer.css';
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // A refusal does not change by asking again.
+      retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      retryDelay: (attempt) => 400 * 2 ** attempt,
+    },
+  },
+});
+
+whenSignedOut(() => {
+  setCsrfToken(null);
+  client.setQueryData(sessionKey, null);
+});
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('the page lacks its root element');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <Router base="/console">
+        <App />
+      </Router>
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,121 @@
+/** The audit log, and its verification in this browser. */
+import { Download, ScrollText, ShieldCheck } from 'lucide-react';
+import { useState } from 'react';
+import type { AuditEntry } from '../../contract/types.gen.ts';
+import { exportAuditLog, fetchPublishedKeys, useAuditLog } from '../api/account.ts';
+import { sentenceOf } from '../api/client.ts';
+import { saveText } from '../app/download.ts';
+import { formatCount, plural } from '../app/format.ts';
+import { type Entry, type Verdict, verifyAuditLog } from '../evidence/verify.ts';
+import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/code.tsx';
+import { Empty, Load, Notice } from '../ui/feedback.tsx';
+import { More } from '../ui/more.tsx';
+import { Panel } from '../ui/panel.tsx';
+import { Moment } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+type Proof = { step: 'none' } | { step: 'working'; checked: number } | { step: 'done'; verdict: Verdict } | { step: 'failed'; error: unknown };
+
+export function AuditLog() {
+  const list = useAuditLog();
+  const [proof, setProof] = useState<Proof>({ step: 'none' });
+  const verify = async () => {
+    setProof({ step: 'working', checked: 0 });
+    try {
+      const [log, { keys }] = await Promise.all([exportAuditLog(), fetchPublishedKeys()]);
+      const note = (checked: number) => setProof({ step: 'working', checked });
+      setProof({ step: 'done', verdict: await verifyAuditLog(log.entries as Entry[], log.head, keys, note) });
+    } catch (error) {
+      setProof({ step: 'failed', error });
+    }
+  };
+  const save = async () => {
+    try {
+      saveText('audit-log.json', `${JSON.stringify(await exportAuditLog(), null, 2)}\n`);
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+  };
+  return (
+    <div className="stack">
+      <ProofNotice proof={proof} />
+      <Panel
+        title="Entries"
+        flush
+        note="Each entry carries the hash of the one before it, and the newest is signed together with the size of the log."
+        actions={
+          <span className="row">
+            <Button size="small" onClick={() => void save()}>
+              <Download size={14} aria-hidden="true" />
+              Export
+            </Button>
+            <Button size="small" tone="primary" busy={proof.step === 'working'} onClick={() => void verify()}>
+              <ShieldCheck size={14} aria-hidden="true" />
+              Verify here
+            </Button>
+          </span>
+        }
+      >
+        <Load query={list}>
+          {(entries) =>
+            entries.length === 0 ? (
+              <Empty icon={ScrollText} title="The log is empty">
+                It begins with the first job, key or setting.
+              </Empty>
+            ) : (
+              entries.map((entry) => <EntryLine key={entry.sequence} entry={entry} />)
+            )
+          }
+        </Load>
+        <More list={list} />
+      </Panel>
+    </div>
+  );
+}
+
+function ProofNotice({ proof }: { proof: Proof }) {
+  if (proof.step === 'none') return null;
+  if (proof.step === 'working') return <Notice role="status">Checking… {formatCount(proof.checked)} entries so far.</Notice>;
+  if (proof.step === 'failed') {
+    return (
+      <Notice tone="bad" role="alert" title="The log could not be verified.">
+        {sentenceOf(proof.error)}
+      </Notice>
+    );
+  }
+  const { verdict } = proof;
+  if (!verdict.ok) {
+    return (
+      <Notice tone="bad" role="alert" title={`Entry ${verdict.index + 1} is wrong.`}>
+        {verdict.reason}
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="good" role="status" title="The log is whole and unchanged.">
+      <span>{plural(verdict.size, 'entry', 'entries')} checked in this browser: every link holds, and the head’s signature is valid.</span>
+      <code className="small wrap-anywhere">{verdict.hash}</code>
+    </Notice>
+  );
+}
+
+function EntryLine({ entry }: { entry: AuditEntry }) {
+  return (
+    <details className="entry">
+      <summary>
+        <span className="num faint">{entry.sequence}</span>
+        <span className="row">
+          <code>{entry.kind}</code>
+          {entry.job_id !== null && <code className="faint truncate">{entry.job_id}</code>}
+        </span>
+        <span className="small muted">
+          <Moment at={entry.at} />
+        </span>
+      </summary>
+      <div className="entry-body">
+        <CodeBlock text={JSON.stringify(entry, null, 2)} wrap label={`entry ${entry.sequence}`} />
+      </div>
+    </details>
+  );
+}

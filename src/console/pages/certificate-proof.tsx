@@ -1,0 +1,77 @@
+/** A deletion certificate, verified in this browser against the published keys. */
+import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import type { CertificatePayload } from '../../contract/types.gen.ts';
+import { fetchPublishedKeys } from '../api/account.ts';
+import { sentenceOf } from '../api/client.ts';
+import { saveText } from '../app/download.ts';
+import { formatBytes, formatDateTimeFull } from '../app/format.ts';
+import { verifyCertificate } from '../evidence/verify.ts';
+import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/code.tsx';
+import { Notice, Skeleton } from '../ui/feedback.tsx';
+import { Facts, Panel } from '../ui/panel.tsx';
+
+export function CertificateProof({ jws }: { jws: string }) {
+  const proof = useQuery({
+    queryKey: ['proof', jws],
+    queryFn: async () => {
+      const { keys } = await fetchPublishedKeys();
+      return (await verifyCertificate(jws, keys)) as CertificatePayload;
+    },
+    staleTime: Infinity,
+    retry: false,
+  });
+  const save = () => saveText(`${proof.data?.id ?? 'deletion-certificate'}.jws`, `${jws}\n`, 'application/jose');
+  return (
+    <Panel
+      title="Deletion certificate"
+      note="Verified here, by this browser, against the published keys; the same works offline with the command line."
+      actions={
+        <Button size="small" onClick={save}>
+          <Download size={14} aria-hidden="true" />
+          Save
+        </Button>
+      }
+    >
+      <div className="stack">
+        {proof.isPending && <Skeleton lines={3} />}
+        {proof.isError && <Notice tone="bad" title="The certificate does not hold.">{sentenceOf(proof.error)}</Notice>}
+        {proof.data !== undefined && <Verified payload={proof.data} />}
+        <details className="more">
+          <summary>The certificate itself</summary>
+          <CodeBlock text={jws} wrap label="certificate" />
+        </details>
+      </div>
+    </Panel>
+  );
+}
+
+function Verified({ payload }: { payload: CertificatePayload }) {
+  return (
+    <>
+      <Notice tone="good" role="status" title="The signature is valid.">
+        {payload.actor === 'customer' ? 'Deleted on demand' : 'Deleted at the end of the retention'}, {formatDateTimeFull(payload.deleted_at)}.
+      </Notice>
+      <Facts
+        facts={[
+          ['Job', <code key="job">{payload.job_id}</code>],
+          ['How', payload.method],
+          ['Audit log', `entry ${payload.audit.sequence}`],
+          ...payload.objects.map(
+            (object) =>
+              [
+                object.role === 'original' ? 'Source' : 'Result',
+                <span key={object.key} className="stack-s">
+                  <span>
+                    {object.size_bytes === null ? 'never complete' : formatBytes(object.size_bytes)}, absent since {formatDateTimeFull(object.verified_absent_at)}
+                  </span>
+                  {object.sha256 !== null && <code className="faint">{object.sha256}</code>}
+                </span>,
+              ] as const,
+          ),
+        ]}
+      />
+    </>
+  );
+}

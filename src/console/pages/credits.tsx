@@ -1,0 +1,112 @@
+/** Credits: what is left, where it went, and how much a day. */
+import { Coins } from 'lucide-react';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { ConsoleLedgerEntry } from '../../contract/types.gen.ts';
+import { useLedger, useUsage } from '../api/account.ts';
+import { useSession } from '../api/session.ts';
+import { creditsInDollars, formatCount, formatDuration, shortId } from '../app/format.ts';
+import { Empty, Load } from '../ui/feedback.tsx';
+import { More } from '../ui/more.tsx';
+import { Figures, Page, Panel } from '../ui/panel.tsx';
+import { Segmented } from '../ui/segmented.tsx';
+import { Moment } from '../ui/time.tsx';
+import { UsagePlot } from './usage-plot.tsx';
+
+export function CreditsPage() {
+  const { account, pricing } = useSession();
+  const price = (value: number) => `$${value.toFixed(2)}`;
+  return (
+    <Page title="Credits" intro="One credit is one US cent. Live jobs are charged by the second when they are accepted, and refunded when they fail.">
+      <Figures
+        figures={[
+          { name: 'Live balance', value: formatCount(account.credits), unit: `credits · ${creditsInDollars(account.credits)}` },
+          { name: 'A minute to 1080p', value: price(pricing.standard.per_minute['1080p']), unit: `Secure ${price(pricing.secure.per_minute['1080p'])}` },
+          { name: 'A minute to 4K', value: price(pricing.standard.per_minute['4k']), unit: `Secure ${price(pricing.secure.per_minute['4k'])}` },
+        ]}
+      />
+      <Usage />
+      <Ledger />
+    </Page>
+  );
+}
+
+function Usage() {
+  const [days, setDays] = useState<'30' | '90'>('30');
+  const usage = useUsage(days === '30' ? 30 : 90);
+  const total = usage.data?.days.reduce((sum, day) => ({ credits: sum.credits + day.credits, seconds: sum.seconds + day.seconds, jobs: sum.jobs + day.jobs }), { credits: 0, seconds: 0, jobs: 0 });
+  return (
+    <Panel
+      title="Use per day"
+      actions={<Segmented label="Span" value={days} onChange={setDays} options={[{ value: '30', label: '30 days' }, { value: '90', label: '90 days' }]} />}
+      foot={total && `${formatCount(total.credits)} credits for ${formatCount(total.jobs)} jobs, ${formatDuration(total.seconds)} of video`}
+    >
+      <Load query={usage}>{(data) => <UsagePlot days={data.days} />}</Load>
+    </Panel>
+  );
+}
+
+const kinds: Record<ConsoleLedgerEntry['kind'], string> = { grant: 'Grant', charge: 'Charge', refund: 'Refund' };
+
+function Ledger() {
+  const ledger = useLedger();
+  return (
+    <Panel title="Ledger" flush>
+      <Load query={ledger}>
+        {(entries) =>
+          entries.length === 0 ? (
+            <Empty icon={Coins} title="No movements yet">
+              Grants, charges and refunds are listed here, each with the balance after it.
+            </Empty>
+          ) : (
+            <LedgerTable entries={entries} />
+          )
+        }
+      </Load>
+      <More list={ledger} />
+    </Panel>
+  );
+}
+
+function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
+  return (
+    <div className="table-scroll">
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>What</th>
+            <th>For</th>
+            <th className="num">Credits</th>
+            <th className="num">Balance</th>
+            <th className="num">When</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.id}>
+              <td data-label="What">{kinds[entry.kind]}</td>
+              <td data-label="For">
+                {entry.job_id !== null ? (
+                  <Link href={`/jobs/${entry.job_id}`}>
+                    <code>{shortId(entry.job_id)}</code>
+                  </Link>
+                ) : (
+                  <span className="muted">{entry.note || '–'}</span>
+                )}
+              </td>
+              <td data-label="Credits" className="num">
+                {entry.amount > 0 ? `+${formatCount(entry.amount)}` : formatCount(entry.amount)}
+              </td>
+              <td data-label="Balance" className="num">
+                {formatCount(entry.balance)}
+              </td>
+              <td data-label="When" className="num small muted">
+                <Moment at={entry.at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+/** One delivery: exactly what was sent, every answer, and sending it again. */
+import { useQueryClient } from '@tanstack/react-query';
+import { RotateCw } from 'lucide-react';
+import type { ConsoleDeliveryAttempt, ConsoleDeliveryDetail } from '../../contract/types.gen.ts';
+import { resendDelivery, useDelivery } from '../api/account.ts';
+import { formatDateTimeFull } from '../app/format.ts';
+import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/code.tsx';
+import { Dialog, useAction } from '../ui/dialog.tsx';
+import { Badge, ErrorNotice, Load } from '../ui/feedback.tsx';
+import { Facts } from '../ui/panel.tsx';
+import { Ago } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { JobLink } from './job.tsx';
+import { deliveryStates } from './webhooks.tsx';
+
+export function DeliveryDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const query = useDelivery(id);
+  return (
+    <Dialog title="Delivery" onClose={onClose} wide>
+      <Load query={query}>{(detail) => <Detail detail={detail} onClose={onClose} />}</Load>
+    </Dialog>
+  );
+}
+
+function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: () => void }) {
+  const { delivery, request, attempts } = detail;
+  const client = useQueryClient();
+  const { run, busy, error } = useAction(async () => {
+    await resendDelivery(delivery.id);
+    toast('It is sent again.');
+    await client.invalidateQueries({ queryKey: ['deliveries'] });
+  });
+  const { tone, text } = deliveryStates[delivery.state];
+  return (
+    <>
+      <Facts
+        facts={[
+          ['State', <Badge key="state" tone={tone}>{text}</Badge>],
+          ['Job', <span key="job" onClick={onClose}><JobLink id={delivery.job_id} /></span>],
+          ['Id', <code key="id">{delivery.id}</code>],
+          ...(delivery.next_at === null ? [] : ([['Next try', <Ago key="next" at={delivery.next_at} />]] as const)),
+        ]}
+      />
+      <section className="stack-s" aria-label="Request">
+        <h3>Request</h3>
+        <CodeBlock text={requestText(detail)} wrap label="request" />
+        <p className="small muted">The time and the signatures are made anew for every try and are not kept.</p>
+      </section>
+      <section className="stack-s" aria-label="Tries">
+        <h3>Tries</h3>
+        {attempts.length === 0 ? <p className="muted">None yet.</p> : attempts.toReversed().map((attempt) => <Attempt key={attempt.number} attempt={attempt} />)}
+      </section>
+      {error !== null && <ErrorNotice error={error} />}
+      <div className="dialog-foot">
+        <Button busy={busy} disabled={request.url === null} onClick={run}>
+          <RotateCw size={14} aria-hidden="true" />
+          Send again
+        </Button>
+        <Button tone="primary" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function requestText({ request }: ConsoleDeliveryDetail): string {
+  const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
+  return [`${request.method} ${request.url ?? '(deleted with its job)'}`, ...headers, '', request.body].join('\n');
+}
+
+function Attempt({ attempt }: { attempt: ConsoleDeliveryAttempt }) {
+  const good = attempt.failure === null;
+  return (
+    <div className="stack-s">
+      <div className="row">
+        <Badge tone={good ? 'good' : 'bad'}>{attempt.status ?? 'no answer'}</Badge>
+        <span className="small muted">
+          Try {attempt.number} · {formatDateTimeFull(attempt.at)} · {attempt.duration_ms} ms
+        </span>
+      </div>
+      {attempt.failure !== null && <p className="small">{attempt.failure}</p>}
+      {attempt.reply !== null && attempt.reply !== '' && <CodeBlock text={attempt.reply} wrap label={`answer of try ${attempt.number}`} />}
+    </div>
+  );
+}

@@ -1,0 +1,235 @@
+/** A new job: what, to which size, at which price. Nothing is submitted before its price is known. */
+import { Sparkles } from 'lucide-react';
+import { type FormEvent, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { JobInput, Lane, Resolution } from '../../contract/types.gen.ts';
+import { problemOf } from '../api/client.ts';
+import { useCreateJob } from '../api/jobs.ts';
+import { useSession } from '../api/session.ts';
+import { newIdempotencyKey } from '../app/random.ts';
+import { Button } from '../ui/button.tsx';
+import { useAction } from '../ui/dialog.tsx';
+import { ErrorNotice } from '../ui/feedback.tsx';
+import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { FilePicker } from './file-picker.tsx';
+import { ApprovalNotice } from './home.tsx';
+import { QuotePanel, useQuote } from './quote.tsx';
+
+type SourceKind = 'sample' | 'address' | 'file';
+type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
+
+export interface Draft {
+  lane: Lane;
+  kind: SourceKind;
+  address: string;
+  /** address under which the service keeps an uploaded file */
+  uploaded: string;
+  resolution: Resolution;
+  secure: boolean;
+  webhook: string;
+  model: string;
+  strengths: Record<Stage, string>;
+}
+
+const stages: readonly { name: Stage; label: string }[] = [
+  { name: 'denoise', label: 'Denoise' },
+  { name: 'sharpen', label: 'Sharpen' },
+  { name: 'face_restoration', label: 'Faces' },
+  { name: 'adaptive_contrast', label: 'Contrast' },
+];
+
+export function EnhancePage() {
+  const session = useSession();
+  const approved = session.account.approval_status === 'approved';
+  const [draft, setDraft] = useState<Draft>(() => firstDraft(approved && session.capabilities.sample_url.live !== null));
+  const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
+  const body = bodyOf(draft, session.capabilities.sample_url);
+  const quote = useQuote(body);
+  const createJob = useCreateJob();
+  const [, navigate] = useLocation();
+  const attempt = useRef({ body: '', key: '' });
+  const { run, busy, error } = useAction(async () => {
+    if (body === null) return;
+    // The same submission keeps its key, so that a repetition after a lost answer makes no second job.
+    const text = JSON.stringify(body);
+    if (attempt.current.body !== text) attempt.current = { body: text, key: newIdempotencyKey() };
+    const job = await createJob(body, attempt.current.key);
+    navigate(`/jobs/${job.id}`);
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (quote.data !== undefined) run();
+  };
+  const problem = (field: string) => problemOf(error, `request/${field}`) ?? problemOf(quote.error, `request/${field}`);
+  return (
+    <Page title="Enhance a video" intro="The price is measured before anything is submitted, and a job that fails is refunded by itself.">
+      <ApprovalNotice />
+      <form className="split" onSubmit={submit}>
+        <div className="stack-l">
+          <SourcePanel draft={draft} patch={patch} approved={approved} problem={problem('video_url')} />
+          <TargetPanel draft={draft} patch={patch} />
+          <Extras draft={draft} patch={patch} problem={problem('webhook_url')} />
+        </div>
+        <div className="quote stack">
+          <QuotePanel quote={quote} lane={draft.lane} ready={body !== null} />
+          {error !== null && <ErrorNotice error={error} />}
+          <Button type="submit" tone="primary" wide busy={busy} disabled={quote.data === undefined || quote.isStale}>
+            <Sparkles size={15} aria-hidden="true" />
+            {draft.lane === 'live' ? 'Enhance' : 'Run in the sandbox'}
+          </Button>
+        </div>
+      </form>
+    </Page>
+  );
+}
+
+function firstDraft(live: boolean): Draft {
+  return {
+    lane: live ? 'live' : 'test',
+    kind: 'sample',
+    address: '',
+    uploaded: '',
+    resolution: '1080p',
+    secure: false,
+    webhook: '',
+    model: 'auto',
+    strengths: { denoise: 'auto', sharpen: 'auto', face_restoration: 'auto', adaptive_contrast: 'auto' },
+  };
+}
+
+/** What is sent; null as long as there is no source. */
+function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { lane: Lane; request: JobInput } | null {
+  const { lane, kind, resolution, secure, webhook, model, strengths } = draft;
+  const url = { sample: sample[lane], address: draft.address.trim(), file: draft.uploaded }[kind];
+  if (url === null || !/^https?:\/\/[^/]/.test(url)) return null;
+  const request: JobInput = { video_url: url, resolution };
+  if (secure) request.secure = true;
+  if (webhook.trim() !== '') request.webhook_url = webhook.trim();
+  if (model !== 'auto') request.model = model;
+  for (const { name } of stages) {
+    const strength = strengths[name];
+    if (strength === 'auto') continue;
+    request.enhancements = { ...request.enhancements, [name]: strength === 'off' ? 'off' : Number(strength) };
+  }
+  return { lane, request };
+}
+
+interface PartProps {
+  draft: Draft;
+  patch: (part: Partial<Draft>) => void;
+}
+
+function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved: boolean; problem: string | undefined }) {
+  const { capabilities } = useSession();
+  const { lane, kind } = draft;
+  const noSample = capabilities.sample_url[lane] === null;
+  return (
+    <Panel title="Source">
+      <div className="stack">
+        <Choices<Lane>
+          label="Lane"
+          value={lane}
+          onChange={(next) => patch({ lane: next, kind: next === 'test' && kind === 'file' ? 'sample' : kind })}
+          choices={[
+            { value: 'live', title: 'Live', text: approved ? 'Real enhancement, charged.' : 'Waits for approval.', disabled: !approved },
+            { value: 'test', title: 'Sandbox', text: 'A mock job: nothing is fetched or charged.' },
+          ]}
+        />
+        <Choices<SourceKind>
+          label="Video"
+          value={kind}
+          onChange={(next) => patch({ kind: next })}
+          choices={[
+            { value: 'sample', title: 'Sample', text: noSample ? 'This service cannot fetch its own sample.' : 'A bundled clip of a few seconds.', disabled: noSample },
+            { value: 'address', title: 'Address', text: 'A public https:// link to the file.' },
+            ...(capabilities.upload && lane === 'live' ? [{ value: 'file' as const, title: 'File', text: 'From this computer (local demo).' }] : []),
+          ]}
+        />
+        {kind === 'address' && (
+          <TextField
+            label="Address of the video"
+            type="url"
+            inputMode="url"
+            placeholder="https://media.example.com/holiday.mp4"
+            value={draft.address}
+            problem={problem}
+            hint={lane === 'test' ? 'The last part of the path steers the sandbox, such as slow.mp4 or processing_failed.mp4.' : 'Up to 10 minutes and 2 GB.'}
+            onChange={(event) => patch({ address: event.target.value })}
+          />
+        )}
+        {kind === 'file' && <FilePicker onUploaded={(url) => patch({ uploaded: url })} />}
+      </div>
+    </Panel>
+  );
+}
+
+function TargetPanel({ draft, patch }: PartProps) {
+  const { pricing } = useSession();
+  const price = (tier: 'standard' | 'secure', target: Resolution) => `$${pricing[tier].per_minute[target].toFixed(2)} a minute`;
+  const tier = draft.secure ? 'secure' : 'standard';
+  return (
+    <Panel title="Target">
+      <div className="stack">
+        <Choices<Resolution>
+          label="Size"
+          value={draft.resolution}
+          onChange={(resolution) => patch({ resolution })}
+          choices={[
+            { value: '1080p', title: '1080p', text: `Fits into 1920 × 1080. ${price(tier, '1080p')}.` },
+            { value: '4k', title: '4K', text: `Fits into 3840 × 2160. ${price(tier, '4k')}.` },
+          ]}
+        />
+        <CheckField
+          label="Secure tier"
+          hint={`A signed certificate proves the deletion of every file. ${price('secure', draft.resolution)}.`}
+          checked={draft.secure}
+          onChange={(event) => patch({ secure: event.target.checked })}
+        />
+      </div>
+    </Panel>
+  );
+}
+
+function Extras({ draft, patch, problem }: PartProps & { problem: string | undefined }) {
+  const { models } = useSession().capabilities;
+  return (
+    <details className="more">
+      <summary>Enhancements and webhook</summary>
+      <div className="stack">
+        <div className="form-grid">
+          {stages.map(({ name, label }) => (
+            <SelectField
+              key={name}
+              label={label}
+              value={draft.strengths[name]}
+              onChange={(event) => patch({ strengths: { ...draft.strengths, [name]: event.target.value } })}
+            >
+              <option value="auto">Automatic</option>
+              <option value="off">Off</option>
+              <option value="0.25">Light</option>
+              <option value="0.5">Medium</option>
+              <option value="0.8">Strong</option>
+            </SelectField>
+          ))}
+          <SelectField label="Model" value={draft.model} onChange={(event) => patch({ model: event.target.value })}>
+            <option value="auto">Automatic</option>
+            <option value="none">None, plain filters only</option>
+            {models.map((model) => (
+              <option key={model}>{model}</option>
+            ))}
+          </SelectField>
+        </div>
+        <TextField
+          label="Webhook address (optional)"
+          type="url"
+          placeholder="https://hooks.example.com/framelift"
+          value={draft.webhook}
+          problem={problem}
+          hint="A signed event is sent there when the job ends."
+          onChange={(event) => patch({ webhook: event.target.value })}
+        />
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,179 @@
+/** Signing up and in. */
+import { type FormEvent, useEffect, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { ApiError, problemOf } from '../api/client.ts';
+import { signUp, useSignIn } from '../api/session.ts';
+import { Logo } from '../app/logo.tsx';
+import { ThemeChoice } from '../app/shell.tsx';
+import { Button } from '../ui/button.tsx';
+import { useAction } from '../ui/dialog.tsx';
+import { ErrorNotice, Notice } from '../ui/feedback.tsx';
+import { TextField } from '../ui/field.tsx';
+
+const passwordLength = 12;
+
+export function GatePage() {
+  const [location] = useLocation();
+  const signingUp = location === '/sign-up';
+  useEffect(() => {
+    document.title = signingUp ? 'Sign up · Framelift' : 'Sign in · Framelift';
+  }, [signingUp]);
+  return (
+    <div className="gate">
+      <main className="gate-form">
+        <div className="brand">
+          <Logo size={28} />
+          Framelift
+        </div>
+        {signingUp ? <SignUp /> : <SignIn />}
+      </main>
+      <Welcome />
+    </div>
+  );
+}
+
+function Welcome() {
+  return (
+    <aside className="gate-side" aria-label="How it works">
+      <h2>A better video by one call</h2>
+      <ol>
+        <li>
+          <div>
+            <strong>Try the sandbox at once</strong>
+            Make a test key and run mock jobs. They cost nothing and need no approval.
+          </div>
+        </li>
+        <li>
+          <div>
+            <strong>Post a video’s address</strong>
+            Get the price before you submit. A failed job is refunded by itself.
+          </div>
+        </li>
+        <li>
+          <div>
+            <strong>Compare, download, delete</strong>
+            Look at before and after side by side. On Secure, a signed certificate proves the deletion.
+          </div>
+        </li>
+      </ol>
+      <div>
+        <ThemeChoice />
+      </div>
+    </aside>
+  );
+}
+
+function SignIn() {
+  const signIn = useSignIn();
+  const [, navigate] = useLocation();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const { run, busy, error } = useAction(async () => {
+    await signIn(email.trim(), password);
+    if (window.location.pathname.endsWith('/sign-in')) navigate('/', { replace: true });
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <h1>Sign in</h1>
+      <TextField label="Email" type="email" autoComplete="username" required autoFocus value={email} onChange={(event) => setEmail(event.target.value)} />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        required
+        value={password}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      {error !== null && <ErrorNotice error={error} />}
+      <Button type="submit" tone="primary" busy={busy} wide>
+        Sign in
+      </Button>
+      <p className="muted">
+        New here? <Link href="/sign-up">Create an account</Link>
+      </p>
+    </form>
+  );
+}
+
+function SignUp() {
+  const signIn = useSignIn();
+  const [, navigate] = useLocation();
+  const [email, setEmail] = useState('');
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [known, setKnown] = useState(false);
+  const { run, busy, error } = useAction(async () => {
+    const address = email.trim();
+    setKnown(false);
+    await signUp({ email: address, password, ...(name.trim() === '' ? {} : { name: name.trim() }) });
+    try {
+      await signIn(address, password);
+    } catch (cause) {
+      // The service does not tell whether an address is known; a refused sign-in does, to its owner only.
+      if (cause instanceof ApiError && cause.code === 'invalid_credentials') return setKnown(true);
+      throw cause;
+    }
+    navigate('/', { replace: true });
+  });
+  const tooShort = password.length > 0 && password.length < passwordLength;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (password.length >= passwordLength) run();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div>
+        <h1>Create an account</h1>
+        <p className="muted">The sandbox is yours at once; live jobs work when an operator has approved the account.</p>
+      </div>
+      <TextField
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
+        problem={problemOf(error, 'email')}
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      <TextField
+        label="Account name (optional)"
+        autoComplete="organization"
+        maxLength={200}
+        value={name}
+        problem={problemOf(error, 'name')}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="new-password"
+        required
+        minLength={passwordLength}
+        maxLength={200}
+        value={password}
+        problem={problemOf(error, 'password')}
+        hint={tooShort ? `${passwordLength - password.length} more characters` : `At least ${passwordLength} characters.`}
+        onChange={(event) => setPassword(event.target.value)}
+      />
+      {known && (
+        <Notice tone="warn" role="alert" title="Nobody was signed in with that email and password.">
+          <span>
+            If you have an account already, <Link href="/sign-in">sign in</Link> with its password.
+          </span>
+        </Notice>
+      )}
+      {error !== null && <ErrorNotice error={error} />}
+      <Button type="submit" tone="primary" busy={busy} wide>
+        Create the account
+      </Button>
+      <p className="muted">
+        Have one? <Link href="/sign-in">Sign in</Link>
+      </p>
+    </form>
+  );
+}

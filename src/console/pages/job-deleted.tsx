@@ -1,0 +1,56 @@
+/** What is left of a deleted job: the refund, and on the Secure tier its certificate. */
+import { useQuery } from '@tanstack/react-query';
+import { FileX } from 'lucide-react';
+import type { ConsoleJobDetail, JobDeletion } from '../../contract/types.gen.ts';
+import { findCertificate } from '../api/account.ts';
+import { formatCount } from '../app/format.ts';
+import { LinkButton } from '../ui/button.tsx';
+import { Empty, Notice } from '../ui/feedback.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { CertificateProof } from './certificate-proof.tsx';
+
+interface DeletedProps {
+  id: string;
+  /** null when it was deleted elsewhere, or before */
+  deletion: JobDeletion | null;
+  detail: ConsoleJobDetail | undefined;
+}
+
+const pollMs = 1500;
+
+export function DeletedJob({ id, deletion, detail }: DeletedProps) {
+  const secure = detail?.job.tier === 'secure';
+  const given = deletion?.certificate ?? null;
+  const found = useQuery({
+    queryKey: ['certificates', 'job', id],
+    queryFn: () => findCertificate(id),
+    enabled: given === null && (secure || detail === undefined),
+    // The storage confirms soon, not at once.
+    refetchInterval: ({ state }) => (secure && state.data === null ? pollMs : false),
+  });
+  const certificate = given ?? found.data?.certificate ?? null;
+  const nothing = deletion === null && certificate === null && !secure && !found.isPending;
+  return (
+    <Page title={detail?.source_name || 'Deleted job'} back={{ href: '/jobs', label: 'Jobs' }} intro={<code className="wrap-anywhere">{id}</code>}>
+      {deletion !== null && (
+        <Notice tone="good" role="status" title="The job is deleted.">
+          {deletion.refunded_credits > 0 ? `${formatCount(deletion.refunded_credits)} credits came back.` : 'Its id is unknown from now on.'}
+        </Notice>
+      )}
+      {certificate !== null && <CertificateProof jws={certificate} />}
+      {certificate === null && secure && (
+        <Panel title="Deletion certificate">
+          <p className="row muted" role="status">
+            <span className="spinner" aria-hidden="true" />
+            Waiting until the storage has confirmed that every file is gone…
+          </p>
+        </Panel>
+      )}
+      {nothing && (
+        <Empty icon={FileX} title="There is no such job" action={<LinkButton href="/jobs">All jobs</LinkButton>}>
+          It was deleted, or the address is wrong.
+        </Empty>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,94 @@
+/** What is known of a job's source, output and settings. */
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { AppliedEnhancements, ConsoleJobDetail, Output, Source } from '../../contract/types.gen.ts';
+import { formatBytes, formatDuration } from '../app/format.ts';
+import { CopyButton } from '../ui/button.tsx';
+import { Facts, Panel } from '../ui/panel.tsx';
+import { Ago, Moment } from '../ui/time.tsx';
+
+type Fact = readonly [string, ReactNode];
+
+export function JobFacts({ detail }: { detail: ConsoleJobDetail }) {
+  const { job } = detail;
+  return (
+    <div className="stack-l">
+      <Panel title="Source">
+        <Facts facts={[...addressFacts(detail), ...(job.source === null ? [] : sourceFacts(job.source))]} />
+      </Panel>
+      {job.output !== null && (
+        <Panel title="Result">
+          <Facts facts={[...outputFacts(job.output), ...(job.enhancements === null ? [] : appliedFacts(job.enhancements))]} />
+        </Panel>
+      )}
+      <Panel title="Job">
+        <Facts facts={jobFacts(detail)} />
+      </Panel>
+    </div>
+  );
+}
+
+function addressFacts({ video_url: url, job }: ConsoleJobDetail): Fact[] {
+  return [
+    ['Address', <span key="url" className="wrap-anywhere">{url}</span>],
+    ['Billed', formatDuration(job.duration_seconds)],
+  ];
+}
+
+function sourceFacts(source: Source): Fact[] {
+  return [
+    ['Picture', `${source.width} × ${source.height}${source.frame_rate > 0 ? `, ${Math.round(source.frame_rate * 100) / 100} fps` : ''}`],
+    ['Codecs', [source.video_codec, source.audio_codec].filter((codec) => codec !== null).join(' + ')],
+    ['Container', source.container.split(',')[0]],
+    ['Length', `${source.duration.toFixed(2)} s`],
+    ['File', formatBytes(source.size_bytes)],
+  ];
+}
+
+function outputFacts(output: Output): Fact[] {
+  return [
+    ['Picture', `${output.width} × ${output.height}`],
+    ['File', `${formatBytes(output.size_bytes)}, H.264 in MP4`],
+    [
+      'SHA-256',
+      <span key="hash" className="row">
+        <code className="truncate grow">{output.sha256}</code>
+        <CopyButton text={output.sha256} label="Copy the SHA-256" bare />
+      </span>,
+    ],
+  ];
+}
+
+function appliedFacts(applied: AppliedEnhancements): Fact[] {
+  const strength = (value: number) => (value === 0 ? 'not applied' : `${Math.round(value * 100)} %`);
+  return [
+    ['Denoise', strength(applied.denoise)],
+    ['Sharpen', strength(applied.sharpen)],
+    ['Faces', strength(applied.face_restoration)],
+    ['Contrast', strength(applied.adaptive_contrast)],
+    ['Model', applied.model],
+  ];
+}
+
+function jobFacts({ job, webhook_url: webhook, model }: ConsoleJobDetail): Fact[] {
+  const facts: Fact[] = [
+    ['Target', job.resolution],
+    ['Made', <Moment key="made" at={job.created_at} />],
+  ];
+  if (job.finished_at !== null && job.started_at !== null) {
+    const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000;
+    facts.push(['Took', formatDuration(seconds)]);
+  }
+  facts.push(['Files deleted', <Ago key="expires" at={job.expires_at} />]);
+  if (model !== null && model !== 'auto') facts.push(['Asked model', model]);
+  if (webhook !== null) {
+    facts.push([
+      'Webhook',
+      <span key="hook">
+        <span className="wrap-anywhere">{webhook}</span> · <Link href={`/webhooks?job=${job.id}`}>deliveries</Link>
+      </span>,
+    ]);
+  }
+  for (const [name, value] of Object.entries(job.metadata)) facts.push([name, value]);
+  return facts;
+}

@@ -1,0 +1,233 @@
+/** One job: how it goes, what came out, what it cost, and its end. */
+import { Download, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { ConsoleJobDetail, ConsoleJobMoment, JobDeletion } from '../../contract/types.gen.ts';
+import { ApiError, sentenceOf } from '../api/client.ts';
+import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
+import { creditsInDollars, formatCount, formatDuration, formatPercent } from '../app/format.ts';
+import { Button, CopyButton } from '../ui/button.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
+import { LaneBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { Ago, Moment } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { BeforeAfter } from '../viewer/before-after.tsx';
+import { DeletedJob } from './job-deleted.tsx';
+import { JobFacts } from './job-facts.tsx';
+
+const back = { href: '/jobs', label: 'Jobs' };
+
+export function JobPage({ id }: { id: string }) {
+  const query = useJob(id);
+  const [deletion, setDeletion] = useState<JobDeletion | null>(null);
+  const gone = query.error instanceof ApiError && query.error.status === 404;
+  if (deletion !== null || gone) return <DeletedJob id={id} deletion={deletion} detail={query.data} />;
+  if (query.data !== undefined) return <LoadedJob detail={query.data} onDeleted={setDeletion} />;
+  return (
+    <Page title="Job" back={back}>
+      <div className="panel">{query.isPending ? <Skeleton lines={6} /> : <Failed error={query.error} onRetry={() => void query.refetch()} />}</div>
+    </Page>
+  );
+}
+
+function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (deletion: JobDeletion) => void }) {
+  const { job, lane } = detail;
+  return (
+    <Page
+      title={detail.source_name || 'Video'}
+      back={back}
+      intro={
+        <span className="row">
+          <StatusBadge status={job.status} />
+          <LaneBadge lane={lane} />
+          <TierBadge tier={job.tier} />
+          <code className="wrap-anywhere">{job.id}</code>
+          <CopyButton text={job.id} label="Copy the job’s id" bare />
+        </span>
+      }
+      actions={<Actions detail={detail} onDeleted={onDeleted} />}
+    >
+      {isOpen(job.status) && <Underway detail={detail} />}
+      {job.error !== null && <JobFailure detail={detail} />}
+      {job.status === 'done' && <Viewer detail={detail} />}
+      <div className="halves">
+        <JobFacts detail={detail} />
+        <div className="stack-l">
+          <Timeline moments={detail.timeline} />
+          <Charges detail={detail} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (deletion: JobDeletion) => void }) {
+  const { job } = detail;
+  const [asking, setAsking] = useState(false);
+  const deleteJob = useDeleteJob();
+  const download = async () => {
+    try {
+      // A fresh link: one of an hour ago would not work any more.
+      const { result } = await fetchLinks(job.id);
+      if (result === null) return toast('There is no result to download.', 'bad');
+      const link = document.createElement('a');
+      link.href = result.url;
+      link.download = result.file_name;
+      link.click();
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+  };
+  const running = isOpen(job.status);
+  return (
+    <>
+      {job.status === 'done' && (
+        <Button tone="primary" onClick={() => void download()}>
+          <Download size={15} aria-hidden="true" />
+          Download
+        </Button>
+      )}
+      <Button tone="danger" onClick={() => setAsking(true)}>
+        <Trash2 size={15} aria-hidden="true" />
+        {running ? 'Cancel' : 'Delete'}
+      </Button>
+      {asking && (
+        <ConfirmDialog
+          title={running ? 'Cancel this job?' : 'Delete this job?'}
+          action={running ? 'Cancel the job' : 'Delete for good'}
+          danger
+          onClose={() => setAsking(false)}
+          onConfirm={async () => onDeleted(await deleteJob(job.id))}
+        >
+          <p>{deletionText(detail)}</p>
+          {job.tier === 'secure' && <p>A signed certificate is issued when the storage has confirmed that every file is gone.</p>}
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function deletionText({ job }: ConsoleJobDetail): string {
+  if (job.status === 'queued') return 'It has not started: all its credits come back.';
+  if (job.status === 'running') return 'The work stops, and the seconds that were not processed are refunded.';
+  return 'The source and the enhanced video are destroyed at once. This cannot be undone.';
+}
+
+function Underway({ detail: { job } }: { detail: ConsoleJobDetail }) {
+  return (
+    <div className="panel panel-body stack-s" aria-live="off">
+      <div className="row spread">
+        <h2>{job.status === 'queued' ? 'Waiting for a free worker' : `Enhancing to ${job.resolution}`}</h2>
+        <span className="num muted">
+          {formatPercent(job.progress)}
+          {job.eta_seconds !== null && ` · about ${formatDuration(job.eta_seconds)} left`}
+        </span>
+      </div>
+      <ProgressBar value={job.progress} label="Progress of the job" />
+    </div>
+  );
+}
+
+function JobFailure({ detail: { job, error_help: help } }: { detail: ConsoleJobDetail }) {
+  return (
+    <Notice tone="bad" title={job.error?.message ?? 'The job failed.'}>
+      {help !== null && <span>{help}</span>}
+      <span className="small muted">
+        <code>{job.error?.code}</code>
+        {job.credits_refunded > 0 && ` · ${formatCount(job.credits_refunded)} credits were refunded`}
+      </span>
+    </Notice>
+  );
+}
+
+function Viewer({ detail }: { detail: ConsoleJobDetail }) {
+  const { job } = detail;
+  const links = useLinks(job.id, true);
+  const size = job.output ?? { width: 16, height: 9 };
+  if (links.isPending) return <div className="panel"><Skeleton lines={6} /></div>;
+  const result = links.data?.result ?? null;
+  if (result === null) return <div className="panel"><Failed error={links.error ?? new Error('There is no link to the result.')} onRetry={() => void links.refetch()} /></div>;
+  return (
+    <div className="panel panel-body">
+      <BeforeAfter
+        before={links.data?.source?.url ?? null}
+        after={result.url}
+        frameRate={job.source?.frame_rate ?? 0}
+        width={size.width}
+        height={size.height}
+        beforeLabel={job.source === null ? 'source' : `${job.source.width} × ${job.source.height}`}
+        afterLabel={`${size.width} × ${size.height}`}
+      />
+      {links.data?.source === null && (
+        <p className="viewer-note">
+          {job.sandbox ? 'The sandbox fetches no source, so there is only its test picture to see.' : 'The source is not stored, so there is only the result to see.'}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Timeline({ moments }: { moments: readonly ConsoleJobMoment[] }) {
+  return (
+    <Panel title="Timeline">
+      <ol className="timeline">
+        {moments.map((moment, index) => (
+          <li key={index} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
+            <span />
+            <span className="wrap-anywhere">{moment.text}</span>
+            <span className="small muted">
+              <Moment at={moment.at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
+  const net = job.credits_charged - job.credits_refunded;
+  if (charges.length === 0) {
+    return (
+      <Panel title="Charges">
+        <p className="muted">{job.sandbox ? 'Jobs of the sandbox cost nothing.' : 'Nothing was charged.'}</p>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="Charges" flush foot={<span className="num">Cost {creditsInDollars(net)} · {formatCount(net)} credits</span>}>
+      <table className="table">
+        <thead>
+          <tr>
+            <th>What</th>
+            <th className="num">Credits</th>
+            <th className="num">Balance</th>
+            <th className="num">When</th>
+          </tr>
+        </thead>
+        <tbody>
+          {charges.map((charge) => (
+            <tr key={charge.id}>
+              <td>{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
+              <td className="num">{charge.amount > 0 ? `+${formatCount(charge.amount)}` : formatCount(charge.amount)}</td>
+              <td className="num">{formatCount(charge.balance)}</td>
+              <td className="num small muted">
+                <Ago at={charge.at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+export function JobLink({ id }: { id: string }) {
+  return (
+    <Link href={`/jobs/${id}`}>
+      <code>{id}</code>
+    </Link>
+  );
+}

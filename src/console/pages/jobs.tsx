@@ -1,0 +1,215 @@
+/** All jobs: live, filtered, however many there are. */
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { Film, Search } from 'lucide-react';
+import { memo, useDeferredValue, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import type { ConsoleJob, JobStatus, Lane } from '../../contract/types.gen.ts';
+import { type JobFilters, useJobs } from '../api/jobs.ts';
+import { formatCount, formatDuration, plural, shortId } from '../app/format.ts';
+import { Button, LinkButton } from '../ui/button.tsx';
+import { Empty, Failed, Skeleton } from '../ui/feedback.tsx';
+import { CompactSelect } from '../ui/field.tsx';
+import { JobState, LaneBadge, TierBadge } from '../ui/job-status.tsx';
+import { Page } from '../ui/panel.tsx';
+import { Ago } from '../ui/time.tsx';
+
+export function JobsPage() {
+  const [filters, setFilter] = useFilters();
+  const deferred = useDeferredValue(filters);
+  const list = useJobs(deferred);
+  const jobs = list.data;
+  const filtered = Object.keys(filters).length > 0;
+  return (
+    <Page title="Jobs" actions={<LinkButton href="/enhance" tone="primary">Enhance a video</LinkButton>}>
+      <div className="panel">
+        <Toolbar filters={filters} onChange={setFilter} count={jobs?.length} more={list.hasMore} />
+        {jobs === undefined && list.isPending && <Skeleton lines={8} />}
+        {jobs === undefined && !list.isPending && <Failed error={list.error} onRetry={() => void list.refetch()} />}
+        {jobs?.length === 0 && <NoJobs filtered={filtered} onClear={() => setFilter({ lane: undefined, status: undefined, q: undefined })} />}
+        {jobs !== undefined && jobs.length > 0 && (
+          <JobTable jobs={jobs} hasMore={list.hasMore} isLoading={list.isLoadingMore} loadMore={() => void list.loadMore()} />
+        )}
+      </div>
+    </Page>
+  );
+}
+
+type FilterChange = { [K in keyof JobFilters]: JobFilters[K] | undefined };
+
+/** The filters live in the address, so that a filtered list can be linked to. */
+function useFilters(): [JobFilters, (change: FilterChange) => void] {
+  const [params, setParams] = useSearchParams();
+  const filters: JobFilters = {};
+  const lane = params.get('lane');
+  const status = params.get('status');
+  const q = params.get('q');
+  if (lane === 'live' || lane === 'test') filters.lane = lane;
+  if (status !== null && ['queued', 'running', 'done', 'error'].includes(status)) filters.status = status as JobStatus;
+  if (q !== null && /^[0-9a-z_]{1,30}$/.test(q)) filters.q = q;
+  const change = (next: FilterChange) => {
+    setParams(
+      (old) => {
+        const changed = new URLSearchParams(old);
+        for (const [name, value] of Object.entries(next)) {
+          if (value === undefined || value === '') changed.delete(name);
+          else changed.set(name, value);
+        }
+        return changed;
+      },
+      { replace: true },
+    );
+  };
+  return [filters, change];
+}
+
+interface ToolbarProps {
+  filters: JobFilters;
+  onChange: (change: FilterChange) => void;
+  count: number | undefined;
+  more: boolean;
+}
+
+function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
+  const [text, setText] = useState(filters.q ?? '');
+  const type = (value: string) => {
+    const kept = value.toLowerCase().replace(/[^0-9a-z_]/g, '').slice(0, 30);
+    setText(kept);
+    onChange({ q: kept });
+  };
+  return (
+    <div className="toolbar" role="search" aria-label="Jobs">
+      <div className="search">
+        <Search size={15} aria-hidden="true" />
+        <input className="input" type="search" aria-label="Find by id" placeholder="Find by id" value={text} onChange={(event) => type(event.target.value)} />
+      </div>
+      <CompactSelect label="State" value={filters.status ?? ''} onChange={(event) => onChange({ status: (event.target.value || undefined) as JobStatus | undefined })}>
+        <option value="">Any state</option>
+        <option value="queued">Queued</option>
+        <option value="running">Running</option>
+        <option value="done">Done</option>
+        <option value="error">Failed</option>
+      </CompactSelect>
+      <CompactSelect label="Lane" value={filters.lane ?? ''} onChange={(event) => onChange({ lane: (event.target.value || undefined) as Lane | undefined })}>
+        <option value="">Both lanes</option>
+        <option value="live">Live</option>
+        <option value="test">Sandbox</option>
+      </CompactSelect>
+      <span className="small muted num toolbar-count" role="status">
+        {count === undefined ? '' : more ? `${formatCount(count)} loaded` : plural(count, 'job')}
+      </span>
+    </div>
+  );
+}
+
+function NoJobs({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  if (filtered) {
+    return (
+      <Empty icon={Search} title="No job fits these filters" action={<Button onClick={onClear}>Show all jobs</Button>}>
+        Deleted jobs are not listed.
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon={Film} title="No jobs yet" action={<LinkButton href="/enhance">Enhance a video</LinkButton>}>
+      Jobs made with your keys or here appear in this list and move while they run.
+    </Empty>
+  );
+}
+
+interface TableProps {
+  jobs: readonly ConsoleJob[];
+  hasMore: boolean;
+  isLoading: boolean;
+  loadMore: () => void;
+}
+
+const readAhead = 30;
+
+/** Only the rows in sight are in the page; more are loaded before the end comes into sight. */
+function JobTable({ jobs, hasMore, isLoading, loadMore }: TableProps) {
+  const body = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const rowHeight = useRowHeight();
+  useLayoutEffect(() => {
+    if (body.current !== null) setTop(body.current.getBoundingClientRect().top + window.scrollY);
+  }, []);
+  const virtual = useWindowVirtualizer({ count: jobs.length, estimateSize: () => rowHeight, overscan: 8, scrollMargin: top });
+  useEffect(() => virtual.measure(), [virtual, rowHeight]);
+  const rows = virtual.getVirtualItems();
+  const last = rows.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && !isLoading && last >= jobs.length - readAhead) loadMore();
+  }, [hasMore, isLoading, last, jobs.length, loadMore]);
+  return (
+    <div className="jobs" role="table" aria-label="Jobs" aria-rowcount={hasMore ? -1 : jobs.length + 1}>
+      <div className="jobs-head" role="row" aria-rowindex={1}>
+        {['Source', 'State', 'Lane', 'Target', 'Length', 'Credits', 'Made'].map((name) => (
+          <span key={name} role="columnheader">
+            {name}
+          </span>
+        ))}
+      </div>
+      <div ref={body} className="jobs-body" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+        {rows.map((row) => {
+          const job = jobs[row.index];
+          if (job === undefined) return null;
+          return <JobRow key={job.id} job={job} index={row.index} offset={row.start - top} height={row.size} />;
+        })}
+      </div>
+    </div>
+  );
+}
+
+const narrow = '(max-width: 52rem)';
+
+function useRowHeight(): number {
+  const [isNarrow, setNarrow] = useState(() => window.matchMedia(narrow).matches);
+  useEffect(() => {
+    const query = window.matchMedia(narrow);
+    const listen = () => setNarrow(query.matches);
+    query.addEventListener('change', listen);
+    return () => query.removeEventListener('change', listen);
+  }, []);
+  return isNarrow ? 84 : 54;
+}
+
+interface RowProps {
+  job: ConsoleJob;
+  index: number;
+  offset: number;
+  height: number;
+}
+
+const JobRow = memo(function JobRow({ job, index, offset, height }: RowProps) {
+  return (
+    <div className="jobs-row" role="row" aria-rowindex={index + 2} style={{ transform: `translateY(${offset}px)`, height }}>
+      <span role="cell" className="cell-source">
+        <Link href={`/jobs/${job.id}`} className="cover truncate">
+          {job.source_name || 'Video'}
+        </Link>
+        <code className="faint truncate" title={job.id}>
+          {shortId(job.id)}
+        </code>
+      </span>
+      <span role="cell" className="cell-state">
+        <JobState job={job} />
+      </span>
+      <span role="cell" className="cell-lane row">
+        <LaneBadge lane={job.lane} />
+        {job.tier === 'secure' && <TierBadge tier="secure" />}
+      </span>
+      <span role="cell" className="cell-target">
+        {job.resolution}
+      </span>
+      <span role="cell" className="cell-length num">
+        {formatDuration(job.duration_seconds)}
+      </span>
+      <span role="cell" className="cell-credits num">
+        {formatCount(job.credits_charged - job.credits_refunded)}
+      </span>
+      <span role="cell" className="cell-made muted">
+        <Ago at={job.created_at} />
+      </span>
+    </div>
+  );
+});

@@ -1,0 +1,272 @@
+/** API keys: made, shown once, rotated, revoked. */
+import { useQueryClient } from '@tanstack/react-query';
+import { KeyRound, MoreHorizontal, Plus, RefreshCw, Trash2 } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import type { ConsoleKey, Lane, Tier } from '../../contract/types.gen.ts';
+import { createKey, revokeKey, rotateKey, useKeys } from '../api/account.ts';
+import { useSession } from '../api/session.ts';
+import { plural } from '../app/format.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { CodeBlock, Secret } from '../ui/code.tsx';
+import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
+import { Badge, Empty, ErrorNotice, Load, Notice, type Tone } from '../ui/feedback.tsx';
+import { Choices, SelectField } from '../ui/field.tsx';
+import { LaneBadge, TierBadge } from '../ui/job-status.tsx';
+import { Menu, MenuItem } from '../ui/menu.tsx';
+import { More } from '../ui/more.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { Ago } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+type Open = { kind: 'create' } | { kind: 'rotate' | 'revoke'; key: ConsoleKey } | { kind: 'shown'; key: ConsoleKey; secret: string };
+
+export function KeysPage() {
+  const list = useKeys();
+  const client = useQueryClient();
+  const [open, setOpen] = useState<Open | null>(null);
+  const close = () => setOpen(null);
+  const show = (key: ConsoleKey, secret: string) => {
+    setOpen({ kind: 'shown', key, secret });
+    void client.invalidateQueries({ queryKey: ['keys'] });
+  };
+  const create = (
+    <Button tone="primary" onClick={() => setOpen({ kind: 'create' })}>
+      <Plus size={15} aria-hidden="true" />
+      Create a key
+    </Button>
+  );
+  return (
+    <Page title="API keys" intro="A key belongs to a server and is sent as a bearer token. Only its hash is stored, so it can be shown once." actions={create}>
+      <Panel title="Keys" flush>
+        <Load query={list}>
+          {(keys) =>
+            keys.length === 0 ? (
+              <Empty icon={KeyRound} title="No keys yet" action={create}>
+                Start with a sandbox key: it works at once and costs nothing.
+              </Empty>
+            ) : (
+              <KeyTable keys={keys} onOpen={setOpen} />
+            )
+          }
+        </Load>
+        <More list={list} />
+      </Panel>
+      {open?.kind === 'create' && <CreateDialog onClose={close} onCreated={show} />}
+      {open?.kind === 'rotate' && <RotateDialog old={open.key} onClose={close} onRotated={show} />}
+      {open?.kind === 'revoke' && <RevokeDialog old={open.key} onClose={close} />}
+      {open?.kind === 'shown' && <ShownOnce keyRecord={open.key} secret={open.secret} onClose={close} />}
+    </Page>
+  );
+}
+
+const states: Record<ConsoleKey['state'], { tone: Tone; text: string }> = {
+  active: { tone: 'good', text: 'Active' },
+  expiring: { tone: 'warn', text: 'Replaced' },
+  expired: { tone: 'plain', text: 'Expired' },
+  revoked: { tone: 'plain', text: 'Revoked' },
+};
+
+function masked({ lane, last_four }: ConsoleKey): string {
+  return `svc_${lane}_…${last_four}`;
+}
+
+function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open: Open) => void }) {
+  return (
+    <div className="table-scroll">
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>Key</th>
+            <th>Lane</th>
+            <th>Tier</th>
+            <th>State</th>
+            <th>Last used</th>
+            <th>Made</th>
+            <th>
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <KeyRow key={key.id} record={key} onOpen={onOpen} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) => void }) {
+  const { tone, text } = states[record.state];
+  const works = record.state === 'active' || record.state === 'expiring';
+  return (
+    <tr>
+      <td data-label="Key">
+        <code title={record.id}>{masked(record)}</code>
+      </td>
+      <td data-label="Lane">
+        <LaneBadge lane={record.lane} />
+      </td>
+      <td data-label="Tier">
+        <TierBadge tier={record.tier} />
+      </td>
+      <td data-label="State">
+        <span className="row">
+          <Badge tone={tone}>{text}</Badge>
+          {record.state === 'expiring' && record.expires_at !== null && (
+            <span className="small muted">
+              ends <Ago at={record.expires_at} />
+            </span>
+          )}
+        </span>
+      </td>
+      <td data-label="Last used" className="small muted">
+        {record.last_used_at === null ? 'never' : <Ago at={record.last_used_at} />}
+      </td>
+      <td data-label="Made" className="small muted">
+        <Ago at={record.created_at} />
+      </td>
+      <td className="acts">
+        {works && (
+          <Menu
+            trigger={
+              <IconButton label={`Actions for ${masked(record)}`} tone="quiet" size="small">
+                <MoreHorizontal size={16} aria-hidden="true" />
+              </IconButton>
+            }
+          >
+            {record.state === 'active' && (
+              <MenuItem onSelect={() => onOpen({ kind: 'rotate', key: record })}>
+                <RefreshCw size={15} aria-hidden="true" />
+                Rotate
+              </MenuItem>
+            )}
+            <MenuItem danger onSelect={() => onOpen({ kind: 'revoke', key: record })}>
+              <Trash2 size={15} aria-hidden="true" />
+              Revoke
+            </MenuItem>
+          </Menu>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+interface CreateProps {
+  onClose: () => void;
+  onCreated: (key: ConsoleKey, secret: string) => void;
+}
+
+function CreateDialog({ onClose, onCreated }: CreateProps) {
+  const approved = useSession().account.approval_status === 'approved';
+  const [lane, setLane] = useState<Lane>('test');
+  const [tier, setTier] = useState<Tier>('standard');
+  const { run, busy, error } = useAction(async () => {
+    const { key, secret } = await createKey({ lane, tier });
+    onCreated(key, secret);
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <Dialog title="Create a key" onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <Choices<Lane>
+          label="Lane"
+          value={lane}
+          onChange={setLane}
+          choices={[
+            { value: 'test', title: 'Sandbox', text: 'Mock jobs, never charged.' },
+            { value: 'live', title: 'Live', text: approved ? 'Real jobs, charged.' : 'Works once the account is approved.' },
+          ]}
+        />
+        <Choices<Tier>
+          label="Tier"
+          value={tier}
+          onChange={setTier}
+          choices={[
+            { value: 'standard', title: 'Standard', text: 'For most work.' },
+            { value: 'secure', title: 'Secure', text: 'Adds certificates of deletion, the audit log and own retention.' },
+          ]}
+        />
+        {error !== null && <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={busy}>
+            Create
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: () => void; onRotated: CreateProps['onCreated'] }) {
+  const [days, setDays] = useState('1');
+  const { run, busy, error } = useAction(async () => {
+    const { key, secret } = await rotateKey(old.id, Number(days));
+    onRotated(key, secret);
+  });
+  return (
+    <Dialog title={`Rotate ${masked(old)}`} onClose={onClose}>
+      <p className="muted">A new key of the same lane and tier takes over. Both work until the old one ends.</p>
+      <SelectField label="The old key works for" value={days} onChange={(event) => setDays(event.target.value)}>
+        <option value="0">no longer: it ends at once</option>
+        {[1, 2, 3, 5, 7].map((count) => (
+          <option key={count} value={count}>
+            {plural(count, 'more day')}
+          </option>
+        ))}
+      </SelectField>
+      {error !== null && <ErrorNotice error={error} />}
+      <div className="dialog-foot">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button tone="primary" busy={busy} onClick={run}>
+          Rotate
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function RevokeDialog({ old, onClose }: { old: ConsoleKey; onClose: () => void }) {
+  const client = useQueryClient();
+  return (
+    <ConfirmDialog
+      title={`Revoke ${masked(old)}?`}
+      action="Revoke"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await revokeKey(old.id);
+        toast('The key is revoked.');
+        await client.invalidateQueries({ queryKey: ['keys'] });
+      }}
+    >
+      <p>It ends at once and for good: every call with it is refused. Jobs that were made with it go on.</p>
+    </ConfirmDialog>
+  );
+}
+
+function ShownOnce({ keyRecord, secret, onClose }: { keyRecord: ConsoleKey; secret: string; onClose: () => void }) {
+  const call = `curl ${window.location.origin}/v1/account -H "Authorization: Bearer ${secret}"`;
+  return (
+    <Dialog title="Your new key" onClose={onClose} sticky wide>
+      <Notice tone="warn" title="Copy it now.">
+        It is shown this once; the service keeps only its hash.
+      </Notice>
+      <Secret value={secret} label={`the ${keyRecord.lane === 'live' ? 'live' : 'sandbox'} key`} />
+      <div className="stack-s">
+        <span className="small muted">Try it:</span>
+        <CodeBlock text={call} wrap label="test call" />
+      </div>
+      <div className="dialog-foot">
+        <Button tone="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,223 @@
+/** Accounts: let in or turned away, and given credits. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Check, Coins, MoreHorizontal, Users, X } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import type { OperatorAccount } from '../../contract/types.gen.ts';
+import { sentenceOf } from '../api/client.ts';
+import { type ApprovalState, decide, grant, useAccounts } from '../api/operator.ts';
+import { creditsInDollars, formatCount } from '../app/format.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
+import { Badge, Empty, ErrorNotice, Load, type Tone } from '../ui/feedback.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Menu, MenuItem } from '../ui/menu.tsx';
+import { More } from '../ui/more.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { Segmented } from '../ui/segmented.tsx';
+import { Ago } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+type Filter = ApprovalState | 'all';
+type Open = { kind: 'grant' | 'reject'; account: OperatorAccount };
+
+const looks: Record<ApprovalState, { tone: Tone; text: string }> = {
+  pending: { tone: 'warn', text: 'Pending' },
+  approved: { tone: 'good', text: 'Approved' },
+  rejected: { tone: 'bad', text: 'Rejected' },
+};
+
+export function OperatorAccountsPage() {
+  const [filter, setFilter] = useState<Filter>('pending');
+  const list = useAccounts(filter === 'all' ? undefined : filter);
+  const client = useQueryClient();
+  const [open, setOpen] = useState<Open | null>(null);
+  const refresh = () => client.invalidateQueries({ queryKey: ['operator'] });
+  const approve = async (account: OperatorAccount) => {
+    try {
+      await decide(account.id, 'approved');
+      toast(`${account.name} is approved.`);
+      await refresh();
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+  };
+  return (
+    <Page title="Accounts" intro="New accounts use the sandbox until you approve them. Decisions and grants are kept in the account’s audit log with your name.">
+      <Panel
+        title="Accounts"
+        flush
+        actions={
+          <Segmented<Filter>
+            label="State"
+            value={filter}
+            onChange={setFilter}
+            options={[
+              { value: 'pending', label: 'Pending' },
+              { value: 'approved', label: 'Approved' },
+              { value: 'rejected', label: 'Rejected' },
+              { value: 'all', label: 'All' },
+            ]}
+          />
+        }
+      >
+        <Load query={list}>
+          {(accounts) =>
+            accounts.length === 0 ? (
+              <Empty icon={Users} title={filter === 'pending' ? 'Nobody waits for approval' : 'No accounts here'} />
+            ) : (
+              <AccountTable accounts={accounts} onApprove={(account) => void approve(account)} onOpen={setOpen} />
+            )
+          }
+        </Load>
+        <More list={list} />
+      </Panel>
+      {open?.kind === 'grant' && <GrantDialog account={open.account} onClose={() => setOpen(null)} onDone={() => void refresh()} />}
+      {open?.kind === 'reject' && (
+        <ConfirmDialog
+          title={`Reject ${open.account.name}?`}
+          action="Reject"
+          danger
+          onClose={() => setOpen(null)}
+          onConfirm={async () => {
+            await decide(open.account.id, 'rejected');
+            await refresh();
+          }}
+        >
+          <p>Its live keys are refused from now on; the sandbox stays open. You can approve it later.</p>
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+interface TableProps {
+  accounts: readonly OperatorAccount[];
+  onApprove: (account: OperatorAccount) => void;
+  onOpen: (open: Open) => void;
+}
+
+function AccountTable({ accounts, onApprove, onOpen }: TableProps) {
+  return (
+    <div className="table-scroll">
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>Account</th>
+            <th>State</th>
+            <th className="num">Credits</th>
+            <th className="num">Keys</th>
+            <th>Made</th>
+            <th>
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {accounts.map((account) => (
+            <AccountRow key={account.id} account={account} onApprove={onApprove} onOpen={onOpen} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'> & { account: OperatorAccount }) {
+  const { tone, text } = looks[account.approval_status];
+  return (
+    <tr>
+      <td data-label="Account">
+        <span>
+          <strong>{account.name}</strong>
+          <br />
+          <span className="small muted wrap-anywhere" title={account.id}>
+            {account.emails.join(', ') || account.id}
+          </span>
+        </span>
+      </td>
+      <td data-label="State">
+        <Badge tone={tone}>{text}</Badge>
+      </td>
+      <td data-label="Credits" className="num" title={creditsInDollars(account.credits)}>
+        {formatCount(account.credits)}
+      </td>
+      <td data-label="Keys" className="num">
+        {formatCount(account.active_keys)}
+      </td>
+      <td data-label="Made" className="small muted">
+        <Ago at={account.created_at} />
+      </td>
+      <td className="acts">
+        <span className="row" style={{ justifyContent: 'flex-end', flexWrap: 'nowrap' }}>
+          {account.approval_status !== 'approved' && (
+            <Button size="small" tone="primary" onClick={() => onApprove(account)} aria-label={`Approve ${account.name}`}>
+              <Check size={14} aria-hidden="true" />
+              Approve
+            </Button>
+          )}
+          <Menu
+            trigger={
+              <IconButton label={`Actions for ${account.name}`} tone="quiet" size="small">
+                <MoreHorizontal size={16} aria-hidden="true" />
+              </IconButton>
+            }
+          >
+            <MenuItem onSelect={() => onOpen({ kind: 'grant', account })}>
+              <Coins size={15} aria-hidden="true" />
+              Grant credits
+            </MenuItem>
+            {account.approval_status !== 'rejected' && (
+              <MenuItem danger onSelect={() => onOpen({ kind: 'reject', account })}>
+                <X size={15} aria-hidden="true" />
+                Reject
+              </MenuItem>
+            )}
+          </Menu>
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function GrantDialog({ account, onClose, onDone }: { account: OperatorAccount; onClose: () => void; onDone: () => void }) {
+  const [credits, setCredits] = useState('1000');
+  const [note, setNote] = useState('');
+  const amount = Number(credits);
+  const { run, busy, error } = useAction(
+    async () => {
+      await grant(account.id, { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) });
+      toast(`${account.name} got ${formatCount(amount)} credits.`);
+      onDone();
+    },
+    onClose,
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  return (
+    <Dialog title={`Grant credits to ${account.name}`} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Credits"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={1_000_000_000}
+          required
+          value={credits}
+          hint={Number.isInteger(amount) && amount > 0 ? `${creditsInDollars(amount)}; the balance becomes ${formatCount(account.credits + amount)}.` : 'A whole number.'}
+          onChange={(event) => setCredits(event.target.value)}
+        />
+        <TextField label="Note (optional)" maxLength={200} value={note} hint="Kept in the ledger, where the customer reads it." onChange={(event) => setNote(event.target.value)} />
+        {error !== null && <ErrorNotice error={error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={busy}>
+            Grant
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

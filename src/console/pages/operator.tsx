@@ -1,0 +1,217 @@
+/** What an operator watches: the queue, the workers, what failed. */
+import { Activity, CircleCheck } from 'lucide-react';
+import { Link } from 'wouter';
+import type { OperatorFailure, OperatorQueue, OperatorWorker } from '../../contract/types.gen.ts';
+import { useFailures, useOverview, useWorkers } from '../api/operator.ts';
+import { formatCount, formatDuration, formatPercent, plural, shortId } from '../app/format.ts';
+import { Badge, Empty, Load, Notice, ProgressBar } from '../ui/feedback.tsx';
+import { LaneBadge } from '../ui/job-status.tsx';
+import { More } from '../ui/more.tsx';
+import { Facts, Figures, Page, Panel } from '../ui/panel.tsx';
+import { Ago, Moment } from '../ui/time.tsx';
+
+export function OperatorOverviewPage() {
+  const overview = useOverview();
+  return (
+    <Page title="Service" intro="The state of this service now; it is asked for every few seconds.">
+      <Load query={overview}>
+        {(now) => (
+          <>
+            {now.workers_alive === 0 && (
+              <Notice tone="bad" title="No worker reports.">
+                Jobs wait until one starts: <code>framelift work</code>.
+              </Notice>
+            )}
+            <Figures
+              figures={[
+                { name: 'Queued jobs', value: formatCount(now.jobs.queued), ...(now.jobs.oldest_queued_seconds === null ? {} : { unit: `oldest ${formatDuration(now.jobs.oldest_queued_seconds)}` }) },
+                { name: 'Running jobs', value: formatCount(now.jobs.running), unit: `on ${plural(now.workers_alive, 'worker')}` },
+                { name: 'Failed in 24 h', value: formatCount(now.jobs.failed_last_day) },
+                { name: 'Webhooks waiting', value: formatCount(now.webhooks.pending), ...(now.webhooks.overdue > 0 ? { unit: `${formatCount(now.webhooks.overdue)} overdue` } : {}) },
+              ]}
+            />
+            {now.accounts_pending > 0 && (
+              <Notice tone="warn">
+                <span>
+                  {plural(now.accounts_pending, 'account waits', 'accounts wait')} for approval. <Link href="/operator/accounts">Look at them</Link>
+                </span>
+              </Notice>
+            )}
+            <QueueTable queue={now.queue} />
+          </>
+        )}
+      </Load>
+    </Page>
+  );
+}
+
+function QueueTable({ queue }: { queue: readonly OperatorQueue[] }) {
+  return (
+    <Panel title="Queue by task" flush>
+      {queue.length === 0 ? (
+        <Empty icon={CircleCheck} title="The queue is empty" />
+      ) : (
+        <div className="table-scroll">
+          <table className="table cards">
+            <thead>
+              <tr>
+                <th>Task</th>
+                <th className="num">Due</th>
+                <th className="num">Running</th>
+                <th className="num">Later</th>
+                <th className="num">Oldest</th>
+              </tr>
+            </thead>
+            <tbody>
+              {queue.map((task) => (
+                <tr key={task.task}>
+                  <td data-label="Task">
+                    <code>{task.task}</code>
+                  </td>
+                  <td data-label="Due" className="num">{formatCount(task.waiting)}</td>
+                  <td data-label="Running" className="num">{formatCount(task.running)}</td>
+                  <td data-label="Later" className="num">{formatCount(task.later)}</td>
+                  <td data-label="Oldest" className="num">{task.oldest_seconds === null ? '–' : formatDuration(task.oldest_seconds)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+export function OperatorWorkersPage() {
+  const list = useWorkers();
+  return (
+    <Page title="Workers" intro="Processes that do the work, the processors they can use, and what they hold now.">
+      <Load query={list}>
+        {(workers) =>
+          workers.length === 0 ? (
+            <div className="panel">
+              <Empty icon={Activity} title="No worker has reported yet">
+                Start one with <code>framelift work</code>.
+              </Empty>
+            </div>
+          ) : (
+            <div className="stack">
+              {workers.map((worker) => (
+                <WorkerPanel key={worker.id} worker={worker} />
+              ))}
+            </div>
+          )
+        }
+      </Load>
+      <More list={list} />
+    </Page>
+  );
+}
+
+function WorkerPanel({ worker }: { worker: OperatorWorker }) {
+  return (
+    <Panel
+      title={worker.host ?? shortId(worker.id)}
+      actions={<Badge tone={worker.alive ? 'good' : 'plain'} dot live={worker.alive}>{worker.alive ? 'Reports' : 'Silent'}</Badge>}
+    >
+      <div className="halves">
+        <Facts
+          facts={[
+            ['Worker', <code key="id" className="wrap-anywhere">{worker.id}</code>],
+            ['Started', <Moment key="started" at={worker.started_at} />],
+            ['Last seen', <Ago key="seen" at={worker.seen_at} />],
+            ['At a time', worker.concurrency === null ? 'unknown' : plural(worker.concurrency, 'job')],
+          ]}
+        />
+        <div className="stack">
+          <div className="stack-s">
+            <h3>Processors</h3>
+            {worker.devices.length === 0 && <p className="muted">It has not told yet.</p>}
+            {worker.devices.map((device) => (
+              <div key={device.id} className="row">
+                <Badge tone={device.usable ? 'good' : 'bad'}>{device.id}</Badge>
+                <span className="wrap-anywhere">{device.name}</span>
+                <span className="small muted">
+                  {device.usable ? [device.threads > 0 && plural(device.threads, 'thread'), device.simd, device.encoder, ...device.inference].filter(Boolean).join(', ') : device.reason}
+                </span>
+              </div>
+            ))}
+          </div>
+          <div className="stack-s">
+            <h3>Works on</h3>
+            {worker.jobs.length === 0 && <p className="muted">Nothing now.</p>}
+            {worker.jobs.map((job) => (
+              <div key={job.id} className="stack-s">
+                <span className="row spread">
+                  <code className="truncate">{shortId(job.id)}</code>
+                  <span className="small muted num">
+                    {job.step} · {formatPercent(job.progress)}
+                  </span>
+                </span>
+                <ProgressBar value={job.progress} label={`Progress of ${job.id}`} />
+              </div>
+            ))}
+          </div>
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+export function OperatorFailuresPage() {
+  const list = useFailures();
+  return (
+    <Page title="Failures" intro="Jobs of all accounts that ended in error, newest first. No address of a customer is shown.">
+      <Panel title="Failed jobs" flush>
+        <Load query={list}>
+          {(failures) => (failures.length === 0 ? <Empty icon={CircleCheck} title="Nothing has failed" /> : <FailureTable failures={failures} />)}
+        </Load>
+        <More list={list} />
+      </Panel>
+    </Page>
+  );
+}
+
+function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
+  return (
+    <div className="table-scroll">
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>Job</th>
+            <th>Account</th>
+            <th>Why</th>
+            <th>Lane</th>
+            <th className="num">Tries</th>
+            <th className="num">When</th>
+          </tr>
+        </thead>
+        <tbody>
+          {failures.map((failure) => (
+            <tr key={failure.job_id}>
+              <td data-label="Job">
+                <code title={failure.job_id}>{shortId(failure.job_id)}</code>
+              </td>
+              <td data-label="Account">
+                <code title={failure.account_id}>{shortId(failure.account_id)}</code>
+              </td>
+              <td data-label="Why">
+                <span className="stack-s">
+                  <code>{failure.code}</code>
+                  <span className="small muted">{failure.message}</span>
+                </span>
+              </td>
+              <td data-label="Lane">
+                <LaneBadge lane={failure.lane} />
+              </td>
+              <td data-label="Tries" className="num">{failure.attempts}</td>
+              <td data-label="When" className="num small muted">
+                <Ago at={failure.finished_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+/** The price of a draft, asked for when typing has paused. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { JobInput, Lane, Quote } from '../../contract/types.gen.ts';
+import { quote as askQuote } from '../api/jobs.ts';
+import { useSession } from '../api/session.ts';
+import { creditsInDollars, formatBytes, formatCount, formatDuration } from '../app/format.ts';
+import { ErrorNotice, Notice } from '../ui/feedback.tsx';
+import { Facts, Panel } from '../ui/panel.tsx';
+
+type Body = { lane: Lane; request: JobInput };
+const pauseMs = 450;
+
+export interface QuoteState {
+  data: Quote | undefined;
+  error: unknown;
+  isFetching: boolean;
+  /** the price is of an older draft */
+  isStale: boolean;
+}
+
+export function useQuote(body: Body | null): QuoteState {
+  const text = body === null ? null : JSON.stringify(body);
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const query = useQuery({
+    queryKey: ['quote', settled],
+    queryFn: ({ signal }) => askQuote(JSON.parse(settled!) as Body, signal),
+    enabled: settled !== null,
+    staleTime: 5 * 60_000,
+    retry: false,
+    refetchOnWindowFocus: false,
+    placeholderData: keepPreviousData,
+  });
+  const current = text !== null && settled === text;
+  return {
+    data: text === null || query.isError ? undefined : query.data,
+    error: current ? query.error : null,
+    isFetching: query.isFetching || (text !== null && !current),
+    isStale: !current || query.isPlaceholderData,
+  };
+}
+
+export function QuotePanel({ quote, lane, ready }: { quote: QuoteState; lane: Lane; ready: boolean }) {
+  const { data, error, isFetching } = quote;
+  return (
+    <Panel title="Price">
+      <div className="stack" aria-live="polite" aria-busy={isFetching}>
+        {!ready && <p className="muted">Choose a video, and its price appears here.</p>}
+        {ready && data === undefined && error === null && (
+          <p className="row muted">
+            <span className="spinner" aria-hidden="true" />
+            Measuring the video…
+          </p>
+        )}
+        {error !== null && error !== undefined && <ErrorNotice error={error} />}
+        {ready && data !== undefined && <Price quote={data} lane={lane} />}
+      </div>
+    </Panel>
+  );
+}
+
+function Price({ quote, lane }: { quote: Quote; lane: Lane }) {
+  const { credits } = useSession().account;
+  const { source } = quote;
+  return (
+    <>
+      <p className="price">
+        {creditsInDollars(quote.credits)} <small>{formatCount(quote.credits)} credits</small>
+      </p>
+      <Facts
+        facts={[
+          ['Length', formatDuration(quote.duration_seconds)],
+          ['Takes about', formatDuration(quote.estimated_seconds)],
+          ...(source === null ? [] : ([
+            ['Source', `${source.width} × ${source.height}, ${source.video_codec}`],
+            ['File', formatBytes(source.size_bytes)],
+          ] as const)),
+          ['Balance', lane === 'live' ? `${formatCount(credits)} credits` : 'not touched'],
+        ]}
+      />
+      {lane === 'live' && credits < quote.credits && (
+        <Notice tone="warn">The balance does not cover this job. Ask the operator of this service for credits.</Notice>
+      )}
+    </>
+  );
+}

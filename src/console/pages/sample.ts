@@ -1,0 +1,21 @@
+/** Which lane the bundled sample can run in for this account, and how to say so. */
+import type { ConsoleSession, Lane } from '../../contract/types.gen.ts';
+
+export interface SampleOffer {
+  lane: Lane;
+  url: string;
+  text: string;
+}
+
+/** The smallest balance that surely pays for the sample of a few seconds. */
+const sampleCredits = 60;
+
+export function sampleOffer({ account, capabilities }: ConsoleSession): SampleOffer {
+  const { live, test } = capabilities.sample_url;
+  if (live !== null && account.approval_status === 'approved' && account.credits >= sampleCredits) {
+    const text = 'A clip of a few seconds is enhanced for real; then compare before and after.';
+    return { lane: 'live', url: live, text };
+  }
+  const text = 'A mock job in the sandbox: it runs through in seconds and hands out a test picture. Nothing is charged.';
+  return { lane: 'test', url: test, text };
+}

@@ -1,0 +1,146 @@
+/** The Secure tier: retention, the audit log, certificates, all verifiable here. */
+import { useQueryClient } from '@tanstack/react-query';
+import { ShieldCheck } from 'lucide-react';
+import { Tabs } from 'radix-ui';
+import { type FormEvent, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import type { ConsoleCertificate } from '../../contract/types.gen.ts';
+import { setRetention, useCertificates } from '../api/account.ts';
+import { problemOf } from '../api/client.ts';
+import { sessionKey, useSession } from '../api/session.ts';
+import { plural } from '../app/format.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, useAction } from '../ui/dialog.tsx';
+import { Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
+import { TextField } from '../ui/field.tsx';
+import { More } from '../ui/more.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { Moment } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { AuditLog } from './audit-log.tsx';
+import { CertificateProof } from './certificate-proof.tsx';
+
+const tabs = ['audit', 'certificates', 'retention'] as const;
+
+export function SecurePage() {
+  const [params, setParams] = useSearchParams();
+  const tab = tabs.find((one) => one === params.get('tab')) ?? 'audit';
+  return (
+    <Page title="Secure" intro="Proof instead of promises: a log that cannot be changed unnoticed, and signed certificates of deletion.">
+      <Tabs.Root value={tab} onValueChange={(value) => setParams({ tab: value }, { replace: true })}>
+        <Tabs.List className="tabs-list" aria-label="Secure tier">
+          <Tabs.Trigger className="tab" value="audit">Audit log</Tabs.Trigger>
+          <Tabs.Trigger className="tab" value="certificates">Certificates</Tabs.Trigger>
+          <Tabs.Trigger className="tab" value="retention">Retention</Tabs.Trigger>
+        </Tabs.List>
+        <Tabs.Content className="tab-panel" value="audit"><AuditLog /></Tabs.Content>
+        <Tabs.Content className="tab-panel" value="certificates"><Certificates /></Tabs.Content>
+        <Tabs.Content className="tab-panel" value="retention"><Retention /></Tabs.Content>
+      </Tabs.Root>
+    </Page>
+  );
+}
+
+function Certificates() {
+  const list = useCertificates();
+  const [open, setOpen] = useState<ConsoleCertificate | null>(null);
+  return (
+    <Panel title="Deletion certificates" flush note="One for each deleted job of the Secure tier, issued when the storage has confirmed that every file is absent.">
+      <Load query={list}>
+        {(certificates) =>
+          certificates.length === 0 ? (
+            <Empty icon={ShieldCheck} title="No certificates yet">
+              Delete a job of the Secure tier, or let its retention end.
+            </Empty>
+          ) : (
+            <CertificateTable certificates={certificates} onOpen={setOpen} />
+          )
+        }
+      </Load>
+      <More list={list} />
+      {open !== null && (
+        <Dialog title={open.id} onClose={() => setOpen(null)} wide>
+          <CertificateProof jws={open.certificate} />
+        </Dialog>
+      )}
+    </Panel>
+  );
+}
+
+function CertificateTable({ certificates, onOpen }: { certificates: readonly ConsoleCertificate[]; onOpen: (one: ConsoleCertificate) => void }) {
+  return (
+    <div className="table-scroll">
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>Job</th>
+            <th>Issued</th>
+            <th>
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {certificates.map((certificate) => (
+            <tr key={certificate.id}>
+              <td data-label="Job">
+                <code>{certificate.job_id}</code>
+              </td>
+              <td data-label="Issued" className="muted">
+                <Moment at={certificate.issued_at} />
+              </td>
+              <td className="acts">
+                <Button size="small" onClick={() => onOpen(certificate)} aria-label={`Verify the certificate of ${certificate.job_id}`}>
+                  <ShieldCheck size={14} aria-hidden="true" />
+                  Verify
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Retention() {
+  const { account } = useSession();
+  const client = useQueryClient();
+  const [days, setDays] = useState(String(account.retention_days));
+  const { run, busy, error } = useAction(async () => {
+    await setRetention(Number(days));
+    toast(`Files of new jobs are kept for ${plural(Number(days), 'day')}.`);
+    await client.invalidateQueries({ queryKey: sessionKey });
+    void client.invalidateQueries({ queryKey: ['audit'] });
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  const problem = problemOf(error, 'retention_days');
+  return (
+    <Panel title="Retention" note="How long the files of jobs of the Secure tier are kept, for jobs made from now on. Standard jobs are kept for 30 days.">
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Days"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={365}
+          required
+          className="compact"
+          value={days}
+          problem={problem}
+          hint="1 to 365. The change is kept in the audit log."
+          onChange={(event) => setDays(event.target.value)}
+        />
+        {error !== null && problem === undefined && <ErrorNotice error={error} />}
+        <div>
+          <Button type="submit" tone="primary" busy={busy} disabled={days === String(account.retention_days)}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}

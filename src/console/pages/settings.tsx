@@ -1,0 +1,154 @@
+/** The person's own: password, sessions, looks. */
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { ConsoleSessionEntry } from '../../contract/types.gen.ts';
+import { endOtherSessions, endSession, useSessions } from '../api/account.ts';
+import { ApiError, problemOf, sentenceOf } from '../api/client.ts';
+import { changePassword, sessionKey, useSession } from '../api/session.ts';
+import { plural } from '../app/format.ts';
+import { ThemeChoice } from '../app/shell.tsx';
+import { Button } from '../ui/button.tsx';
+import { useAction } from '../ui/dialog.tsx';
+import { Badge, ErrorNotice, Load } from '../ui/feedback.tsx';
+import { TextField } from '../ui/field.tsx';
+import { More } from '../ui/more.tsx';
+import { Facts, Page, Panel } from '../ui/panel.tsx';
+import { Ago } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+export function SettingsPage() {
+  const { user, account } = useSession();
+  return (
+    <Page title="Settings" narrow>
+      <Panel title="Account">
+        <Facts
+          facts={[
+            ['Name', account.name],
+            ['Email', user.email],
+            ['Account', <code key="id">{account.id}</code>],
+            ['Plan', account.plan],
+            ['Theme', <ThemeChoice key="theme" />],
+          ]}
+        />
+      </Panel>
+      <Password />
+      <Sessions />
+    </Page>
+  );
+}
+
+function Password() {
+  const client = useQueryClient();
+  const { email } = useSession().user;
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const { run, busy, error } = useAction(async () => {
+    const { ended } = await changePassword({ current_password: current, new_password: next });
+    setCurrent('');
+    setNext('');
+    toast(ended > 0 ? `The password is changed; ${plural(ended, 'other session')} ended.` : 'The password is changed.');
+    await client.invalidateQueries({ queryKey: ['sessions'] });
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run();
+  };
+  const wrong = error instanceof ApiError && error.code === 'wrong_password' ? error.message : undefined;
+  const weak = problemOf(error, 'new_password');
+  return (
+    <Panel title="Password" note="Changing it ends every other session.">
+      <form className="stack" onSubmit={submit}>
+        <input type="hidden" autoComplete="username" value={email} readOnly />
+        <TextField label="Current password" type="password" autoComplete="current-password" required value={current} problem={wrong} onChange={(event) => setCurrent(event.target.value)} />
+        <TextField label="New password" type="password" autoComplete="new-password" required minLength={12} maxLength={200} value={next} problem={weak} hint="At least 12 characters." onChange={(event) => setNext(event.target.value)} />
+        {error !== null && wrong === undefined && weak === undefined && <ErrorNotice error={error} />}
+        <div>
+          <Button type="submit" tone="primary" busy={busy}>
+            Change the password
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function Sessions() {
+  const list = useSessions();
+  const client = useQueryClient();
+  const others = (list.data ?? []).some((session) => !session.current);
+  const end = async (action: () => Promise<{ ended: number }>) => {
+    try {
+      const { ended } = await action();
+      toast(`${plural(ended, 'session')} ended.`);
+      await Promise.all([client.invalidateQueries({ queryKey: ['sessions'] }), client.invalidateQueries({ queryKey: sessionKey })]);
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+  };
+  return (
+    <Panel
+      title="Sessions"
+      flush
+      actions={
+        others && (
+          <Button size="small" onClick={() => void end(endOtherSessions)}>
+            End all others
+          </Button>
+        )
+      }
+    >
+      <Load query={list}>
+        {(sessions) => (
+          <table className="table cards">
+            <thead>
+              <tr>
+                <th>Browser</th>
+                <th>Last seen</th>
+                <th>
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {sessions.map((session) => (
+                <SessionRow key={session.id} session={session} onEnd={() => void end(() => endSession(session.id))} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Load>
+      <More list={list} />
+    </Panel>
+  );
+}
+
+function SessionRow({ session, onEnd }: { session: ConsoleSessionEntry; onEnd: () => void }) {
+  return (
+    <tr>
+      <td data-label="Browser">
+        <span className="row">
+          <span title={session.user_agent}>{browserOf(session.user_agent)}</span>
+          {session.current && <Badge tone="good">This one</Badge>}
+        </span>
+      </td>
+      <td data-label="Last seen" className="small muted">
+        <Ago at={session.last_seen_at} />
+      </td>
+      <td className="acts">
+        {!session.current && (
+          <Button size="small" onClick={onEnd} aria-label={`End the session of ${browserOf(session.user_agent)}`}>
+            End
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** The browser's name and system, as far as it says them. */
+function browserOf(agent: string): string {
+  const browser = /Edg\//.test(agent) ? 'Edge' : /Firefox\//.test(agent) ? 'Firefox' : /Chrome\//.test(agent) ? 'Chrome' : /Safari\//.test(agent) ? 'Safari' : '';
+  const system = /Android/.test(agent) ? 'Android' : /iPhone|iPad/.test(agent) ? 'iOS' : /Windows/.test(agent) ? 'Windows' : /Mac OS/.test(agent) ? 'macOS' : /Linux/.test(agent) ? 'Linux' : '';
+  const text = [browser, system].filter(Boolean).join(' on ');
+  return text === '' ? agent.slice(0, 40) || 'Unknown' : text;
+}

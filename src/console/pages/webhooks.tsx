@@ -1,0 +1,225 @@
+/** Webhooks: the secret that signs them, what was delivered, and a test. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Eye, EyeOff, RefreshCw, Send, Webhook, X } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import type { ConsoleDelivery } from '../../contract/types.gen.ts';
+import { type DeliveryState, rotateWebhookSecret, testWebhook, useDeliveries, useWebhookSecret } from '../api/account.ts';
+import { problemOf } from '../api/client.ts';
+import { plural, shortId } from '../app/format.ts';
+import { Button } from '../ui/button.tsx';
+import { Secret } from '../ui/code.tsx';
+import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
+import { Badge, Empty, ErrorNotice, Load, Notice, type Tone } from '../ui/feedback.tsx';
+import { CompactSelect, SelectField, TextField } from '../ui/field.tsx';
+import { More } from '../ui/more.tsx';
+import { Page, Panel } from '../ui/panel.tsx';
+import { Ago } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { DeliveryDialog } from './delivery.tsx';
+
+export function WebhooksPage() {
+  return (
+    <Page title="Webhooks" intro="When a job ends, a signed event is sent to the address that the job named. Failed deliveries are repeated for a day.">
+      <div className="halves">
+        <SecretPanel />
+        <TestPanel />
+      </div>
+      <Deliveries />
+    </Page>
+  );
+}
+
+function SecretPanel() {
+  const secret = useWebhookSecret();
+  const client = useQueryClient();
+  const [shown, setShown] = useState(false);
+  const [rotating, setRotating] = useState(false);
+  return (
+    <Panel
+      title="Signing secret"
+      note={<>Verify the raw body against <code>X-Service-Signature</code>, or use any Standard Webhooks library.</>}
+      actions={
+        <Button size="small" onClick={() => setRotating(true)}>
+          <RefreshCw size={14} aria-hidden="true" />
+          Rotate
+        </Button>
+      }
+    >
+      <Load query={secret} lines={1}>
+        {(data) => (
+          <div className="stack">
+            {shown ? <Secret value={data.secret} label="the signing secret" /> : <div className="secret"><code className="faint">whsec_••••••••••••••••••••••••</code></div>}
+            <div>
+              <Button size="small" onClick={() => setShown(!shown)} aria-pressed={shown}>
+                {shown ? <EyeOff size={14} aria-hidden="true" /> : <Eye size={14} aria-hidden="true" />}
+                {shown ? 'Hide' : 'Show'}
+              </Button>
+            </div>
+            {data.replaced.map((old) => (
+              <Notice key={old.expires_at} tone="info">
+                The secret before this one signs as well; it ends <Ago at={old.expires_at} />.
+              </Notice>
+            ))}
+          </div>
+        )}
+      </Load>
+      {rotating && (
+        <ConfirmDialog
+          title="Rotate the signing secret?"
+          action="Rotate"
+          onClose={() => setRotating(false)}
+          onConfirm={async () => {
+            client.setQueryData(['webhook-secret'], await rotateWebhookSecret());
+            setShown(true);
+            toast('The secret is new; the old one signs beside it for 24 hours.');
+          }}
+        >
+          <p>For 24 hours every event is signed with the old secret and the new one, so that receivers can change over.</p>
+        </ConfirmDialog>
+      )}
+    </Panel>
+  );
+}
+
+function TestPanel() {
+  const client = useQueryClient();
+  const [url, setUrl] = useState('');
+  const [event, setEvent] = useState<ConsoleDelivery['event']>('job.completed');
+  const { run, busy, error } = useAction(async () => {
+    await testWebhook({ url: url.trim(), event });
+    toast('The test event is on its way; it appears below in a few seconds.');
+    await client.invalidateQueries({ queryKey: ['deliveries'] });
+  });
+  const submit = (submitted: FormEvent) => {
+    submitted.preventDefault();
+    run();
+  };
+  const problem = problemOf(error, 'url');
+  return (
+    <Panel title="Test event" note="A short sandbox job ends and is told to your address, signed as every event is.">
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Address"
+          type="url"
+          required
+          placeholder="https://hooks.example.com/framelift"
+          value={url}
+          problem={problem}
+          onChange={(change) => setUrl(change.target.value)}
+        />
+        <SelectField label="Event" value={event} onChange={(change) => setEvent(change.target.value as ConsoleDelivery['event'])}>
+          <option value="job.completed">job.completed</option>
+          <option value="job.failed">job.failed</option>
+        </SelectField>
+        {error !== null && problem === undefined && <ErrorNotice error={error} />}
+        <div>
+          <Button type="submit" busy={busy}>
+            <Send size={14} aria-hidden="true" />
+            Send the test event
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+export const deliveryStates: Record<DeliveryState, { tone: Tone; text: string }> = {
+  pending: { tone: 'info', text: 'Pending' },
+  delivered: { tone: 'good', text: 'Delivered' },
+  dead: { tone: 'bad', text: 'Given up' },
+  stopped: { tone: 'plain', text: 'Stopped' },
+};
+
+function Deliveries() {
+  const [params, setParams] = useSearchParams();
+  const job = params.get('job') ?? undefined;
+  const [state, setState] = useState<DeliveryState | ''>('');
+  const [open, setOpen] = useState<string | null>(null);
+  const list = useDeliveries({ ...(state === '' ? {} : { state }), ...(job === undefined ? {} : { job_id: job }) });
+  const filter = (
+    <span className="row">
+      {job !== undefined && (
+        <Button size="small" onClick={() => setParams({})}>
+          Job {shortId(job)}
+          <X size={13} aria-label="Remove this filter" role="img" />
+        </Button>
+      )}
+      <CompactSelect label="State" value={state} onChange={(event) => setState(event.target.value as DeliveryState | '')}>
+        <option value="">Any state</option>
+        {Object.entries(deliveryStates).map(([value, { text }]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </CompactSelect>
+    </span>
+  );
+  return (
+    <Panel title="Deliveries" flush actions={filter}>
+      <Load query={list}>
+        {(deliveries) =>
+          deliveries.length === 0 ? (
+            <Empty icon={Webhook} title={state === '' && job === undefined ? 'Nothing was sent yet' : 'No delivery fits'}>
+              Name a webhook address in a job, or send a test event.
+            </Empty>
+          ) : (
+            <DeliveryTable deliveries={deliveries} onOpen={setOpen} />
+          )
+        }
+      </Load>
+      <More list={list} />
+      {open !== null && <DeliveryDialog id={open} onClose={() => setOpen(null)} />}
+    </Panel>
+  );
+}
+
+function DeliveryTable({ deliveries, onOpen }: { deliveries: readonly ConsoleDelivery[]; onOpen: (id: string) => void }) {
+  return (
+    <div className="table-scroll">
+      <table className="table cards">
+        <thead>
+          <tr>
+            <th>Event</th>
+            <th>Address</th>
+            <th>State</th>
+            <th>Answer</th>
+            <th>Made</th>
+            <th>
+              <span className="visually-hidden">Details</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {deliveries.map((delivery) => (
+            <tr key={delivery.id}>
+              <td data-label="Event">
+                <code>{delivery.event}</code>
+              </td>
+              <td data-label="Address">
+                <span className="wrap-anywhere">{delivery.url ?? <span className="muted">deleted with its job</span>}</span>
+              </td>
+              <td data-label="State">
+                <span className="row">
+                  <Badge tone={deliveryStates[delivery.state].tone}>{deliveryStates[delivery.state].text}</Badge>
+                  {delivery.failed_tries > 0 && <span className="small muted">{plural(delivery.failed_tries, 'failed try', 'failed tries')}</span>}
+                </span>
+              </td>
+              <td data-label="Answer" className="num">
+                {delivery.last_attempt?.status ?? delivery.last_attempt?.failure ?? '–'}
+              </td>
+              <td data-label="Made" className="small muted">
+                <Ago at={delivery.created_at} />
+              </td>
+              <td className="acts">
+                <Button size="small" onClick={() => onOpen(delivery.id)} aria-label={`Details of ${delivery.event} ${delivery.id}`}>
+                  Details
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

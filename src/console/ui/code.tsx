@@ -1,0 +1,23 @@
+/** Text for machines: blocks to copy, and secrets. */
+import { CopyButton } from './button.tsx';
+
+export function CodeBlock({ text, wrap = false, label }: { text: string; wrap?: boolean; label: string }) {
+  return (
+    <div className="code">
+      {/* The block may scroll sideways, so the keyboard must reach it. */}
+      <pre className={wrap ? 'wrap' : undefined} tabIndex={0} role="region" aria-label={label}>
+        <code>{text}</code>
+      </pre>
+      <CopyButton text={text} label={`Copy ${label}`} bare />
+    </div>
+  );
+}
+
+export function Secret({ value, label }: { value: string; label: string }) {
+  return (
+    <div className="secret">
+      <code data-secret="">{value}</code>
+      <CopyButton text={value} label={`Copy ${label}`} />
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+/** How the page says what is going on: notices, badges, progress, and the states of what is loaded. */
+import { CircleAlert, CircleCheck, Info, type LucideIcon, RotateCw, TriangleAlert } from 'lucide-react';
+import { type ReactNode } from 'react';
+import { ApiError, sentenceOf } from '../api/client.ts';
+import { Button } from './button.tsx';
+
+export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'accent' | 'plain';
+
+const noticeIcons = { good: CircleCheck, bad: CircleAlert, warn: TriangleAlert, info: Info };
+
+interface NoticeProps {
+  tone?: keyof typeof noticeIcons;
+  title?: string;
+  children?: ReactNode;
+  /** `alert` when it answers something that was just done */
+  role?: 'alert' | 'status';
+}
+
+export function Notice({ tone = 'info', title, children, role }: NoticeProps) {
+  const Icon = noticeIcons[tone];
+  return (
+    <div className={`notice ${tone}`} role={role}>
+      <Icon size={17} aria-hidden="true" />
+      <div className="body">
+        {title !== undefined && <strong>{title}</strong>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+export function ErrorNotice({ error }: { error: unknown }) {
+  return (
+    <Notice tone="bad" role="alert">
+      <span>{sentenceOf(error)}</span>
+      {error instanceof ApiError && error.requestId !== undefined && error.status >= 500 && (
+        <span className="small muted">
+          Request <code>{error.requestId}</code>
+        </span>
+      )}
+    </Notice>
+  );
+}
+
+export function Badge({ tone = 'plain', dot = false, live = false, children }: { tone?: Tone; dot?: boolean; live?: boolean; children: ReactNode }) {
+  return (
+    <span className={`badge ${tone}`}>
+      {dot && <span className={live ? 'dot live' : 'dot'} aria-hidden="true" />}
+      {children}
+    </span>
+  );
+}
+
+export function ProgressBar({ value, label }: { value: number; label: string }) {
+  const percent = Math.floor(value * 100);
+  return (
+    <div className="bar" role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+      <span style={{ transform: `scaleX(${value})` }} />
+    </div>
+  );
+}
+
+/** Nothing here yet: what it would be, and the way to get there. */
+export function Empty({ icon: Icon, title, children, action }: { icon: LucideIcon; title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="empty">
+      <Icon size={30} strokeWidth={1.4} aria-hidden="true" />
+      <h3>{title}</h3>
+      {children !== undefined && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** Lines in the shape of what is coming. */
+export function Skeleton({ lines = 3 }: { lines?: number }) {
+  const widths = ['82%', '64%', '73%', '55%', '78%'];
+  return (
+    <div className="stack panel-body" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} className="bone" style={{ width: widths[index % widths.length] }} />
+      ))}
+    </div>
+  );
+}
+
+interface Loaded<T> {
+  data: T | undefined;
+  error: unknown;
+  isPending: boolean;
+  refetch: () => unknown;
+}
+
+/** The three states of a query; what is there stays while it is loaded anew. */
+export function Load<T>({ query, lines, children }: { query: Loaded<T>; lines?: number; children: (data: T) => ReactNode }) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.isPending) return <Skeleton {...(lines === undefined ? {} : { lines })} />;
+  return <Failed error={query.error} onRetry={() => void query.refetch()} />;
+}
+
+export function Failed({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <div className="panel-body stack-s">
+      <ErrorNotice error={error} />
+      <div>
+        <Button size="small" onClick={onRetry}>
+          <RotateCw size={14} aria-hidden="true" />
+          Try again
+        </Button>
+      </div>
+    </div>
+  );
+}

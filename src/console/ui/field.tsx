@@ -1,0 +1,132 @@
+/** Labelled form controls; a problem is tied to its control for screen readers. */
+import { CircleAlert } from 'lucide-react';
+import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from 'react';
+
+interface Labelled {
+  label: string;
+  hint?: ReactNode;
+  problem?: string | undefined;
+}
+
+function Field({ id, label, hint, problem, children }: Labelled & { id: string; children: ReactNode }) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {problem !== undefined && <Problem id={`${id}-problem`} text={problem} />}
+      {hint !== undefined && (
+        <div className="hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Problem({ id, text }: { id: string; text: string }) {
+  return (
+    <div className="problem" id={id}>
+      <CircleAlert size={13} aria-hidden="true" />
+      {text}
+    </div>
+  );
+}
+
+function described(id: string, { hint, problem }: Omit<Labelled, 'label'>) {
+  const ids = [problem !== undefined && `${id}-problem`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ');
+  return { id, 'aria-invalid': problem !== undefined || undefined, 'aria-describedby': ids || undefined };
+}
+
+type TextFieldProps = Labelled & InputHTMLAttributes<HTMLInputElement>;
+
+export function TextField({ label, hint, problem, className, ...rest }: TextFieldProps) {
+  const id = useId();
+  return (
+    <Field {...{ id, label, hint, problem }}>
+      <input {...rest} {...described(id, { hint, problem })} className={`input ${className ?? ''}`} />
+    </Field>
+  );
+}
+
+type SelectFieldProps = Labelled & SelectHTMLAttributes<HTMLSelectElement>;
+
+export function SelectField({ label, hint, problem, children, ...rest }: SelectFieldProps) {
+  const id = useId();
+  return (
+    <Field {...{ id, label, hint, problem }}>
+      <select {...rest} {...described(id, { hint, problem })} className="input">
+        {children}
+      </select>
+    </Field>
+  );
+}
+
+/** A filter in a toolbar: the label is there for screen readers only. */
+export function CompactSelect({ label, children, ...rest }: { label: string } & SelectHTMLAttributes<HTMLSelectElement>) {
+  return (
+    <select {...rest} className="input compact" aria-label={label}>
+      {children}
+    </select>
+  );
+}
+
+export function CheckField({ label, hint, ...rest }: Labelled & InputHTMLAttributes<HTMLInputElement>) {
+  const id = useId();
+  return (
+    <div className="check">
+      <input {...rest} {...described(id, { hint })} type="checkbox" />
+      <div>
+        <label htmlFor={id}>{label}</label>
+        {hint !== undefined && (
+          <div className="small muted" id={`${id}-hint`}>
+            {hint}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export interface Choice<T extends string> {
+  value: T;
+  title: string;
+  text: string;
+  disabled?: boolean;
+}
+
+interface ChoicesProps<T extends string> {
+  label: string;
+  value: T;
+  choices: readonly Choice<T>[];
+  onChange: (value: T) => void;
+}
+
+/** Radio buttons as cards, for a few options that deserve a sentence each. */
+export function Choices<T extends string>({ label, value, choices, onChange }: ChoicesProps<T>) {
+  const name = useId();
+  return (
+    <fieldset className="field">
+      <legend className="label">{label}</legend>
+      <div className="choices">
+        {choices.map((choice) => (
+          <div className="choice" key={choice.value}>
+            <input
+              type="radio"
+              id={`${name}-${choice.value}`}
+              name={name}
+              value={choice.value}
+              checked={choice.value === value}
+              disabled={choice.disabled ?? false}
+              onChange={() => onChange(choice.value)}
+              aria-describedby={`${name}-${choice.value}-text`}
+            />
+            <label htmlFor={`${name}-${choice.value}`}>
+              <strong>{choice.title}</strong>
+            </label>
+            <span id={`${name}-${choice.value}-text`}>{choice.text}</span>
+          </div>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

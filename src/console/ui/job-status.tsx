@@ -1,0 +1,41 @@
+import type { ConsoleJob, JobStatus, Lane, Tier } from '../../contract/types.gen.ts';
+import { formatDuration, formatPercent } from '../app/format.ts';
+import { Badge, ProgressBar, type Tone } from './feedback.tsx';
+
+const looks: Record<JobStatus, { tone: Tone; text: string }> = {
+  queued: { tone: 'plain', text: 'Queued' },
+  running: { tone: 'info', text: 'Running' },
+  done: { tone: 'good', text: 'Done' },
+  error: { tone: 'bad', text: 'Failed' },
+};
+
+export function StatusBadge({ status }: { status: JobStatus }) {
+  const { tone, text } = looks[status];
+  return (
+    <Badge tone={tone} dot live={status === 'running'}>
+      {text}
+    </Badge>
+  );
+}
+
+/** The state, and of a running job how far it is and how long it will take. */
+export function JobState({ job }: { job: Pick<ConsoleJob, 'id' | 'status' | 'progress' | 'eta_seconds'> }) {
+  if (job.status !== 'running') return <StatusBadge status={job.status} />;
+  return (
+    <span className="job-progress">
+      <ProgressBar value={job.progress} label={`Progress of ${job.id}`} />
+      <span className="small num nowrap">
+        {formatPercent(job.progress)}
+        {job.eta_seconds !== null && <span className="muted"> · {formatDuration(job.eta_seconds)} left</span>}
+      </span>
+    </span>
+  );
+}
+
+export function LaneBadge({ lane }: { lane: Lane }) {
+  return lane === 'live' ? <Badge tone="accent">Live</Badge> : <Badge>Sandbox</Badge>;
+}
+
+export function TierBadge({ tier }: { tier: Tier }) {
+  return tier === 'secure' ? <Badge tone="good">Secure</Badge> : <Badge>Standard</Badge>;
+}

@@ -1,0 +1,32 @@
+/** Menus behind a button, with the keyboard's arrows; not modal, so that nothing is injected into the page's styles. */
+import { DropdownMenu } from 'radix-ui';
+import type { ReactNode } from 'react';
+
+export function Menu({ trigger, children }: { trigger: ReactNode; children: ReactNode }) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
+          {children}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}
+
+export function MenuItem({ danger = false, onSelect, children }: { danger?: boolean; onSelect: () => void; children: ReactNode }) {
+  return (
+    <DropdownMenu.Item className={danger ? 'menu-item danger' : 'menu-item'} onSelect={onSelect}>
+      {children}
+    </DropdownMenu.Item>
+  );
+}
+
+export function MenuNote({ children }: { children: ReactNode }) {
+  return <DropdownMenu.Label className="menu-note">{children}</DropdownMenu.Label>;
+}
+
+export function MenuLine() {
+  return <DropdownMenu.Separator className="menu-line" />;
+}

@@ -1,0 +1,19 @@
+import { formatCount } from '../app/format.ts';
+import { Button } from './button.tsx';
+
+interface MoreProps {
+  list: { data: unknown[] | undefined; hasMore: boolean; isLoadingMore: boolean; loadMore: () => unknown };
+}
+
+/** The foot of a list that goes on. */
+export function More({ list }: MoreProps) {
+  if (!list.hasMore) return null;
+  return (
+    <div className="panel-foot row spread">
+      <span>{formatCount(list.data?.length ?? 0)} loaded</span>
+      <Button size="small" busy={list.isLoadingMore} onClick={() => void list.loadMore()}>
+        Load more
+      </Button>
+    </div>
+  );
+}

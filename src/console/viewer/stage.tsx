@@ -1,0 +1,158 @@
+/** The pictures themselves: layers, the slider between them, and the pointer's zooming and panning. */
+import { ChevronsLeftRight } from 'lucide-react';
+import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
+import { type Lens, lensTransform, pan, zoomAt } from './lens.ts';
+import type { Controls } from './sync.ts';
+
+export type Mode = 'slider' | 'side' | 'difference';
+
+export interface StageProps {
+  leader: RefObject<HTMLVideoElement | null>;
+  follower: RefObject<HTMLVideoElement | null>;
+  before: string | null;
+  after: string;
+  mode: Mode | 'after';
+  /** shows the source alone */
+  peek: boolean;
+  lens: Lens;
+  setLens: (change: (lens: Lens) => Lens) => void;
+  /** percent of the width that shows the source */
+  split: number;
+  setSplit: (split: number) => void;
+  size: { width: number; height: number };
+  labels: { before: string; after: string };
+  ready: boolean;
+  controls: Controls;
+}
+
+export function Stage(props: StageProps) {
+  const { leader, follower, before, after, mode, peek, lens, split, size, labels } = props;
+  const stage = useRef<HTMLDivElement>(null);
+  useWheelZoom(stage, props.setLens);
+  const drag = useDrag(stage, props);
+  const transform = lensTransform(lens);
+  const shown = peek ? 100 : split;
+  const cut = mode === 'slider' || peek ? `inset(0 ${100 - shown}% 0 0)` : 'none';
+  const aspectRatio = `${size.width} / ${size.height}`;
+  return (
+    <div className="stage-box" style={{ '--ratio': String(size.width / size.height) } as React.CSSProperties}>
+      <div ref={stage} className={`stage ${peek ? 'slider' : mode}`} data-zoomed={lens.zoom > 1 || undefined} {...drag}>
+        <div className="layer after" style={{ aspectRatio }}>
+          <video ref={leader} src={after} playsInline muted preload="auto" style={{ transform }} aria-label={`After, ${labels.after}`} />
+        </div>
+        {before !== null && (
+          <div className="layer before" style={{ aspectRatio, clipPath: cut }} hidden={mode === 'after'}>
+            <video ref={follower} src={before} playsInline muted preload="auto" style={{ transform }} aria-label={`Before, ${labels.before}`} />
+          </div>
+        )}
+        {!props.ready && <div className="stage-wait"><span className="spinner" /></div>}
+        <Labels mode={mode} peek={peek} labels={labels} />
+        {mode === 'slider' && !peek && <Divider split={split} setSplit={props.setSplit} />}
+      </div>
+    </div>
+  );
+}
+
+function Labels({ mode, peek, labels }: Pick<StageProps, 'mode' | 'peek' | 'labels'>) {
+  if (mode === 'difference' && !peek) return <span className="stage-label left">Difference</span>;
+  return (
+    <>
+      {mode !== 'after' && <span className="stage-label left">Before · {labels.before}</span>}
+      {!peek && <span className="stage-label right">After · {labels.after}</span>}
+    </>
+  );
+}
+
+function Divider({ split, setSplit }: Pick<StageProps, 'split' | 'setSplit'>) {
+  const moves: Record<string, number> = { ArrowLeft: -2, ArrowDown: -2, ArrowRight: 2, ArrowUp: 2, PageDown: -10, PageUp: 10, Home: -100, End: 100 };
+  return (
+    <div
+      className="divider"
+      style={{ left: `${split}%` }}
+      role="slider"
+      tabIndex={0}
+      aria-label="Divider between before and after"
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(split)}
+      aria-valuetext={`${Math.round(split)} percent before`}
+      onKeyDown={(event) => {
+        const move = moves[event.key];
+        if (move === undefined) return;
+        event.preventDefault();
+        setSplit(within(split + move * (event.shiftKey ? 5 : 1)));
+      }}
+    >
+      <span className="divider-knob">
+        <ChevronsLeftRight size={16} aria-hidden="true" />
+      </span>
+    </div>
+  );
+}
+
+function within(percent: number): number {
+  return Math.min(100, Math.max(0, percent));
+}
+
+/** Pinching arrives as a wheel with Ctrl; a plain wheel goes on scrolling the page. */
+function useWheelZoom(stage: RefObject<HTMLDivElement | null>, setLens: StageProps['setLens']): void {
+  useEffect(() => {
+    const element = stage.current;
+    if (element === null) return;
+    const zoom = (event: WheelEvent) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const box = layerBox(element, event.clientX);
+      const u = (event.clientX - box.left) / box.width - 0.5;
+      const v = (event.clientY - box.top) / box.height - 0.5;
+      setLens((old) => zoomAt(old, old.zoom * Math.exp(-event.deltaY / 300), u, v));
+    };
+    element.addEventListener('wheel', zoom, { passive: false });
+    return () => element.removeEventListener('wheel', zoom);
+  }, [stage, setLens]);
+}
+
+/** The picture under the pointer: side by side there are two. */
+function layerBox(stage: HTMLElement, clientX: number): DOMRect {
+  const boxes = [...stage.querySelectorAll('.layer:not([hidden])')].map((layer) => layer.getBoundingClientRect());
+  return boxes.find((box) => clientX >= box.left && clientX <= box.right) ?? stage.getBoundingClientRect();
+}
+
+/** Pixels that a pointer may move and still have clicked. */
+const clickSlop = 3;
+
+/** Dragging the divider, or anywhere of an unzoomed picture, moves the divider; dragging a zoomed picture moves it. */
+function useDrag(stage: RefObject<HTMLDivElement | null>, { mode, lens, setLens, setSplit, controls }: StageProps) {
+  const grip = useRef<'split' | 'pan' | 'click' | 'divider' | null>(null);
+  const moved = useRef(0);
+  const splitTo = (clientX: number) => {
+    const box = stage.current!.getBoundingClientRect();
+    setSplit(within(((clientX - box.left) / box.width) * 100));
+  };
+  return {
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button !== 0) return;
+      const onDivider = (event.target as HTMLElement).closest('.divider') !== null;
+      grip.current = onDivider ? 'divider' : lens.zoom > 1 ? 'pan' : mode === 'slider' ? 'split' : 'click';
+      moved.current = 0;
+      stage.current?.setPointerCapture(event.pointerId);
+    },
+    onPointerMove: (event: PointerEvent) => {
+      if (grip.current === null) return;
+      moved.current += Math.abs(event.movementX) + Math.abs(event.movementY);
+      // A click is no drag: the divider stays until the pointer has really moved.
+      const splits = grip.current === 'split' || grip.current === 'divider';
+      if (splits && moved.current > clickSlop) splitTo(event.clientX);
+      if (grip.current !== 'pan') return;
+      const box = layerBox(stage.current!, event.clientX);
+      setLens((old) => pan(old, event.movementX / box.width, event.movementY / box.height));
+    },
+    onPointerUp: () => {
+      if (grip.current !== null && grip.current !== 'divider' && moved.current <= clickSlop) controls.toggle();
+      grip.current = null;
+    },
+    onPointerCancel: () => {
+      grip.current = null;
+    },
+  };
+}

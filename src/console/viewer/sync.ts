@@ -1,0 +1,185 @@
+/** Two videos of the same scene kept on the same frame. The enhanced one leads: it is the one that is heard. */
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+
+export interface Playback {
+  playing: boolean;
+  /** seconds */
+  time: number;
+  /** seconds; 0 until known */
+  duration: number;
+  /** the leader has a picture */
+  ready: boolean;
+  /** the follower cannot be played here */
+  followerBroken: boolean;
+  leaderBroken: boolean;
+}
+
+export interface Controls {
+  toggle: () => void;
+  pause: () => void;
+  /** seconds */
+  seek: (time: number) => void;
+  /** whole frames, negative = back; pauses */
+  step: (frames: number) => void;
+}
+
+interface Videos {
+  leader: RefObject<HTMLVideoElement | null>;
+  follower: RefObject<HTMLVideoElement | null>;
+  /** frames a second; 0 = unknown */
+  frameRate: number;
+}
+
+const assumedRate = 30;
+/** Beyond this many seconds a follower is set, below it only hurried or slowed. */
+const jumpAt = 0.2;
+
+export function useSyncedVideos({ leader, follower, frameRate }: Videos): [Playback, Controls] {
+  const frame = 1 / (frameRate > 0 ? frameRate : assumedRate);
+  const [state, setState] = useState<Playback>(initial);
+  const wanted = useRef(false);
+  const patch = useCallback((part: Partial<Playback>) => setState((old) => ({ ...old, ...part })), []);
+
+  const controls = useMemo<Controls>(() => {
+    const each = (act: (video: HTMLVideoElement) => void) => {
+      for (const video of [leader.current, follower.current]) if (video !== null && video.error === null) act(video);
+    };
+    const pause = () => {
+      wanted.current = false;
+      each((video) => video.pause());
+      const at = leader.current?.currentTime ?? 0;
+      each((video) => setTime(video, at));
+      patch({ playing: false, time: at });
+    };
+    const seek = (time: number) => {
+      const end = leader.current?.duration || 0;
+      const at = Math.min(Math.max(0, time), Math.max(0, end - frame / 2));
+      each((video) => setTime(video, at));
+      patch({ time: at });
+    };
+    const play = () => {
+      wanted.current = true;
+      const end = leader.current?.duration || 0;
+      if ((leader.current?.currentTime ?? 0) >= end - frame) seek(0);
+      // A browser may refuse to play; the button then simply shows that nothing plays.
+      each((video) => void video.play().catch(() => {}));
+      patch({ playing: true });
+    };
+    const step = (frames: number) => {
+      if (wanted.current) pause();
+      const at = leader.current?.currentTime ?? 0;
+      // Aimed at the middle of the frame, where no rounding can miss it.
+      seek((Math.floor(at / frame + 1e-3) + frames + 0.5) * frame);
+    };
+    return { toggle: () => (wanted.current ? pause() : play()), pause, seek, step };
+  }, [leader, follower, frame, patch]);
+
+  useLeader({ leader, controls, patch, wanted });
+  useFollower({ leader, follower, frame, patch, wanted });
+  return [state, controls];
+}
+
+const initial: Playback = {
+  playing: false,
+  time: 0,
+  duration: 0,
+  ready: false,
+  followerBroken: false,
+  leaderBroken: false,
+};
+
+function setTime(video: HTMLVideoElement, time: number): void {
+  video.playbackRate = 1;
+  if (Math.abs(video.currentTime - time) > 1e-4) video.currentTime = time;
+}
+
+interface LeaderWiring {
+  leader: Videos['leader'];
+  controls: Controls;
+  patch: (part: Partial<Playback>) => void;
+  wanted: RefObject<boolean>;
+}
+
+/** What the leading video tells, and the loop at its end. */
+function useLeader({ leader, controls, patch, wanted }: LeaderWiring): void {
+  useEffect(() => {
+    const video = leader.current;
+    if (video === null) return;
+    const known = () => {
+      if (Number.isFinite(video.duration)) patch({ duration: video.duration });
+      if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) patch({ ready: true });
+    };
+    const listeners: [string, () => void][] = [
+      ['loadedmetadata', known],
+      ['loadeddata', known],
+      ['durationchange', known],
+      ['timeupdate', () => patch({ time: video.currentTime })],
+      ['error', () => patch({ leaderBroken: true, playing: false })],
+      [
+        'ended',
+        () => {
+          if (!wanted.current) return;
+          wanted.current = false;
+          controls.seek(0);
+          controls.toggle();
+        },
+      ],
+    ];
+    for (const [name, listener] of listeners) video.addEventListener(name, listener);
+    known();
+    return () => {
+      for (const [name, listener] of listeners) video.removeEventListener(name, listener);
+    };
+  }, [leader, controls, patch, wanted]);
+}
+
+interface FollowerWiring extends Omit<LeaderWiring, 'controls'> {
+  follower: Videos['follower'];
+  frame: number;
+}
+
+/** Corrects the follower at every frame that is shown, and holds the leader while the follower loads. */
+function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring): void {
+  useEffect(() => {
+    const [main, other] = [leader.current, follower.current];
+    if (main === null || other === null) return;
+    let handle = 0;
+    let shown = 0;
+    const tick = (now: number) => {
+      handle = requestAnimationFrame(tick);
+      if (!wanted.current) return;
+      if (!main.paused && other.error === null) correct(main, other, frame);
+      // Five updates a second are enough for the clock and the scrubber.
+      if (now - shown > 100) {
+        shown = now;
+        patch({ time: main.currentTime });
+      }
+    };
+    handle = requestAnimationFrame(tick);
+    const hold = () => wanted.current && !main.seeking && main.pause();
+    const resume = () => wanted.current && main.paused && void main.play().catch(() => {});
+    const broken = () => {
+      patch({ followerBroken: true });
+      resume();
+    };
+    const listeners: [string, () => void][] = [['waiting', hold], ['playing', resume], ['canplay', resume], ['error', broken]];
+    for (const [name, listener] of listeners) other.addEventListener(name, listener);
+    if (other.error !== null) broken();
+    return () => {
+      cancelAnimationFrame(handle);
+      for (const [name, listener] of listeners) other.removeEventListener(name, listener);
+    };
+  }, [leader, follower, frame, patch, wanted]);
+}
+
+function correct(main: HTMLVideoElement, other: HTMLVideoElement, frame: number): void {
+  if (other.seeking || main.seeking) return;
+  const drift = other.currentTime - main.currentTime;
+  if (Math.abs(drift) > jumpAt) {
+    setTime(other, main.currentTime);
+    if (other.paused) void other.play().catch(() => {});
+    return;
+  }
+  const rate = Math.abs(drift) > frame / 3 ? 1 - Math.max(-0.25, Math.min(0.25, drift * 3)) : 1;
+  if (other.playbackRate !== rate) other.playbackRate = rate;
+}
