@@ -98,7 +98,7 @@ bool FrameImporter::Fits(const AVFrame& frame, AVCodecID codec) const {
          DescribeColor(frame, codec) == color_;
 }
 
-void FrameImporter::Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPool& pool) {
+pixel::RawPlanes FrameImporter::Planes(const AVFrame& frame) {
   const AVFrame* source = &frame;
   if (scaler_) {
     sws_scale(scaler_.get(), frame.data, frame.linesize, 0, height_, intermediate_->data, intermediate_->linesize);
@@ -109,7 +109,11 @@ void FrameImporter::Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPo
     raw.data[plane] = source->data[plane];
     raw.stride[plane] = source->linesize[plane];
   }
-  pixel::Import(raw, layout_, out, pool);
+  return raw;
+}
+
+void FrameImporter::Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPool& pool) {
+  pixel::Import(Planes(frame), layout_, out, pool);
 }
 
 }  // namespace framelift::media

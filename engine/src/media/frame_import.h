@@ -26,6 +26,11 @@ class FrameImporter {
   int height() const { return height_; }
   pixel::Subsampling subsampling() const { return layout_.subsampling; }
   const SourceColor& color() const { return color_; }
+  /// Of the planes that Planes() answers.
+  const pixel::PackedLayout& layout() const { return layout_; }
+
+  /// The frame's own planes, or those that swscale makes of it; valid until the next call, or while `frame` lives.
+  pixel::RawPlanes Planes(const AVFrame& frame);
 
   /// `out` is width × height with subsampling() and color().spec.
   void Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPool& pool);
