@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "pixel/temporal_denoise.cc"
 #include "pixel/simd_targets.h"
 #include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
@@ -29,6 +30,18 @@ struct MixRow {
   std::uint16_t* out;
   int count;
   float falloff;  ///< 1 / T²
+};
+
+struct DifferenceRows {
+  const std::uint16_t* a;
+  const std::uint16_t* b;
+  std::ptrdiff_t a_stride;  ///< samples
+  std::ptrdiff_t b_stride;
+  std::ptrdiff_t a_ahead;  ///< to the samples that are wanted next, 0 for none
+  std::ptrdiff_t b_ahead;
+  int rows;
+  int count;
+  std::uint32_t* sums;
 };
 
 }  // namespace framelift::pixel
@@ -54,16 +67,25 @@ void Mix(const MixRow& r) {
   }
 }
 
-/// Adds |a − b| to sums, sample by sample.
-void AddDifferences(const uint16_t* a, const uint16_t* b, uint32_t* sums, int count) {
+/// |a − b| over the rows of a block row, column by column. Reads whole vectors. The next block row's samples are
+/// asked for meanwhile: rows are pages apart, where the hardware does not look ahead.
+void SumDifferences(const DifferenceRows& r) {
   const D16 d16;
   const hn::Rebind<uint32_t, D16> d32;
   const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) {
-    const auto u = hn::LoadU(d16, a + x);
-    const auto v = hn::LoadU(d16, b + x);
-    const auto difference = hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u));
-    hn::StoreU(hn::Add(hn::LoadU(d32, sums + x), hn::PromoteTo(d32, difference)), d32, sums + x);
+  for (int x = 0; x < r.count; x += lanes) {
+    auto sum = hn::Zero(d32);
+    const uint16_t* a = r.a + x;
+    const uint16_t* b = r.b + x;
+    for (int y = 0; y < r.rows; ++y, a += r.a_stride, b += r.b_stride) {
+      const auto u = hn::LoadU(d16, a);
+      const auto v = hn::LoadU(d16, b);
+      const auto difference = hn::Or(hn::SaturatedSub(u, v), hn::SaturatedSub(v, u));
+      sum = hn::Add(sum, hn::PromoteTo(d32, difference));
+      hwy::Prefetch(a + r.a_ahead);
+      hwy::Prefetch(b + r.b_ahead);
+    }
+    hn::StoreU(sum, d32, r.sums + x);
   }
 }
 
@@ -76,7 +98,7 @@ namespace framelift::pixel {
 namespace {
 
 HWY_EXPORT(Mix);
-HWY_EXPORT(AddDifferences);
+HWY_EXPORT(SumDifferences);
 
 constexpr int kBlock = kTemporalBlock;
 constexpr int kBlocksPerBand = 2;
@@ -155,25 +177,32 @@ struct TemporalDenoiser::Impl {
   }
 
   /// ½ × strength × block for every sample of the block row.
-  void Weigh(ConstPlane now, ConstPlane older, float strength, double quiet, TemporalScratch& s) const {
+  void Weigh(ConstPlane now, ConstPlane older, std::ptrdiff_t now_ahead, std::ptrdiff_t older_ahead, float strength,
+             double quiet, TemporalScratch& s) const {
     std::uint32_t* sums = s.sums.get();
-    std::fill_n(sums, width, 0U);
-    for (int y = 0; y < now.height; ++y) HWY_DYNAMIC_DISPATCH(AddDifferences)(now.Row(y), older.Row(y), sums, width);
+    HWY_DYNAMIC_DISPATCH(SumDifferences)
+    ({now.data, older.data, now.stride, older.stride, now_ahead, older_ahead, now.height, width, sums});
+    const auto block = [&](double sum, int columns) {
+      const double times = sum / (columns * now.height * quiet);
+      return static_cast<float>(0.5 * strength * std::clamp((kMoving - times) / (kMoving - kQuiet), 0.0, 1.0));
+    };
     for (int x = 0; x < width; x += kBlock) {
       const int columns = std::min(kBlock, width - x);
-      std::uint64_t sum = 0;
+      std::uint32_t sum = 0;  // of at most 64 samples
       for (int i = 0; i < columns; ++i) sum += sums[x + i];
-      const double times = static_cast<double>(sum) / (columns * now.height) / quiet;
-      const double block = std::clamp((kMoving - times) / (kMoving - kQuiet), 0.0, 1.0);
-      SetWeight(x, columns, static_cast<float>(0.5 * strength * block), s);
+      SetWeight(x, block(sum, columns), s);
     }
   }
 
-  void SetWeight(int x, int columns, float weight, TemporalScratch& s) const {
-    std::fill_n(s.luma_weights.get() + x, columns, weight);
-    const int first = x >> subsampling.log2_x;
-    const int last = (x + columns + (1 << subsampling.log2_x) - 1) >> subsampling.log2_x;
-    std::fill_n(s.chroma_weights.get() + first, last - first, weight);
+  /// For the block that begins at column x; the arrays have room for a whole one at the row's end.
+  void SetWeight(int x, float weight, TemporalScratch& s) const {
+    std::fill_n(s.luma_weights.get() + x, kBlock, weight);
+    float* chroma = s.chroma_weights.get() + (x >> subsampling.log2_x);
+    if (subsampling.log2_x == 0) {
+      std::fill_n(chroma, kBlock, weight);
+    } else {
+      std::fill_n(chroma, kBlock / 2, weight);
+    }
   }
 
   void RunBlockRow(const Image& in, Image& out, int row, float strength,
@@ -194,7 +223,10 @@ struct TemporalDenoiser::Impl {
         return Slice(older.plane(p), p == 0 ? luma_first : chroma_first, p == 0 ? kBlock : chroma_rows);
       };
       const float usable = pictures >= kTemporalLags[step] ? strength : 0.0F;
-      Weigh(now(0), older_rows(0), usable, limits[step].mean_difference, s);
+      const bool is_last = luma_first + 2 * kBlock > height;
+      const auto ahead = [&](const auto& plane) { return is_last ? 0 : kBlock * plane.stride; };
+      Weigh(now(0), older_rows(0), step == 0 ? ahead(in.plane(0)) : 0, ahead(older.plane(0)), usable,
+            limits[step].mean_difference, s);
       for (int p = 0; p < 3; ++p) {
         const Plane to = step == kSteps - 1 ? Slice(out.plane(p), p == 0 ? luma_first : chroma_first, kBlock)
                                             : s.pictures[step].plane(p);
