@@ -2,6 +2,9 @@
 -- round trip and holds its account's locks for that long only. The pieces are functions of their own, which every
 -- other transaction uses as well.
 
+-- W3C Trace Context of the request that made the job, where that was traced.
+ALTER TABLE jobs ADD COLUMN traceparent text CHECK (length(traceparent) <= 128);
+
 -- An empty log has a head too, which the first event locks like every later one.
 ALTER TABLE event_heads DROP CONSTRAINT event_heads_seq_check, ADD CHECK (seq >= 0);
 
@@ -107,9 +110,9 @@ BEGIN
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
   INSERT INTO jobs (id, account_id, lane, tier, resolution, video_url, webhook_url, model, enhancements, metadata,
-      duration_seconds, credits_charged, source, step, expires_at)
+      duration_seconds, credits_charged, source, step, traceparent, expires_at)
     VALUES (job.id, job.account_id, job.lane, job.tier, job.resolution, job.video_url, job.webhook_url, job.model,
-      job.enhancements, job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step,
+      job.enhancements, job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent,
       now() + make_interval(days => (wanted ->> 'retention_days')::int))
     RETURNING * INTO job;
   IF job.credits_charged > 0 THEN

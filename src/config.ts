@@ -57,6 +57,7 @@ const environment = z.object({
   FRAMELIFT_PROXY_HOPS: integer(0, 0, 10),
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
   FRAMELIFT_METRICS_PORT: integer(0, 0, 65535),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_BUCKET: z.string().min(3, 'must have at least 3 characters').optional(),
@@ -94,6 +95,8 @@ export interface Config {
   leaseSeconds: number;
   /** port of `/metrics` on `host`; undefined: none */
   metricsPort: number | undefined;
+  /** base URL of the collector that traces go to (OTLP over HTTP); undefined: none are made */
+  tracesEndpoint: string | undefined;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
 }
@@ -136,6 +139,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     proxyHops: e.FRAMELIFT_PROXY_HOPS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
     metricsPort: given['FRAMELIFT_METRICS_PORT'] === undefined ? undefined : e.FRAMELIFT_METRICS_PORT,
+    tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.
     logLevel: e.FRAMELIFT_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:

@@ -4,18 +4,21 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { pino, type Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Config } from './config.ts';
 import { createConsole, type DemoParts } from './console-service.ts';
 import { buildApp } from './http/app.ts';
-import { buildMetricsApp, createHttpMetrics, type HttpMetrics } from './http/metrics.ts';
-import { createWorker } from './jobs/index.ts';
+import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
+import { createWorker, createWorkerMetrics } from './jobs/index.ts';
 import { createMeasure } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { createNetClient } from './net/index.ts';
 import { openStore } from './open-store.ts';
 import { createSandboxSample } from './sample.ts';
+import { registerServiceMetrics } from './service-metrics.ts';
 import { createStorage } from './storage/index.ts';
 import type { Store } from './store/index.ts';
+import { startTracing } from './tracing.ts';
 
 export interface Roles {
   api: boolean;
@@ -70,6 +73,10 @@ export async function startService(config: Config, roles: Roles, demo?: DemoPart
 
 async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: DemoParts): Promise<Service> {
   const logger = createLogger(config);
+  if (config.tracesEndpoint !== undefined) {
+    const tracing = await startTracing({ endpoint: config.tracesEndpoint });
+    shutdown.add(() => tracing.stop());
+  }
   const { store, evidence, secrets, databaseUrl, close } = await openStore(config);
   shutdown.add(close);
   // Makes the signing key at the first start.
@@ -81,9 +88,13 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const storage = createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
 
+  const registry = await serveMetrics({ config, logger, store, shutdown });
   if (roles.worker) {
     const sandboxSample = createSandboxSample({ dataDir: config.dataDir, media });
-    const worker = createWorker({ databaseUrl, store, media, net, storage, evidence, sandboxSample, logger, config });
+    const worker = createWorker({
+      ...{ databaseUrl, store, media, net, storage, evidence, sandboxSample, logger, config },
+      metrics: createWorkerMetrics(registry),
+    });
     await worker.start();
     shutdown.add(() => worker.stop());
   }
@@ -94,7 +105,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const { rateLimits, sandboxDelayMs } = config;
   const app = buildApp({
     ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
-    ...(await serveMetrics(config, logger, shutdown)),
+    ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     options: { rateLimits, sandboxDelayMs },
   });
@@ -104,13 +115,22 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   return { url, store, keyPepper: secrets.keyPepper, logger, stop: () => shutdown.run() };
 }
 
-/** Metrics have a port of their own, where one is configured. */
-async function serveMetrics(config: Config, logger: Logger, shutdown: Shutdown): Promise<{ metrics?: HttpMetrics }> {
-  if (config.metricsPort === undefined) return {};
-  const metrics = createHttpMetrics();
+interface MetricsParts {
+  config: Config;
+  logger: Logger;
+  store: Store;
+  shutdown: Shutdown;
+}
+
+/** Metrics of every kind of process have a port of their own, where one is configured; undefined: they have none. */
+async function serveMetrics({ config, logger, store, shutdown }: MetricsParts): Promise<Registry | undefined> {
+  if (config.metricsPort === undefined) return undefined;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerServiceMetrics({ registry, store });
   const at = { host: config.host, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
-  logger.info({ url: await listen(buildMetricsApp(metrics).fetch, at, shutdown) }, 'metrics');
-  return { metrics };
+  logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, shutdown) }, 'metrics');
+  return registry;
 }
 
 /** The service's own public name: a customer's video is never fetched through it. */

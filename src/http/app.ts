@@ -11,6 +11,7 @@ import { jsonBody } from './middleware/json-body.ts';
 import { onlyErrors } from './middleware/only-errors.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
+import { traceRequests } from './middleware/trace.ts';
 import { secureHeaders } from './middleware/secure-headers.ts';
 import { problemHandler } from './problem.ts';
 import { registerRoutes } from './register.ts';
@@ -40,6 +41,7 @@ export function buildApp(deps: HttpDeps): App {
   });
   if (deps.metrics !== undefined) app.use(deps.metrics.middleware);
   app.use(requestId());
+  app.use(traceRequests());
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders());
   app.use(onlyErrors());

@@ -4,6 +4,7 @@ import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { assertTierAllowed, type JobInput, measureVideo, parseUrl, tierOf } from './measurement.ts';
+import { currentTraceparent } from './middleware/trace.ts';
 import { assertSandboxPays } from './sandbox.ts';
 import { canonicalJson } from './strict-json.ts';
 
@@ -40,6 +41,7 @@ export async function createJob(
     webhookUrl: webhookUrl?.href ?? null,
     ...measured,
     idempotency,
+    traceparent: currentTraceparent(),
   });
 }
 

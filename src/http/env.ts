@@ -5,6 +5,8 @@ import type { Principal } from '../store/types.ts';
 export interface AppEnv {
   Variables: {
     requestId: string;
+    /** of the job that the request made, for the log */
+    jobId: string | undefined;
     /** set on every operation that the document secures */
     principal: Principal;
     /** set on every operation of the console that needs a session */

@@ -2,7 +2,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Anything else that a client sends as a method is counted as OTHER: labels must not grow with the input. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']);
@@ -18,8 +18,6 @@ export interface HttpMetrics {
 
 export interface HttpMetricsOptions {
   registry?: Registry;
-  /** also memory, event loop and garbage collection of the process; default true */
-  processMetrics?: boolean;
 }
 
 /**
@@ -29,7 +27,6 @@ export interface HttpMetricsOptions {
  */
 export function createHttpMetrics(options: HttpMetricsOptions = {}): HttpMetrics {
   const registry = options.registry ?? new Registry();
-  if (options.processMetrics !== false) collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const requests = new Counter({
     name: 'framelift_http_requests_total',

@@ -26,6 +26,8 @@ async function enhance(context: StepContext): Promise<void> {
   const billedS = job.source?.duration ?? job.durationSeconds;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
   assertSameSource(result.durationS, billedS);
+  worker.metrics.enhanced(result);
+  context.span.setAttributes(spanAttributes(result));
   signal.throwIfAborted();
 
   const key = await worker.store.objects.announce(fence, 'output');
@@ -35,6 +37,13 @@ async function enhance(context: StepContext): Promise<void> {
     output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256 },
     applied: appliedEnhancements(result),
   });
+}
+
+/** What the engine measured of itself: core seconds a stage. */
+function spanAttributes({ device, frames, stages, width, height }: EnhanceResult) {
+  const seconds = stages.map(({ name, cpuSeconds }) => [`framelift.stage.${name}.cpu_seconds`, cpuSeconds] as const);
+  const facts = { 'framelift.device': device, 'framelift.frames': frames, 'framelift.size': `${width}x${height}` };
+  return { ...facts, ...Object.fromEntries(seconds) };
 }
 
 type Paths = Pick<EnhanceRequest, 'inputPath' | 'outputDir' | 'outputName'>;

@@ -1,10 +1,13 @@
 /** The frame around every step of a job: claim, keep the lease, give a scratch folder, settle the outcome. */
+import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
 import { type Claim, type Fence, LeaseLost, type Step } from '../store/index.ts';
 import { judge } from './failures.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
+import type { StepOutcome } from './metrics.ts';
 import { withScratch } from './scratch.ts';
+import { inStepSpan } from './tracing.ts';
 import type { WorkerContext } from './types.ts';
 
 export interface StepContext {
@@ -19,6 +22,8 @@ export interface StepContext {
   /** Notes progress (0…1) and the seconds left; written at most once a second. */
   progress(fraction: number, etaSeconds: number | null): void;
   logger: Logger;
+  /** of this run, to be told more */
+  span: Span;
 }
 
 /**
@@ -40,29 +45,41 @@ export async function runStep(
     leaseSeconds: worker.config.leaseSeconds,
     stopping: worker.stopping,
   });
+  const attempt = { worker, claim, keeper, logger, work };
+  const start = performance.now();
+  let outcome: StepOutcome = 'given_back';
   try {
-    await withScratch(worker.config.dataDir, claim.fence, async (scratch) => {
-      keeper.signal.throwIfAborted();
-      await work({
-        worker,
-        job: claim.job,
-        fence: claim.fence,
-        originalKey: claim.originalKey,
-        scratch,
-        signal: keeper.signal,
-        progress: progressWriter(worker, claim.fence, keeper),
-        logger,
-      });
-    });
+    await runAttempt(attempt);
     logger.info('step done');
+    outcome = 'done';
   } catch (error) {
-    await settle(worker, claim, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+    outcome = await settle(worker, claim, keeper.signal.aborted ? keeper.signal.reason : error, logger);
   } finally {
     keeper.stop();
+    worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
   }
 }
 
-async function settle(worker: WorkerContext, claim: Claim, error: unknown, logger: Logger): Promise<void> {
+interface Attempt {
+  worker: WorkerContext;
+  claim: Claim;
+  keeper: LeaseKeeper;
+  logger: Logger;
+  work: (context: StepContext) => Promise<void>;
+}
+
+function runAttempt({ worker, claim, keeper, logger, work }: Attempt): Promise<void> {
+  const { job, fence, step, originalKey, traceparent } = claim;
+  return inStepSpan({ job: job.id, step, attempt: fence.attempt, traceparent }, (span) =>
+    withScratch(worker.config.dataDir, fence, async (scratch) => {
+      keeper.signal.throwIfAborted();
+      const progress = progressWriter(worker, fence, keeper);
+      await work({ worker, job, fence, originalKey, scratch, signal: keeper.signal, progress, logger, span });
+    }),
+  );
+}
+
+async function settle(worker: WorkerContext, claim: Claim, error: unknown, logger: Logger): Promise<StepOutcome> {
   const { leases } = worker.store;
   try {
     if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
@@ -70,14 +87,17 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
     if (verdict.kind === 'fail') {
       logger.warn({ err: error, code: verdict.failure.code }, 'job failed');
       await leases.fail(claim.fence, verdict.failure);
-    } else {
-      logger.warn({ err: error, delayS: verdict.delayS }, 'step will be tried again');
-      await leases.retryLater(claim.fence, verdict.delayS);
+      worker.metrics.jobFailed(verdict.failure.code);
+      return 'failed';
     }
+    logger.warn({ err: error, delayS: verdict.delayS }, 'step will be tried again');
+    await leases.retryLater(claim.fence, verdict.delayS);
+    return 'retried';
   } catch (reason) {
     if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
     logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step given back');
     await leases.release(claim.fence);
+    return 'given_back';
   }
 }
 

@@ -8,6 +8,7 @@ import type { Evidence } from '../evidence/index.ts';
 import type { GuardedClient, NetClient } from '../net/types.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
+import type { WorkerMetrics } from './metrics.ts';
 
 /** The part of the configuration that jobs read. */
 export interface WorkerConfig {
@@ -34,6 +35,8 @@ export interface WorkerDeps {
   evidence: Pick<Evidence, 'signCertificate'>;
   logger: Logger;
   config: WorkerConfig;
+  /** default: counted for nobody */
+  metrics?: WorkerMetrics;
   /** Path of an MP4 of exactly the target's size (1920×1080, 3840×2160) that sandbox jobs deliver. */
   sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
   /** further tasks, run beside the light ones */
@@ -85,7 +88,8 @@ export const defaultTuning: Tuning = {
 };
 
 /** One running worker process. */
-export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks'> {
+export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'metrics'> {
+  metrics: WorkerMetrics;
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;

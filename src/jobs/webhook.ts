@@ -26,6 +26,7 @@ export const webhookTask =
     const attempt = { at, durationMs: Math.round(performance.now() - start), ...describe(answer) };
     const outcome = decide(worker, delivery, attempt, answer);
     await worker.store.deliveries.settle(id, attempt, outcome);
+    worker.metrics.webhookTried(outcome.state);
     const { status, failure } = attempt;
     worker.logger.info({ job: delivery.jobId, delivery: id, status, failure, outcome: outcome.state }, 'webhook tried');
   };

@@ -7,6 +7,7 @@ import { destroyTask } from './destroy.ts';
 import { enhanceTask } from './enhance.ts';
 import { ingestTask } from './ingest.ts';
 import { chores, startChores } from './maintenance.ts';
+import { createWorkerMetrics } from './metrics.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
@@ -36,6 +37,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     ...parts,
     logger: deps.logger.child({ room: 'jobs' }),
     id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
+    metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
     stopping: stopper.signal,
   };

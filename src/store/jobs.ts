@@ -85,6 +85,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     credits_charged: credits,
     source: input.source,
     step,
+    traceparent: input.traceparent ?? null,
     retention_days: days,
   };
   // Kept as long as the job, at least 24 h; a retention is at least a day.

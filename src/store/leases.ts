@@ -21,6 +21,8 @@ export interface Claim {
   fence: Fence;
   step: Step;
   originalKey: string | null;
+  /** of the request that made the job */
+  traceparent: string | null;
   /** failures before this one that were retried */
   failures: number;
 }
@@ -150,6 +152,7 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
       fence: { jobId, attempt: row.attempt, owner },
       step,
       originalKey: row.originalKey,
+      traceparent: row.traceparent,
       failures: row.failures,
     };
   });

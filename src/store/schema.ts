@@ -84,6 +84,7 @@ export const jobs = pgTable('jobs', {
   deletedAt: instant('deleted_at'),
   deletedBy: text('deleted_by').$type<DeletedBy>(),
   step: text('step').$type<Step>().notNull(),
+  traceparent: text('traceparent'),
   originalKey: text('original_key'),
   outputKey: text('output_key'),
   attempt: integer('attempt').notNull().default(0),

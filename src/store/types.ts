@@ -39,6 +39,8 @@ export interface CreateJob {
   /** already priced by src/domain/pricing.ts; 0 in the sandbox */
   credits: number;
   idempotency: Idempotency | null;
+  /** W3C Trace Context of the request, where that is traced */
+  traceparent?: string | null;
 }
 
 export interface Idempotency {

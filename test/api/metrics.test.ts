@@ -5,7 +5,7 @@ import { makeApi } from '../helpers/http.ts';
 
 describe('metrics', () => {
   it('count requests by method, route and status, and time them', async () => {
-    const metrics = createHttpMetrics({ processMetrics: false });
+    const metrics = createHttpMetrics();
     const api = makeApi({ metrics });
     const id = newId('job');
     await api.request('/v1/account');
@@ -35,7 +35,7 @@ describe('metrics', () => {
     const response = await app.request('/metrics');
     expect(response.status).toBe(200);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(await response.text()).toContain('process_resident_memory_bytes');
+    expect(await response.text()).toContain('framelift_http_requests_in_flight');
     expect((await app.request('/v1/account')).status).toBe(404);
     expect((await makeApi({ metrics }).request('/metrics')).status).toBe(404);
   });

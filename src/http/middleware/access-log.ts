@@ -3,6 +3,8 @@ import { routePath } from 'hono/route';
 import type { HttpLogger } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 
+const jobId = /^job_[0-9a-hjkmnp-tv-z]{26}$/;
+
 export interface AccessLogOptions {
   logger: HttpLogger;
 }
@@ -21,6 +23,7 @@ export function accessLog({ logger }: AccessLogOptions) {
       status: c.res.status,
       ms: Math.round((performance.now() - start) * 10) / 10,
       request_id: c.get('requestId'),
+      job_id: c.get('jobId') ?? jobIdIn(c.req.param('id')),
       key_id: c.get('principal')?.keyId,
       user_id: c.get('session')?.user.id,
     };
@@ -29,3 +32,6 @@ export function accessLog({ logger }: AccessLogOptions) {
     else logger.info(facts, 'request');
   });
 }
+
+/** Only what has the form of an id: whatever else a client writes into an address stays out of the log. */
+const jobIdIn = (id: string | undefined) => (id !== undefined && jobId.test(id) ? id : undefined);

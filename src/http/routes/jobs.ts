@@ -33,6 +33,7 @@ export function jobHandlers(deps: HttpDeps): JobHandlers {
         idempotencyKey: c.req.valid('header')['Idempotency-Key'],
         signal: c.req.raw.signal,
       });
+      c.set('jobId', job.id);
       c.header('Location', `/v1/jobs/${job.id}`);
       if (replayed) c.header('Idempotent-Replayed', 'true');
       return c.json(presentJob(job), 201);

@@ -1,0 +1,36 @@
+/** One server span a request, named as OpenTelemetry's HTTP conventions say: by method and route, never by address. */
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { createMiddleware } from 'hono/factory';
+import { routePath } from 'hono/route';
+import type { AppEnv } from '../env.ts';
+
+/** A caller's `traceparent` header becomes the parent. Costs next to nothing where no exporter is configured. */
+export function traceRequests() {
+  const tracer = trace.getTracer('framelift');
+  return createMiddleware<AppEnv>((c, next) => {
+    const parent = propagation.extract(context.active(), { traceparent: c.req.header('traceparent') });
+    return tracer.startActiveSpan(c.req.method, { kind: SpanKind.SERVER }, parent, async (span) => {
+      try {
+        await next();
+      } finally {
+        const route = routePath(c, -1);
+        span.updateName(`${c.req.method} ${route}`);
+        span.setAttributes({
+          'http.request.method': c.req.method,
+          'http.route': route,
+          'http.response.status_code': c.res.status,
+          'framelift.request': c.get('requestId'),
+        });
+        if (c.res.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      }
+    });
+  });
+}
+
+/** W3C Trace Context of what runs now, to be kept with a job; null when nothing is traced. */
+export function currentTraceparent(): string | null {
+  const carrier: { traceparent?: string } = {};
+  propagation.inject(context.active(), carrier);
+  return carrier.traceparent ?? null;
+}
