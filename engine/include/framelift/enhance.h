@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "framelift/model.h"
 #include "framelift/probe.h"
 
 namespace framelift {
@@ -47,7 +48,10 @@ struct EnhanceOptions {
   Strength sharpen;
   Strength adaptive_contrast;
   Strength face_restoration;
-  std::string model = "auto";   ///< name of an installed network; "auto" chooses; "none" is the plain filter
+  /// Name of one of `models`; "none" is the plain filter. "auto" takes `fast` where it is installed, can run and has
+  /// something to do (enlarging, or restoring what is not clean), else none.
+  std::string model = "auto";
+  std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
   int threads = 0;              ///< 0 = all cores this process may use
   EncoderOptions encoder;
@@ -64,13 +68,13 @@ struct Progress {
 
 /// Time spent in one stage of the pipeline. `cpu_seconds` is thread CPU time summed over its threads.
 struct StageTime {
-  std::string name;  ///< decode, convert, denoise, resize, sharpen, contrast, encode, …
+  std::string name;  ///< decode, convert, denoise, network, resize, sharpen, contrast, encode, …
   double cpu_seconds = 0;
 };
 
 /// What was really applied; `model` is the network's name or "none".
 struct AppliedEnhancements {
-  float denoise = 0;
+  float denoise = 0;  ///< of the filters, or the strength that the network was given
   float sharpen = 0;
   float adaptive_contrast = 0;
   float face_restoration = 0;

@@ -8,6 +8,7 @@
 namespace framelift::media {
 
 /// Decodes the first frame, reading from the demuxer's place on; every packet of the video goes through `meter`.
+/// The frame carries the stream's quantisers, where the decoder tells them.
 /// Throws Error{kUnreadableVideo} when there is none within a bounded number of packets.
 UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanMeter& meter);
 

@@ -38,6 +38,7 @@ AudioStreamInfo DescribeAudio(const AVStream& stream) {
 
 UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanMeter& meter) {
   VideoDecoder decoder(*demuxer.video(), limits, 1);
+  decoder.ExportQuantisers();
   const UniquePacket packet = MakePacket();
   UniqueFrame first;
   const auto keep_first = [&](UniqueFrame frame) {

@@ -19,6 +19,9 @@ class VideoDecoder {
   /// every frame that comes out. The frame is the callee's to move from; `best_effort_timestamp` is its time.
   void Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame);
 
+  /// From now on frames carry the stream's quantisers (AV_FRAME_DATA_VIDEO_ENC_PARAMS), where the decoder tells them.
+  void ExportQuantisers() { context_->export_side_data |= AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS; }
+
   /// Forgets everything held back, for a seek.
   void Flush();
 

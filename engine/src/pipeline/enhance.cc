@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <future>
 #include <memory>
@@ -188,7 +189,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
     source_ = std::make_unique<FrameSource>(input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
                                             is_stopped, clocks_);
-    chain_ = std::make_unique<PixelChain>(plan_, source_->codec(), threads_, clocks_);
+    chain_ = std::make_unique<PixelChain>(plan_, source_->codec(), threads_, clocks_, is_stopped);
     encoder_ = encoder_threads_.Watch([&] { return std::make_unique<media::VideoEncoder>(EncoderSettings()); });
     muxer_ = std::make_unique<media::Muxer>(output_, is_stopped);
     video_stream_ = muxer_->AddVideo(encoder_->context(), media::ReadTags(*source_->demuxer().video()));
@@ -227,16 +228,27 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   }
 
   void PixelLoop() {
+    std::deque<FinishedFrame> begun;  // without a frame: of the warm-up
+    const auto end_oldest = [&] {
+      FinishedFrame oldest = std::move(begun.front());
+      begun.pop_front();
+      chain_->End(oldest.frame.get());
+      return oldest.frame == nullptr || finished_.Push(std::move(oldest), stop_.get_token());
+    };
     while (auto timed = decoded_.Pop(stop_.get_token())) {
-      if (timed->is_warm_up) {
-        chain_->WarmUp(*timed->frame);
-        continue;
+      const AVFrame& frame = *timed->frame;
+      while (!begun.empty() && (static_cast<int>(begun.size()) >= chain_->depth() || !chain_->Fits(frame))) {
+        if (!end_oldest()) return;
       }
-      FinishedFrame finished{encoder_->TakeFrame(), timed->pts, timed->duration};
-      chain_->Run(*timed->frame, *finished.frame);
+      if (!chain_->Begin(frame, timed->is_warm_up)) continue;
       timed->frame.reset();  // back to the decoder before waiting for the encoder
-      if (!finished_.Push(std::move(finished), stop_.get_token())) return;
+      begun.push_back({timed->is_warm_up ? nullptr : encoder_->TakeFrame(), timed->pts, timed->duration});
+      if (chain_->depth() == 1 && !end_oldest()) return;
     }
+    while (!begun.empty() && !stop_.stop_requested()) {
+      if (!end_oldest()) return;
+    }
+    chain_->AddNetworkTime();
     finished_.Close();
   }
 
@@ -332,7 +344,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
     result.device = "cpu";
     const Strengths& s = plan_.strengths;
-    result.applied = {s.denoise, s.sharpen, s.adaptive_contrast, s.face_restoration, "none"};
+    const float denoise = plan_.RestoresLuma() ? plan_.network_strength : s.denoise;
+    result.applied = {denoise, s.sharpen, s.adaptive_contrast, s.face_restoration, plan_.model};
     result.stages = clocks_.Report();
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (callbacks_.on_progress) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "framelift/error.h"
@@ -13,10 +14,22 @@ namespace {
 /// Averaging over time costs no detail, so it is used in full long before the spatial filter is.
 float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
 
+void CopyPlane(pixel::ConstPlane from, pixel::Plane to) {
+  for (int y = 0; y < to.height; ++y) {
+    std::memcpy(to.Row(y), from.Row(y), sizeof(std::uint16_t) * static_cast<std::size_t>(to.width));
+  }
+}
+
 }  // namespace
 
-PixelChain::PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks)
-    : plan_(plan), codec_(codec), clocks_(clocks), pool_(threads) {
+PixelChain::PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks,
+                       std::function<bool()> is_stopped)
+    : plan_(plan),
+      codec_(codec),
+      clocks_(clocks),
+      threads_(threads),
+      is_stopped_(std::move(is_stopped)),
+      pool_(threads) {
   const auto [width, height] = plan.output;
   if (plan.strengths.sharpen > 0) sharpener_ = std::make_unique<pixel::Sharpener>(width, height);
   if (plan.strengths.adaptive_contrast > 0) contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height);
@@ -33,7 +46,7 @@ void PixelChain::Timed(Stage stage, const Work& work) {
 }
 
 void PixelChain::Prepare(const AVFrame& frame) {
-  if (importer_ && importer_->Fits(frame, codec_)) return;
+  if (Fits(frame)) return;
   const double aspect = static_cast<double>(frame.width) / frame.height;
   if (aspect_ && std::abs(aspect / *aspect_ - 1) > 0.02) {
     throw Error(ErrorCode::kUnreadableVideo, "The picture changes its shape in the middle of the video.");
@@ -65,10 +78,38 @@ void PixelChain::Prepare(const AVFrame& frame) {
   resized_color.site = pixel::ChromaSite::kLeft;
   resized_ = pixel::Image(out_width, out_height, {1, 1}, resized_color);
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
+  PrepareNetwork({width, height}, subsampling, color);
 }
 
-pixel::Image& PixelChain::Process(const AVFrame& frame) {
-  Prepare(frame);
+void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color) {
+  AddNetworkTime();
+  network_.reset();
+  network_resizer_.reset();
+  idle_slots_.clear();
+  const auto fit = FitNetwork(plan_.models, plan_.model, in, plan_.output);
+  network_is_last_ = fit && fit->after_resize;
+  if (network_is_last_) {
+    in = plan_.output;
+    subsampling = {1, 1};
+    color = resized_.color();
+    reduced_ = pixel::Image(in.width, in.height, subsampling, color);
+  }
+  if (fit) {
+    const NetworkStageOptions options{*fit, in, subsampling, color, plan_.network_strength, threads_, is_stopped_};
+    network_ = network_threads_.Watch([&] { return std::make_unique<NetworkStage>(options); });
+    const Size made = network_->output();
+    const pixel::Subsampling made_subsampling = network_->output_subsampling();
+    if (network_->makes_chroma() || made.width != plan_.output.width || made.height != plan_.output.height) {
+      enlarged_ = pixel::Image(made.width, made.height, made_subsampling, color);
+      network_resizer_ = std::make_unique<pixel::Resizer>(made.width, made.height, made_subsampling, color,
+                                                          plan_.output.width, plan_.output.height);
+    }
+  }
+  for (int i = 0; i < depth(); ++i) idle_slots_.push_back({pixel::Image(in.width, in.height, subsampling, color), false});
+}
+
+/// Decoded samples to an upright picture of SDR.
+pixel::Image& PixelChain::Import(const AVFrame& frame) {
   pixel::Image* image = &imported_;
   Timed(Stage::kConvert, [&] {
     importer_->Run(frame, imported_, pool_);
@@ -76,21 +117,73 @@ pixel::Image& PixelChain::Process(const AVFrame& frame) {
     Orient(imported_, oriented_, plan_.orientation, pool_);
     image = &oriented_;
   });
-  if (tone_mapper_) {
-    Timed(Stage::kConvert, [&] { tone_mapper_->Run(*image, toned_, pool_); });
-    image = &toned_;
-  }
+  if (!tone_mapper_) return *image;
+  Timed(Stage::kConvert, [&] { tone_mapper_->Run(*image, toned_, pool_); });
+  return toned_;
+}
+
+pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
+  if (!denoiser_) return image;
+  const float strength = plan_.strengths.denoise;
+  const float sigma = plan_.traits.noise_sigma;
+  Timed(Stage::kDenoise, [&] {
+    if (is_cut) temporal_->Reset();
+    temporal_->Run(image, steadied_, TemporalStrength(strength), sigma, pool_);
+    // Note [Restoration by a network]: it does for luma what the spatial filter would.
+    const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
+    if (restores_luma()) CopyPlane(steadied_.plane(0), denoised_.plane(0));
+    denoiser_->Run(steadied_, denoised_, strength, sigma, pool_, planes);
+  });
+  return denoised_;
+}
+
+bool PixelChain::Begin(const AVFrame& frame, bool is_warm_up) {
+  if (is_warm_up && !contrast_ && plan_.strengths.denoise <= 0) return false;
+  Prepare(frame);
+  pixel::Image* image = &Import(frame);
   bool is_cut = false;
   if (scenes_) Timed(Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
-  if (denoiser_) {
-    Timed(Stage::kDenoise, [&] {
-      if (is_cut) temporal_->Reset();
-      temporal_->Run(*image, steadied_, TemporalStrength(plan_.strengths.denoise), plan_.traits.noise_sigma, pool_);
-      denoiser_->Run(steadied_, denoised_, plan_.strengths.denoise, plan_.traits.noise_sigma, pool_);
-    });
-    image = &denoised_;
+  image = &Denoise(*image, is_cut);
+  if (is_warm_up && !contrast_) return false;
+  if (network_is_last_) {
+    Timed(Stage::kResize, [&] { resizer_->Run(*image, reduced_, pool_); });
+    image = &reduced_;
   }
-  Timed(Stage::kResize, [&] { resizer_->Run(*image, resized_, pool_); });
+  slots_.push_back(std::move(idle_slots_.back()));
+  idle_slots_.pop_back();
+  Slot& slot = slots_.back();
+  slot.is_cut = is_cut;
+  std::swap(slot.picture, *image);  // alike; the stage before fills what it gets in exchange
+  if (network_) Timed(Stage::kConvert, [&] { network_->Begin(slot.picture, pool_); });
+  return true;
+}
+
+void PixelChain::CopyChroma(const pixel::Image& from) {
+  for (int plane = 1; plane < 3; ++plane) CopyPlane(from.plane(plane), resized_.plane(plane));
+}
+
+/// The slot's picture, at the output's size, into resized_.
+void PixelChain::Enlarge(Slot& slot) {
+  if (!network_) return Timed(Stage::kResize, [&] { resizer_->Run(slot.picture, resized_, pool_); });
+  pixel::Image& made = network_resizer_ ? enlarged_ : resized_;
+  Timed(Stage::kConvert, [&] { network_->End(made, pool_); });
+  Timed(Stage::kResize, [&] {
+    const pixel::Planes planes = restores_luma() ? pixel::Planes::kLuma : pixel::Planes::kAll;
+    if (network_resizer_) network_resizer_->Run(enlarged_, resized_, pool_, planes);
+    if (!restores_luma()) return;
+    if (network_is_last_) return CopyChroma(slot.picture);
+    resizer_->Run(slot.picture, resized_, pool_, pixel::Planes::kChroma);
+  });
+  pixel::ColorSpec color = slot.picture.color();
+  color.site = pixel::ChromaSite::kLeft;
+  resized_.set_color(color);
+}
+
+void PixelChain::End(AVFrame* out) {
+  Enlarge(slots_.front());
+  const bool is_cut = slots_.front().is_cut;
+  idle_slots_.push_back(std::move(slots_.front()));
+  slots_.pop_front();
   Timed(Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
   if (contrast_) {
     Timed(Stage::kContrast, [&] {
@@ -98,11 +191,8 @@ pixel::Image& PixelChain::Process(const AVFrame& frame) {
       contrast_->Run(resized_, plan_.strengths.adaptive_contrast, pool_);
     });
   }
-  return resized_;
-}
-
-void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
-  const pixel::Image* image = &Process(frame);
+  if (out == nullptr) return;
+  const pixel::Image* image = &resized_;
   if (sharpener_) {
     Timed(Stage::kSharpen, [&] { sharpener_->Run(*image, sharpened_, plan_.strengths.sharpen, pool_); });
     image = &sharpened_;
@@ -110,15 +200,25 @@ void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
   Timed(Stage::kConvert, [&] {
     pixel::MutableRawPlanes raw;
     for (int plane = 0; plane < 3; ++plane) {
-      raw.data[plane] = out.data[plane];
-      raw.stride[plane] = out.linesize[plane];
+      raw.data[plane] = out->data[plane];
+      raw.stride[plane] = out->linesize[plane];
     }
     pixel::ExportYuv420p8(*image, raw, pool_);
   });
 }
 
+void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
+  Begin(frame, false);
+  End(&out);
+}
+
 void PixelChain::WarmUp(const AVFrame& frame) {
-  if (contrast_ || plan_.strengths.denoise > 0) Process(frame);
+  if (Begin(frame, true)) End(nullptr);
+}
+
+void PixelChain::AddNetworkTime() {
+  if (network_) clocks_.Add(Stage::kNetwork, network_threads_.CpuSeconds());
+  network_threads_ = {};
 }
 
 }  // namespace framelift::pipeline

@@ -1,10 +1,14 @@
 // The pixel stages in their order, with the pictures between them.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "media/frame_import.h"
+#include "pipeline/network_stage.h"
 #include "pipeline/plan.h"
 #include "pipeline/stage_clock.h"
 #include "pixel/scene_detector.h"
@@ -13,29 +17,62 @@
 namespace framelift::pipeline {
 
 /// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
-/// import → turn → tone mapping of HDR → denoise over time, then in space (at the source's size) → resize → colour →
-/// contrast → sharpen → export.
+/// import → turn → tone mapping of HDR → denoise over time, then in space (at the source's size) → network →
+/// resize → colour → contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are made once and used for every frame.
+///
+/// Note [Frames in the network]
+/// A network works in threads of its own. So that the other stages work meanwhile, frames go through in two halves:
+/// Begin takes a frame up to the network and hands it over, End waits for the oldest one and does the rest. Up to
+/// depth() frames are on their way. Without a network depth() is 1 and End does what is left.
 class PixelChain {
  public:
-  PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks);
+  /// `is_stopped` ends long work of a network between its tiles; optional.
+  PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks,
+             std::function<bool()> is_stopped = {});
 
-  /// Fills `out` (data planes of the output's size). Frames must come in order: contrast is smoothed over time.
+  /// Frames that may be begun before the first of them is ended; known after the first Begin.
+  int depth() const { return network_ ? network_->depth() : 1; }
+  /// Whether `frame` can be begun while others are on their way; if not, end those first.
+  bool Fits(const AVFrame& frame) const { return importer_ && importer_->Fits(frame, codec_); }
+
+  /// Takes a frame in, in order. A frame of the warm-up goes through the temporal stages only.
+  /// False when the frame was of no use (a warm-up that nothing needs): there is no End for it.
   /// Throws Error{kUnreadableVideo} when the picture's shape changes in mid-stream.
-  void Run(const AVFrame& frame, AVFrame& out);
+  bool Begin(const AVFrame& frame, bool is_warm_up);
+  /// Fills `out` (data planes of the output's size) from the oldest frame begun; null for one of the warm-up.
+  void End(AVFrame* out);
 
+  /// Begin and End in one.
+  void Run(const AVFrame& frame, AVFrame& out);
   /// The temporal part only, for warm-up frames that are not encoded.
   void WarmUp(const AVFrame& frame);
 
+  /// Charges the network's threads to its stage; call it once, at the end.
+  void AddNetworkTime();
+
  private:
+  /// A frame between Begin and End.
+  struct Slot {
+    pixel::Image picture;  ///< what the network takes, or the resize
+    bool is_cut = false;
+  };
+
   void Prepare(const AVFrame& frame);
-  pixel::Image& Process(const AVFrame& frame);
+  void PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color);
+  pixel::Image& Import(const AVFrame& frame);
+  pixel::Image& Denoise(pixel::Image& image, bool is_cut);
+  void Enlarge(Slot& slot);
+  void CopyChroma(const pixel::Image& from);
+  bool restores_luma() const { return network_ && !network_->makes_chroma(); }
   template <typename Work>
   void Timed(Stage stage, const Work& work);
 
   Plan plan_;
   AVCodecID codec_;
   StageClocks& clocks_;
+  int threads_;
+  std::function<bool()> is_stopped_;
   pixel::ThreadPool pool_;
   std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
 
@@ -45,6 +82,7 @@ class PixelChain {
   std::unique_ptr<pixel::TemporalDenoiser> temporal_;
   std::unique_ptr<pixel::Denoiser> denoiser_;
   std::unique_ptr<pixel::Resizer> resizer_;
+  std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from what the network makes, where that is not the target
   std::unique_ptr<pixel::Sharpener> sharpener_;
   std::unique_ptr<pixel::AdaptiveContrast> contrast_;
   pixel::Image imported_;
@@ -52,8 +90,16 @@ class PixelChain {
   pixel::Image toned_;
   pixel::Image steadied_;
   pixel::Image denoised_;
+  pixel::Image reduced_;   ///< only for a network that comes after the resize
+  pixel::Image enlarged_;  ///< what the network makes, where that is not the target
   pixel::Image resized_;
   pixel::Image sharpened_;
+
+  LibraryThreads network_threads_;
+  bool network_is_last_ = false;  ///< Note [Any ratio]: it restores what the resize made
+  std::vector<Slot> idle_slots_;
+  std::deque<Slot> slots_;
+  std::unique_ptr<NetworkStage> network_;  ///< last: it reads slots until it is gone
 };
 
 }  // namespace framelift::pipeline

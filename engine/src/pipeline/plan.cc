@@ -5,12 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "inference/backend.h"
 #include "media/av_error.h"
 #include "media/duration.h"
 #include "media/first_frame.h"
 #include "media/frame_import.h"
 #include "media/timestamps.h"
 #include "media/video_decoder.h"
+#include "pipeline/coding_error.h"
+#include "pipeline/network_choice.h"
 #include "pipeline/picture_stats.h"
 #include "pixel/stages.h"
 
@@ -56,28 +59,35 @@ class TraitMeter {
       image = std::move(toned);
     }
     noise_.push_back(pixel::EstimateNoise(image, pool_));
+    if (const auto error = CodingErrorOf(frame)) coding_.push_back(*error);
     spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), image.color().range));
   }
 
-  SourceTraits Traits() {
+  /// `rate_error` stands in for the coding error where no frame told of it.
+  SourceTraits Traits(float rate_error) {
     if (noise_.empty()) return {};
-    const auto middle = noise_.begin() + static_cast<std::ptrdiff_t>(noise_.size() / 2);
-    std::nth_element(noise_.begin(), middle, noise_.end());
-    return {*middle, spread_};
+    return {Median(noise_), spread_, coding_.empty() ? rate_error : Median(coding_)};
   }
 
  private:
+  static float Median(std::vector<float>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+
   AVCodecID codec_;
   double peak_nits_;
   pixel::ThreadPool pool_;
   std::vector<float> noise_;
+  std::vector<float> coding_;
   float spread_ = 0;
 };
 
 /// Looks at one frame each near a few places of the video (the same for every segment of it), since the first
 /// frame alone is often a black or a title.
 SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double duration_s, double peak_nits,
-                        const SourceLimits& limits, int threads) {
+                        const SourceLimits& limits, int threads, float rate_error) {
   TraitMeter meter(demuxer.video()->codecpar->codec_id, peak_nits, threads);
   meter.Add(first);
   demuxer.ReadVideoOnly();
@@ -93,7 +103,15 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
       if (error.code() != ErrorCode::kUnreadableVideo) throw;
     }
   }
-  return meter.Traits();
+  return meter.Traits(rate_error);
+}
+
+/// The error that the stream's rate lets expect; the file's whole rate when the container does not tell the video's.
+float RateError(const media::Demuxer& demuxer, const AVFrame& first, const ProbeResult& source, AVRational frame_rate) {
+  const AVCodecParameters& codec = *demuxer.video()->codecpar;
+  const double file_rate = source.duration_s > 0 ? static_cast<double>(source.size_bytes) * 8 / source.duration_s : 0;
+  const std::int64_t rate = codec.bit_rate > 0 ? codec.bit_rate : static_cast<std::int64_t>(file_rate);
+  return CodingErrorOfRate(codec.codec_id, rate, first.width, first.height, av_q2d(frame_rate));
 }
 
 AVRational UsableRate(const Rational& rate) {
@@ -101,6 +119,18 @@ AVRational UsableRate(const Rational& rate) {
   AVRational usable = {25, 1};
   av_reduce(&usable.num, &usable.den, rate.num, rate.den, 1'000'000);
   return usable;
+}
+
+/// `stored` is the picture's size before it is turned.
+void PlanNetwork(const EnhanceOptions& options, Size stored, Plan& plan) {
+  constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
+  if (plan.orientation.transpose) std::swap(stored.width, stored.height);
+  const float strength = ChooseNetworkStrength(options, plan.traits);
+  plan.model = ChooseModel(options, stored, plan.output, strength);
+  if (plan.model == "none") return;
+  plan.models = options.models;
+  plan.network_strength = strength;
+  if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
 }
 
 }  // namespace
@@ -111,7 +141,7 @@ void CheckOptions(const EnhanceOptions& options) {
   CheckStrength(options.adaptive_contrast, "adaptive contrast");
   CheckStrength(options.face_restoration, "face restoration");
   CheckDevice(options.device);
-  if (options.model != "auto" && options.model != "none") {
+  if (options.model != "auto" && options.model != "none" && !IsInstalled(options.models, options.model)) {
     throw Error(ErrorCode::kInvalidArgument, "There is no model named “" + options.model + "”.");
   }
   if (options.threads < 0) throw Error(ErrorCode::kInvalidArgument, "The number of threads must not be negative.");
@@ -127,6 +157,11 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
   return std::make_unique<pixel::ToneMapper>(pixel::ToneMapOptions{*color.hdr, color.gamut, peak_nits});
 }
 
+bool Plan::RestoresLuma() const {
+  const auto file = std::ranges::find(models, model, &ModelFile::name);
+  return file != models.end() && file->layout == ModelFile::Layout::kLumaStrength;
+}
+
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale) {
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
@@ -136,6 +171,31 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
   const float contrast = 0.2F * std::min(flatness, content);
   return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
           Resolve(options.adaptive_contrast, contrast), 0.0F};
+}
+
+float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
+  constexpr float kFullStrength = 50;   // codes
+  constexpr float kUnnoticeable = 0.6F;
+  const float error = std::hypot(traits.noise_sigma, traits.coding_error);
+  return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, error / kFullStrength));
+}
+
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength) {
+  constexpr const char* kAutomatic = "fast";
+  constexpr float kWorthIt = 0.02F;
+  if (options.model == "none") return "none";
+  const bool is_automatic = options.model == "auto";
+  const std::string name = is_automatic ? kAutomatic : options.model;
+  if (!FitNetwork(options.models, name, in, out)) return "none";
+  const bool enlarges = out.width > in.width || out.height > in.height;
+  if (is_automatic && !enlarges && network_strength < kWorthIt) return "none";
+  try {
+    inference::CreateBackend("openvino");
+  } catch (const Error&) {
+    if (is_automatic) return "none";
+    throw;
+  }
+  return name;
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
@@ -156,9 +216,11 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);
   plan.peak_nits = media::FindPeakNits(*demuxer.video(), *first);
   plan.first_timestamp = first->best_effort_timestamp;
-  plan.traits = LookAround(demuxer, *first, plan.source.duration_s, plan.peak_nits, options.limits, threads);
+  plan.traits = LookAround(demuxer, *first, plan.source.duration_s, plan.peak_nits, options.limits, threads,
+                           RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
+  PlanNetwork(options, {first->width, first->height}, plan);
   return plan;
 }
 

@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "framelift/enhance.h"
+#include "framelift/model.h"
 #include "media/color_tags.h"
 #include "media/demuxer.h"
 #include "media/geometry.h"
@@ -16,6 +19,7 @@ namespace framelift::pipeline {
 struct SourceTraits {
   float noise_sigma = 0;  ///< of luma, in 8-bit codes; median over the frames looked at
   float luma_spread = 1;  ///< share of the legal range that the picture uses; largest over the frames
+  float coding_error = 0; ///< of luma, in 8-bit codes (Note [Coding error]); median over the frames
 };
 
 /// Strengths as they are applied, each 0…1.
@@ -37,6 +41,12 @@ struct Plan {
   media::SourceColor color;            ///< of the first frame
   double peak_nits = pixel::kDefaultPeakNits;  ///< of an HDR source, the same for every segment of it
   std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
+  std::string model = "none";          ///< name of the network that runs
+  std::vector<ModelFile> models;       ///< installed files
+  float network_strength = 0;          ///< of restoration that the network is asked for
+
+  /// Whether the network is one that takes a strength.
+  bool RestoresLuma() const;
 };
 
 /// Note [Automatic strengths]
@@ -49,6 +59,17 @@ struct Plan {
 ///   quarter; below that it falls to 0 again at 5 %, since a blank or a title has nothing to bring out.
 /// - face restoration: 0 until there is a network for it.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
+
+/// Note [Restoration by a network]
+/// A network of the layout kLumaStrength is told how much to restore, as the source's error over 50 codes: noise and
+/// compression added as variances. It takes the place of the spatial denoising of luma (never both); averaging over
+/// time stays, which costs no detail, and chroma keeps its filters. Below 0.6 codes nothing is restored: that is what
+/// 8 bits and a good encoder leave. A fixed strength is given to the network as it is.
+float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits);
+
+/// The name of the network to run for a stored picture of `in` that becomes `out`; "none" for the plain filter.
+/// Throws Error{kUnavailable} when a network was asked for by name and none can run.
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength);
 
 /// The tone mapping that frames of this colour need; none for SDR.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);

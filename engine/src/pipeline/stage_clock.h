@@ -49,7 +49,19 @@ class LibraryThreads {
 };
 
 /// The stages that are timed, in pipeline order.
-enum class Stage { kDecode, kDeinterlace, kConvert, kDenoise, kResize, kContrast, kSharpen, kEncode, kMux, kCount };
+enum class Stage {
+  kDecode,
+  kDeinterlace,
+  kConvert,
+  kDenoise,
+  kNetwork,
+  kResize,
+  kContrast,
+  kSharpen,
+  kEncode,
+  kMux,
+  kCount
+};
 
 /// Adds up CPU time per stage; written by the stage's own thread, read when all are done.
 class StageClocks {
