@@ -3,6 +3,11 @@
 
 namespace framelift::cuda {
 
+cudaError_t CheckMachineCode() {
+  cudaFuncAttributes attributes = {};
+  return cudaFuncGetAttributes(&attributes, PixelGrid<ImportKernel>);
+}
+
 template cudaError_t LaunchOnGpu<ImportKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<SurfaceToTensorKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<TensorToPictureKernel>(const void*, Extent, cudaStream_t);

@@ -62,16 +62,30 @@ Uploader::Place& Uploader::NextPlace(std::size_t bytes) {
   current_ = (current_ + 1) % kPlaces;
   Place& place = places_[current_];
   device_->WaitFor(place.sent.get());  // the pinned side is free
-  if (bytes > place.bytes) {
-    device_->WaitFor(place.consumed.get());
-    place.memory = {};
-    place.pinned = {};
-    place.bytes = 0;
-    place.memory = MakeDeviceMemory(device_, bytes);
-    place.pinned = MakePinnedMemory(device_, bytes);
-    place.bytes = bytes;
-  }
+  Fit(place, bytes);
   return place;
+}
+
+void Uploader::Fit(Place& place, std::size_t bytes) {
+  if (bytes <= place.bytes) return;
+  device_->WaitFor(place.sent.get());
+  device_->WaitFor(place.consumed.get());
+  place.bytes = 0;
+  place.memory = {};
+  place.pinned = {};
+  place.memory = MakeDeviceMemory(device_, bytes);
+  place.pinned = MakePinnedMemory(device_, bytes);
+  place.bytes = bytes;
+}
+
+void Uploader::Prepare(const pixel::PackedLayout& layout, int width, int height) {
+  const Surface surface = DescribeSurface(layout, width, height);
+  std::size_t total = 0;
+  for (int p = 0; p < PlaneCount(surface); ++p) {
+    const PlaneBytes bytes = BytesOf(surface, p, total);
+    total += static_cast<std::size_t>(bytes.stride) * bytes.rows;
+  }
+  for (Place& place : places_) Fit(place, total);
 }
 
 Surface Uploader::Send(const pixel::RawPlanes& planes, const pixel::PackedLayout& layout, int width, int height,

@@ -17,6 +17,9 @@ class Uploader {
   explicit Uploader(std::shared_ptr<Device> device);
   ~Uploader();  ///< waits for transfers under way
 
+  /// Makes the memory for frames of that kind, so that Send makes none. Throws OutOfDeviceMemory.
+  void Prepare(const pixel::PackedLayout& layout, int width, int height);
+
   /// Starts the transfer of a frame; what is put on `compute` afterwards may read the surface. Call Consumed when
   /// all that reads it has been put there. Throws OutOfDeviceMemory.
   Surface Send(const pixel::RawPlanes& planes, const pixel::PackedLayout& layout, int width, int height, StreamHandle compute);
@@ -32,6 +35,7 @@ class Uploader {
     Event consumed;
   };
   Place& NextPlace(std::size_t bytes);
+  void Fit(Place& place, std::size_t bytes);
 
   std::shared_ptr<Device> device_;
   Stream stream_;

@@ -1,0 +1,234 @@
+// A device for tests: computes on the CPU what a GPU would, late, out of step between streams, and with faults on
+// demand. Whatever relies on an order that no event promises goes wrong here, sooner than on a GPU.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "cuda/device.h"
+#include "cuda/kernels.h"
+
+namespace framelift::cuda::testing {
+
+struct StandInOptions {
+  std::size_t memory_bytes = std::size_t{1} << 30;
+  int longest_delay_us = 0;  ///< random delays before each piece of work
+  unsigned seed = 1;
+  int lost_after = -1;       ///< pieces of work until the device is lost; −1: never
+  bool poisons = true;       ///< fills new and freed memory with rubbish
+};
+
+class StandInDevice : public Device {
+ public:
+  explicit StandInDevice(StandInOptions options = {}) : options_(options) {
+    facts_.name = "stand-in";
+    facts_.memory_bytes = options.memory_bytes;
+  }
+  ~StandInDevice() override {
+    for (const auto& [memory, bytes] : blocks_) std::free(memory);
+  }
+
+  const DeviceFacts& facts() const override { return facts_; }
+
+  void* Allocate(std::size_t bytes) override {
+    CheckLost();
+    const std::lock_guard lock(mutex_);
+    if (used_ + bytes > options_.memory_bytes) throw OutOfDeviceMemory("The GPU has too little free memory for this video.");
+    used_ += bytes;
+    peak_ = std::max(peak_, used_);
+    ++allocations_;
+    return NewBlock(bytes);
+  }
+  void Free(void* memory) noexcept override {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(memory);
+    used_ -= found->second;
+    if (options_.poisons) std::memset(memory, 0xD1, found->second);
+    blocks_.erase(found);
+    std::free(memory);
+  }
+  void* AllocatePinned(std::size_t bytes) override {
+    CheckLost();
+    ++allocations_;
+    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  }
+  void FreePinned(void* memory) noexcept override { std::free(memory); }
+  std::size_t FreeBytes() override { return options_.memory_bytes - used_; }
+
+  StreamHandle MakeStream() override { return {new FakeStream(*this)}; }
+  void DestroyStream(StreamHandle stream) noexcept override { delete Of(stream); }
+  EventHandle MakeEvent() override { return {new std::shared_ptr<Moment>()}; }
+  void DestroyEvent(EventHandle event) noexcept override { delete &Of(event); }
+
+  void Record(EventHandle event, StreamHandle stream) override {
+    CheckLost();
+    auto moment = std::make_shared<Moment>();
+    Of(event) = moment;
+    Of(stream)->Put([moment] { moment->Happen(); }, true);
+  }
+  void WaitOn(StreamHandle stream, EventHandle event) override {
+    CheckLost();
+    if (const auto moment = Of(event)) Of(stream)->Put([moment] { moment->Wait(); }, true);
+  }
+  bool HasHappened(EventHandle event) override {
+    CheckLost();
+    return !Of(event) || Of(event)->has_happened();
+  }
+  void WaitFor(EventHandle event) override {
+    if (Of(event)) Of(event)->Wait();
+    CheckLost();
+  }
+  void WaitForStream(StreamHandle stream) override {
+    const auto end = std::make_shared<Moment>();
+    Of(stream)->Put([end] { end->Happen(); }, true);
+    end->Wait();
+    CheckLost();
+  }
+
+  void CopyAsync(const Copy& copy, StreamHandle stream) override {
+    CheckLost();
+    Of(stream)->Put([copy] {
+      for (std::size_t y = 0; y < copy.rows; ++y) {
+        std::memcpy(static_cast<char*>(copy.to) + static_cast<std::ptrdiff_t>(y) * copy.to_stride,
+                    static_cast<const char*>(copy.from) + static_cast<std::ptrdiff_t>(y) * copy.from_stride, copy.row_bytes);
+      }
+    });
+  }
+  void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override {
+    CheckLost();
+    Of(stream)->Put([memory, bytes] { std::memset(memory, 0, bytes); });
+  }
+  void Launch(const KernelCall& call, StreamHandle stream) override {
+    CheckLost();
+    ++launches_;
+    Of(stream)->Put([call] { call.run_on_host(call.kernel, call.extent); });
+  }
+
+  std::size_t used() const { return used_; }
+  std::size_t peak() const { return peak_; }
+  int allocations() const { return allocations_; }
+  int launches() const { return launches_; }
+  void Lose() { is_lost_ = true; }
+
+ private:
+  /// An event's last recording.
+  class Moment {
+   public:
+    void Happen() {
+      const std::lock_guard lock(mutex_);
+      happened_ = true;
+      changed_.notify_all();
+    }
+    void Wait() {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return happened_; });
+    }
+    bool has_happened() {
+      const std::lock_guard lock(mutex_);
+      return happened_;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool happened_ = false;
+  };
+
+  /// Does its work in order on a thread of its own. On a lost device nothing is done but telling waiters.
+  class FakeStream {
+   public:
+    explicit FakeStream(StandInDevice& device) : device_(device), random_(device.options_.seed + ++device.streams_) {
+      thread_ = std::thread([this] { Run(); });
+    }
+    ~FakeStream() {
+      {
+        const std::lock_guard lock(mutex_);
+        is_ending_ = true;
+      }
+      changed_.notify_all();
+      thread_.join();
+    }
+    void Put(std::function<void()> work, bool is_bookkeeping = false) {
+      const std::lock_guard lock(mutex_);
+      queue_.push_back({std::move(work), is_bookkeeping});
+      changed_.notify_all();
+    }
+
+   private:
+    struct Item {
+      std::function<void()> work;
+      bool is_bookkeeping;
+    };
+    void Run() {
+      for (;;) {
+        Item item;
+        {
+          std::unique_lock lock(mutex_);
+          changed_.wait(lock, [this] { return is_ending_ || !queue_.empty(); });
+          if (queue_.empty()) return;
+          item = std::move(queue_.front());
+          queue_.pop_front();
+        }
+        if (!item.is_bookkeeping) {
+          device_.CountDown();
+          Dawdle();
+          if (device_.is_lost_) continue;
+        }
+        item.work();
+      }
+    }
+    void Dawdle() {
+      if (device_.options_.longest_delay_us <= 0) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(random_() % static_cast<unsigned>(device_.options_.longest_delay_us)));
+    }
+
+    StandInDevice& device_;
+    std::minstd_rand random_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Item> queue_;
+    bool is_ending_ = false;
+    std::thread thread_;
+  };
+
+  static FakeStream* Of(StreamHandle stream) { return static_cast<FakeStream*>(stream.value); }
+  static std::shared_ptr<Moment>& Of(EventHandle event) { return *static_cast<std::shared_ptr<Moment>*>(event.value); }
+
+  void CheckLost() const {
+    if (is_lost_) throw DeviceLost("The GPU stopped working while it processed the video (stand-in).");
+  }
+  void CountDown() {
+    if (options_.lost_after >= 0 && work_done_++ >= options_.lost_after) is_lost_ = true;
+  }
+  void* NewBlock(std::size_t bytes) {
+    void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (options_.poisons) std::memset(memory, 0xCE, bytes);
+    blocks_[memory] = bytes;
+    return memory;
+  }
+
+  StandInOptions options_;
+  DeviceFacts facts_;
+  std::mutex mutex_;
+  std::map<void*, std::size_t> blocks_;
+  std::size_t used_ = 0;
+  std::size_t peak_ = 0;
+  std::atomic<int> allocations_ = 0;
+  std::atomic<int> launches_ = 0;
+  std::atomic<int> work_done_ = 0;
+  std::atomic<bool> is_lost_ = false;
+  std::atomic<unsigned> streams_ = 0;
+};
+
+}  // namespace framelift::cuda::testing
