@@ -1,0 +1,49 @@
+/** Every command of the guides, followed in order by a reader with a freshly started service. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Block, readMarkdown } from './markdown.ts';
+import { createReader, matches, type Reader } from './reader.ts';
+import { type DemoService, startDemo } from './service.ts';
+
+const guides = ['docs/quick-start.md'];
+
+let demo: DemoService;
+beforeAll(async () => {
+  demo = await startDemo();
+}, 120_000);
+afterAll(() => demo?.stop());
+
+describe.each(guides)('%s', (path) => {
+  const { blocks } = readMarkdown(path);
+  let reader: Reader;
+  beforeAll(async () => {
+    reader = await createReader({ cwd: demo.checkout.dir, words: demo.words });
+  });
+  afterAll(() => reader?.leave());
+
+  it.each(blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }) => {
+    if (block.markers['started'] !== undefined) expectStart(block);
+    else if (block.markers['log'] === 'service') await expectServiceLog(block);
+    else await reader.follow(block);
+  });
+});
+
+function title({ line, language, markers, text }: Block): string {
+  const [kind] = Object.keys(markers);
+  return `line ${line}: ${language} ${kind ?? ''} ${text.trim().split('\n')[0]!.slice(0, 70)}`;
+}
+
+/** The service runs since before: the document must say the same as what started it. */
+function expectStart({ text }: Block): void {
+  const [, variables, command] = /^((?:\w+=\S+ )*)(npm start)\n$/.exec(text) ?? [];
+  expect(command).toBe('npm start');
+  for (const [, name, value] of variables!.matchAll(/(\w+)=(\S+)/g)) {
+    expect(demo.words[value!] ?? value, name).toBe(demo.env[name!]);
+  }
+}
+
+async function expectServiceLog({ text }: Block): Promise<void> {
+  const shown = Object.entries(demo.words).reduce((all, [word, real]) => all.replaceAll(word, real), text);
+  const printed = await readFile(demo.log, 'utf8');
+  expect(matches(printed, `… ${shown} …`), printed).toBe(true);
+}
