@@ -1,5 +1,5 @@
 /** Who is signed in. The session is one query that everything else reads. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type {
   ConsoleChangePasswordData,
@@ -50,6 +50,11 @@ export function useSession(): ConsoleSession {
   return session;
 }
 
+/** Nothing of one person stays for the next. The session's own query is watched and is only set. */
+function forgetOthers(client: QueryClient): void {
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+}
+
 export function useSignIn() {
   const client = useQueryClient();
   return async (email: string, password: string): Promise<void> => {
@@ -59,7 +64,7 @@ export function useSignIn() {
       { body: { email, password } },
       { ownRefusals: true },
     );
-    client.clear();
+    forgetOthers(client);
     setCsrfToken(session.csrf_token);
     client.setQueryData(sessionKey, session);
   };
@@ -74,8 +79,8 @@ export function useSignOut() {
   return async (): Promise<void> => {
     await call<ConsoleSignOutData, ConsoleSignOutResponse>('POST', '/console/api/sign-out', {});
     setCsrfToken(null);
-    client.clear();
     client.setQueryData(sessionKey, null);
+    forgetOthers(client);
   };
 }
 

@@ -67,8 +67,11 @@ export function formatDate(iso: string): string {
   return dateOnly.format(new Date(iso));
 }
 
-export function formatClock(iso: string): string {
-  return clock.format(new Date(iso));
+/** The time of day with seconds; the date as well, unless it is that of `first`. */
+export function formatMoment(iso: string, first: string | undefined): string {
+  const day = formatDate(iso);
+  const time = clock.format(new Date(iso));
+  return first !== undefined && first !== iso && day === formatDate(first) ? time : `${day}, ${time}`;
 }
 
 const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -94,14 +97,4 @@ export function formatPercent(part: number): string {
 /** `job_01jdq4…3rhbz`: enough to tell ids apart; the end differs most. */
 export function shortId(id: string): string {
   return id.length > 18 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id;
-}
-
-/** The last segment of an address, for a title. */
-export function fileName(url: string): string {
-  try {
-    const parsed = new URL(url);
-    return decodeURIComponent(parsed.pathname.split('/').filter(Boolean).pop() ?? parsed.host);
-  } catch {
-    return url;
-  }
 }

@@ -1,6 +1,7 @@
 /** One delivery: exactly what was sent, every answer, and sending it again. */
 import { useQueryClient } from '@tanstack/react-query';
 import { RotateCw } from 'lucide-react';
+import { Link } from 'wouter';
 import type { ConsoleDeliveryAttempt, ConsoleDeliveryDetail } from '../../contract/types.gen.ts';
 import { resendDelivery, useDelivery } from '../api/account.ts';
 import { formatDateTimeFull } from '../app/format.ts';
@@ -11,8 +12,7 @@ import { Badge, ErrorNotice, Load } from '../ui/feedback.tsx';
 import { Facts } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { JobLink } from './job.tsx';
-import { deliveryStates } from './webhooks.tsx';
+import { deliveryStates } from './delivery-state.ts';
 
 export function DeliveryDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useDelivery(id);
@@ -37,7 +37,12 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
       <Facts
         facts={[
           ['State', <Badge key="state" tone={tone}>{text}</Badge>],
-          ['Job', <span key="job" onClick={onClose}><JobLink id={delivery.job_id} /></span>],
+          [
+            'Job',
+            <Link key="job" href={`/jobs/${delivery.job_id}`} onClick={onClose}>
+              <code>{delivery.job_id}</code>
+            </Link>,
+          ],
           ['Id', <code key="id">{delivery.id}</code>],
           ...(delivery.next_at === null ? [] : ([['Next try', <Ago key="next" at={delivery.next_at} />]] as const)),
         ]}

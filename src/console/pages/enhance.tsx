@@ -42,7 +42,7 @@ const stages: readonly { name: Stage; label: string }[] = [
 export function EnhancePage() {
   const session = useSession();
   const approved = session.account.approval_status === 'approved';
-  const [draft, setDraft] = useState<Draft>(() => firstDraft(approved && session.capabilities.sample_url.live !== null));
+  const [draft, setDraft] = useState<Draft>(() => firstDraft(approved, session.capabilities.sample_url.live !== null));
   const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
   const body = bodyOf(draft, session.capabilities.sample_url);
   const quote = useQuote(body);
@@ -84,10 +84,10 @@ export function EnhancePage() {
   );
 }
 
-function firstDraft(live: boolean): Draft {
+function firstDraft(approved: boolean, liveSample: boolean): Draft {
   return {
-    lane: live ? 'live' : 'test',
-    kind: 'sample',
+    lane: approved ? 'live' : 'test',
+    kind: approved && !liveSample ? 'address' : 'sample',
     address: '',
     uploaded: '',
     resolution: '1080p',
@@ -124,13 +124,18 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
   const { capabilities } = useSession();
   const { lane, kind } = draft;
   const noSample = capabilities.sample_url[lane] === null;
+  // What the other lane does not offer is not kept.
+  const kindFor = (next: Lane): SourceKind => {
+    if (kind === 'file' && next === 'test') return 'sample';
+    return kind === 'sample' && capabilities.sample_url[next] === null ? 'address' : kind;
+  };
   return (
     <Panel title="Source">
       <div className="stack">
         <Choices<Lane>
           label="Lane"
           value={lane}
-          onChange={(next) => patch({ lane: next, kind: next === 'test' && kind === 'file' ? 'sample' : kind })}
+          onChange={(next) => patch({ lane: next, kind: kindFor(next) })}
           choices={[
             { value: 'live', title: 'Live', text: approved ? 'Real enhancement, charged.' : 'Waits for approval.', disabled: !approved },
             { value: 'test', title: 'Sandbox', text: 'A mock job: nothing is fetched or charged.' },

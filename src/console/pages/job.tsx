@@ -1,17 +1,16 @@
 /** One job: how it goes, what came out, what it cost, and its end. */
 import { Download, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import type { ConsoleJobDetail, ConsoleJobMoment, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
-import { creditsInDollars, formatCount, formatDuration, formatPercent } from '../app/format.ts';
+import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, formatMoment, formatPercent } from '../app/format.ts';
 import { Button, CopyButton } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
 import { LaneBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
-import { Ago, Moment } from '../ui/time.tsx';
+import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { BeforeAfter } from '../viewer/before-after.tsx';
 import { DeletedJob } from './job-deleted.tsx';
@@ -175,11 +174,10 @@ function Timeline({ moments }: { moments: readonly ConsoleJobMoment[] }) {
       <ol className="timeline">
         {moments.map((moment, index) => (
           <li key={index} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
-            <span />
             <span className="wrap-anywhere">{moment.text}</span>
-            <span className="small muted">
-              <Moment at={moment.at} />
-            </span>
+            <time className="small muted num nowrap" dateTime={moment.at} title={formatDateTimeFull(moment.at)}>
+              {formatMoment(moment.at, moments[0]?.at)}
+            </time>
           </li>
         ))}
       </ol>
@@ -221,13 +219,5 @@ function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
         </tbody>
       </table>
     </Panel>
-  );
-}
-
-export function JobLink({ id }: { id: string }) {
-  return (
-    <Link href={`/jobs/${id}`}>
-      <code>{id}</code>
-    </Link>
   );
 }

@@ -10,13 +10,14 @@ import { plural, shortId } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
 import { Secret } from '../ui/code.tsx';
 import { ConfirmDialog, useAction } from '../ui/dialog.tsx';
-import { Badge, Empty, ErrorNotice, Load, Notice, type Tone } from '../ui/feedback.tsx';
+import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { CompactSelect, SelectField, TextField } from '../ui/field.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { DeliveryDialog } from './delivery.tsx';
+import { deliveryStates } from './delivery-state.ts';
 
 export function WebhooksPage() {
   return (
@@ -123,13 +124,6 @@ function TestPanel() {
     </Panel>
   );
 }
-
-export const deliveryStates: Record<DeliveryState, { tone: Tone; text: string }> = {
-  pending: { tone: 'info', text: 'Pending' },
-  delivered: { tone: 'good', text: 'Delivered' },
-  dead: { tone: 'bad', text: 'Given up' },
-  stopped: { tone: 'plain', text: 'Stopped' },
-};
 
 function Deliveries() {
   const [params, setParams] = useSearchParams();

@@ -49,7 +49,7 @@ export function BeforeAfter(props: BeforeAfterProps) {
     );
   }
   return (
-    <section ref={section} className="viewer" aria-label={compare ? 'Before and after' : 'Result'} {...keys}>
+    <section ref={section} className="viewer" aria-label={compare ? 'Before and after' : 'Player'} {...keys}>
       <Stage
         {...{ leader, follower, before, after, lens, setLens, split, setSplit, controls }}
         mode={compare ? mode : 'after'}

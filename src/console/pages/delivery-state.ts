@@ -1,0 +1,10 @@
+/** How the states of a delivery look. */
+import type { DeliveryState } from '../api/account.ts';
+import type { Tone } from '../ui/feedback.tsx';
+
+export const deliveryStates: Record<DeliveryState, { tone: Tone; text: string }> = {
+  pending: { tone: 'info', text: 'Pending' },
+  delivered: { tone: 'good', text: 'Delivered' },
+  dead: { tone: 'bad', text: 'Given up' },
+  stopped: { tone: 'plain', text: 'Stopped' },
+};
