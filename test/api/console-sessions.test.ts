@@ -1,0 +1,270 @@
+/** Signing up, in and out; sessions and their ends; pace; what is logged. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConsoleSession, ConsoleSessionList } from '../../src/contract/types.gen.ts';
+import { createPasswords } from '../../src/domain/passwords.ts';
+import { type ConsoleWorld, makeConsole } from '../helpers/console.ts';
+import { errorOf } from '../helpers/http.ts';
+
+const password = 'correct horse battery';
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await makeConsole();
+});
+afterAll(() => world.close());
+
+const usersNamed = (email: string) => world.sql`SELECT * FROM console_users WHERE lower(email) = lower(${email})`;
+
+describe('signing up', () => {
+  it('makes a user and a pending account of its own, with a signing secret and entries in the audit log', async () => {
+    const browser = world.browser();
+    const body = { email: 'First@Example.com', password, name: 'First Films' };
+    const response = await browser.request('/console/api/sign-up', { method: 'POST', json: body });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toEqual({ accepted: true });
+    expect(response.headers.get('set-cookie')).toBeNull();
+    const { account, user } = await browser.signIn('first@example.com', password);
+    expect(account).toMatchObject({ name: 'First Films', approval_status: 'pending', credits: 0 });
+    expect(user).toMatchObject({ email: 'First@Example.com', operator: false });
+    const kinds = (await world.store.events.list({ accountId: account.id, limit: 10 })).map(({ kind }) => kind);
+    expect(kinds).toEqual(['user.created', 'account.created']);
+    expect(await world.store.webhookSecrets.active(account.id)).toHaveLength(1);
+  });
+
+  it('answers alike for a known address and changes nothing of it', async () => {
+    const browser = world.browser();
+    const first = { email: 'known@example.com', password };
+    await browser.post('/console/api/sign-up', first);
+    const again = { email: 'KNOWN@example.com', password: 'another horse battery', name: 'Thief' };
+    const response = await browser.request('/console/api/sign-up', { method: 'POST', json: again });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toEqual({ accepted: true });
+    expect(await usersNamed('known@example.com')).toHaveLength(1);
+    expect((await browser.signIn('known@example.com', password)).account.name).toBe('known@example.com');
+  });
+
+  it('makes one user of ten requests at once', async () => {
+    const json = { email: 'race@example.com', password };
+    const requests = Array.from({ length: 10 }, () =>
+      world.browser().request('/console/api/sign-up', { method: 'POST', json }),
+    );
+    for (const response of await Promise.all(requests)) expect(response.status).toBe(202);
+    expect(await usersNamed('race@example.com')).toHaveLength(1);
+    const accounts = await world.sql`SELECT 1 FROM accounts WHERE name = 'race@example.com'`;
+    expect(accounts).toHaveLength(1);
+  });
+
+  const refused = [
+    [{ email: 'a@example.com', password: 'elevenchars' }, '/password'],
+    [{ email: 'not an address', password }, '/email'],
+    [{ email: 'a@example.com', password: 'x'.repeat(201) }, '/password'],
+    [{ email: 'a@example.com', password, operator: true }, '/operator'],
+  ] as const;
+  it.each(refused)('400 for %j', async (json, param) => {
+    const response = await world.browser().request('/console/api/sign-up', { method: 'POST', json });
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 'invalid_request', param });
+    expect(await usersNamed('a@example.com')).toHaveLength(0);
+  });
+});
+
+describe('signing in', () => {
+  it('sets a cookie that scripts cannot read and other sites do not send, and keeps only hashes', async () => {
+    const { email, browser } = await world.person();
+    const response = await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password } });
+    const cookie = response.headers.get('set-cookie')!;
+    expect(cookie).toMatch(/^framelift_session=[A-Za-z0-9_-]{43};/);
+    for (const part of ['HttpOnly', 'SameSite=Strict', 'Path=/console', 'Max-Age=1209600']) expect(cookie).toContain(part);
+    expect(cookie).not.toContain('Secure');
+    const token = cookie.slice('framelift_session='.length).split(';')[0]!;
+    const rows = await world.sql`SELECT to_jsonb(s)::text AS text FROM console_sessions s`;
+    expect(rows.map(({ text }) => String(text)).join()).not.toContain(token);
+    expect(JSON.stringify(await response.json())).not.toContain(token);
+  });
+
+  it('marks the cookie Secure over https', async () => {
+    const secure = await makeConsole({ console: { secureCookies: true } });
+    const { email, browser } = await secure.person();
+    const response = await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password } });
+    expect(response.headers.get('set-cookie')).toContain('Secure');
+    await secure.close();
+  });
+
+  it('401 invalid_credentials alike for a wrong password and an unknown address', async () => {
+    const { email } = await world.person();
+    const answers = [];
+    for (const json of [{ email, password: 'wrong horse battery' }, { email: 'nobody@example.com', password }]) {
+      const response = await world.browser().request('/console/api/sign-in', { method: 'POST', json });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('WWW-Authenticate')).toBe('Cookie realm="framelift console"');
+      expect(response.headers.get('set-cookie')).toBeNull();
+      const { code, message } = await errorOf(response);
+      answers.push({ code, message });
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]!.code).toBe('invalid_credentials');
+  });
+
+  it('hashes for an unknown address as well', async () => {
+    const verified: (string | null)[] = [];
+    const passwords = createPasswords();
+    const slow = await makeConsole({
+      console: {
+        passwords: {
+          ...passwords,
+          verify: (text, stored) => {
+            verified.push(stored);
+            return passwords.verify(text, stored);
+          },
+        },
+      },
+    });
+    const { email } = await slow.person();
+    const json = { email: 'nobody@example.com', password };
+    await slow.browser().request('/console/api/sign-in', { method: 'POST', json });
+    expect(verified).toEqual([expect.stringMatching(/^\$argon2id\$v=19\$m=33792,t=2,p=1\$/), null]);
+    const [row] = await slow.sql`SELECT password FROM console_users WHERE email = ${email}`;
+    expect(row!['password']).toBe(verified[0]);
+    await slow.close();
+  });
+
+  it('never logs a password, a token or an email', async () => {
+    const { email, browser, session } = await world.person();
+    await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password: 'canary horse battery' } });
+    await browser.call('/console/api/session');
+    const log = JSON.stringify(world.logged);
+    for (const secret of [email, password, 'canary horse', browser.cookie!, session.csrf_token]) {
+      expect(log).not.toContain(secret);
+    }
+    expect(log).toContain(session.user.id);
+  });
+});
+
+describe('the session', () => {
+  it('tells who is signed in and the same token again', async () => {
+    const { browser, session, accountId } = await world.person({ credits: 500 });
+    const again = await browser.call<ConsoleSession>('/console/api/session');
+    expect(again).toEqual(session);
+    expect(again.account).toMatchObject({ id: accountId, credits: 500, approval_status: 'approved' });
+    expect(again.pricing.secure.per_second['4k']).toBe(0.12);
+    expect(again.capabilities).toMatchObject({ upload: false, sample_url: { live: null } });
+    expect(Date.parse(again.expires_at) - Date.now()).toBeGreaterThan(13.9 * 86_400_000);
+  });
+
+  it('ends with signing out', async () => {
+    const { browser } = await world.person();
+    const token = browser.cookie!;
+    const response = await browser.request('/console/api/sign-out', { method: 'POST' });
+    expect(await response.json()).toEqual({ signed_out: true });
+    expect(response.headers.get('set-cookie')).toMatch(/^framelift_session=;.*Max-Age=0/);
+    browser.cookie = token;
+    const after = await browser.request('/console/api/session');
+    expect(after.status).toBe(401);
+    expect((await errorOf(after)).code).toBe('invalid_session');
+  });
+
+  const ends = [
+    ['by its time', (id: string) => world.sql`UPDATE console_sessions SET expires_at = now() WHERE id = ${id}`],
+    [
+      'when it was not used for a day',
+      (id: string) =>
+        world.sql`UPDATE console_sessions SET last_seen_at = now() - interval '24 hours 1 second' WHERE id = ${id}`,
+    ],
+  ] as const;
+  it.each(ends)('ends %s', async (_how, end) => {
+    const { browser, session } = await world.person();
+    await end(session.id);
+    const response = await browser.request('/console/api/session');
+    expect((await errorOf(response)).code).toBe('invalid_session');
+    expect(await world.store.users.dropEndedSessions()).toBe(1);
+  });
+
+  it('notes its use at most once a minute', async () => {
+    const { browser, session } = await world.person();
+    const seen = async () => (await world.sql`SELECT last_seen_at FROM console_sessions WHERE id = ${session.id}`)[0]!['last_seen_at'] as Date;
+    const before = await seen();
+    await browser.call('/console/api/session');
+    expect(await seen()).toEqual(before);
+    await world.sql`UPDATE console_sessions SET last_seen_at = now() - interval '61 seconds' WHERE id = ${session.id}`;
+    await browser.call('/console/api/session');
+    expect((await seen()).getTime()).toBeGreaterThanOrEqual(before.getTime());
+  });
+
+  it('lists the sessions of the user in pages, and ends one, or all others', async () => {
+    const { browser, email, session } = await world.person();
+    const others = [world.browser(), world.browser(), world.browser()];
+    for (const other of others) await other.signIn(email, password);
+    const first = await browser.call<ConsoleSessionList>('/console/api/sessions?limit=3');
+    expect(first).toMatchObject({ has_more: true, next_cursor: first.data[2]!.id });
+    const rest = await browser.call<ConsoleSessionList>(`/console/api/sessions?limit=3&starting_after=${first.next_cursor!}`);
+    expect(rest).toMatchObject({ has_more: false, next_cursor: null });
+    const all = [...first.data, ...rest.data];
+    expect(all.filter(({ current }) => current).map(({ id }) => id)).toEqual([session.id]);
+    expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).toSorted().reverse());
+
+    const gone = await browser.call(`/console/api/sessions/${all[0]!.id}`, { method: 'DELETE' });
+    expect(gone).toEqual({ ended: 1 });
+    expect((await others[2]!.request('/console/api/session')).status).toBe(401);
+    expect((await browser.request(`/console/api/sessions/${all[0]!.id}`, { method: 'DELETE' })).status).toBe(404);
+    expect(await browser.call('/console/api/sessions', { method: 'DELETE' })).toEqual({ ended: 2 });
+    expect((await others[0]!.request('/console/api/session')).status).toBe(401);
+    expect((await browser.request('/console/api/session')).status).toBe(200);
+  });
+});
+
+describe('changing the password', () => {
+  it('needs the current one, ends the other sessions, and is in the audit log', async () => {
+    const { browser, email, accountId } = await world.person();
+    const other = world.browser();
+    await other.signIn(email, password);
+    const change = (current_password: string, new_password: string) =>
+      browser.request('/console/api/password', { method: 'POST', json: { current_password, new_password } });
+    const wrong = await change('wrong horse battery', 'a better horse battery');
+    expect(wrong.status).toBe(403);
+    expect(await errorOf(wrong)).toMatchObject({ code: 'wrong_password', param: '/current_password' });
+    const changed = await change(password, 'a better horse battery');
+    expect(await changed.json()).toEqual({ ended: 1 });
+    expect((await other.request('/console/api/session')).status).toBe(401);
+    expect((await browser.request('/console/api/session')).status).toBe(200);
+    await expect(world.browser().signIn(email, password)).rejects.toThrow('401');
+    await world.browser().signIn(email, 'a better horse battery');
+    const [entry] = await world.store.events.list({ accountId, limit: 1 });
+    expect(entry).toMatchObject({ kind: 'user.password_changed', data: { ended_sessions: 1 } });
+  });
+});
+
+describe('pace', () => {
+  it('429 for an email that is tried too often, from whatever address, and not for others', async () => {
+    const { email } = await world.person();
+    const json = { email, password: 'wrong horse battery' };
+    const limited = await makeConsole({ options: { rateLimits: { auth: 5 } }, console: { proxyHops: 1 } });
+    const from = (host: number) => ({ 'X-Forwarded-For': `9.9.9.9, 203.0.113.${host}` });
+    const statuses = [];
+    for (let host = 0; host < 7; host += 1) {
+      const response = await limited.browser().request('/console/api/sign-in', { method: 'POST', json, headers: from(host) });
+      statuses.push(response.status);
+      if (response.status === 429) {
+        expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0);
+        expect((await errorOf(response)).code).toBe('rate_limit_exceeded');
+      }
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    const kept = await limited.sql`SELECT key_id FROM rate_limits`;
+    expect(JSON.stringify(kept)).not.toContain(email);
+    await limited.close();
+  });
+
+  it('429 for an address that tries too many emails; what the client says of its address is not believed', async () => {
+    const limited = await makeConsole({ options: { rateLimits: { auth: 4 } }, console: { proxyHops: 1 } });
+    const statuses = [];
+    for (let i = 0; i < 6; i += 1) {
+      // An IPv6 customer has a whole network to send from.
+      const headers = { 'X-Forwarded-For': `198.51.100.${i}, 2001:db8::${i + 1}` };
+      const json = { email: `user${i}@example.com`, password };
+      statuses.push((await limited.browser().request('/console/api/sign-up', { method: 'POST', json, headers })).status);
+    }
+    expect(statuses).toEqual([202, 202, 202, 202, 429, 429]);
+    const keys = (await limited.sql`SELECT key_id FROM rate_limits WHERE key_id LIKE 'address:%'`).map(({ key_id }) => String(key_id));
+    expect(keys).toEqual(['address:2001:db8:0:0::/64']);
+    await limited.close();
+  });
+});
