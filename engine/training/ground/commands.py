@@ -1,16 +1,19 @@
 """The commands of the training ground."""
 import argparse
+import json
 import sys
 from pathlib import Path
 
 import torch
 
 from . import photos
+from .clips import ClipSource, make_shard
 from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
-from .samples import Batches, PhotoSource
+from .release import device, load_averaged, load_state, quantised, release
+from .samples import Batches, NoiseSource, PhotoSource
 from .trainer import Trainer, build, run
-from .validate import bicubic_score, filter_scores
+from .validate import filter_scores, photo_score
 
 RUNS = HERE / 'runs'
 
@@ -21,6 +24,12 @@ def sources_for(shares, scale):
     for name in shares:
         if name == 'bicubic':
             made[name] = PhotoSource(scale)
+        elif name == 'noise':
+            made[name] = NoiseSource(scale)
+        elif name == 'clips':
+            made[name] = ClipSource(scale)
+            if not made[name].rows:
+                raise GroundError('no_clips: make them first with: engine/training/ground.sh clips')
         else:
             raise GroundError(f'unknown_source: there is no kind of samples called {name}.')
     return made
@@ -28,7 +37,7 @@ def sources_for(shares, scale):
 
 def evaluator(network):
     """What is scored at every checkpoint."""
-    return lambda net: {'psnr_bicubic': bicubic_score(net)} if network.scale == 2 else {}
+    return lambda net: {'psnr_photos': photo_score(net)} if network.scale == 2 else {}
 
 
 def train(args):
@@ -53,7 +62,24 @@ def train(args):
         raise GroundError(f'no_checkpoint: {start} is not there.')
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
-    run(trainer, folder, evaluator(network), args.minutes, args.every, network, args.recipe, worked)
+    run(trainer, folder, evaluator(network), args.minutes, args.every, args.recipe, worked)
+
+
+def release_command(args):
+    network = NETWORKS[args.network]
+    folder = Path(args.run) if args.run else RUNS / args.network
+    torch.set_num_threads(1)
+    state = load_state(folder / 'last.pt')
+    net = load_averaged(network, state)
+    chosen = recipe(args.recipe, rate=1e-4, warm_up=1)
+    batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
+                      network.scale, chosen.seed)
+    quant = quantised(net, batches, chosen, args.int8_steps)
+    training = {'command': args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}',
+                'steps': state['number'], 'int8_steps': args.int8_steps, 'device': device(),
+                'hours': round(state['hours'], 2)}
+    for entry in release(network, net, quant, training):
+        print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
 
 
 def parser():
@@ -71,13 +97,25 @@ def parser():
                        'warm-up': int, 'minutes': float}.items():
         t.add_argument(f'--{name}', type=kind)
     t.set_defaults(action=train)
+    c = commands.add_parser('clips', help='makes shards of degraded clips')
+    c.add_argument('--split', choices=('training', 'validation'), default='training')
+    c.add_argument('--shards', type=int, nargs='+', default=[0])
+    c.add_argument('--clips', type=int, default=24, help='clips a photograph')
+    c.add_argument('--workers', type=int, default=1)
+    c.set_defaults(action=lambda a: [make_shard(a.split, s, a.clips, a.workers) for s in a.shards])
+    r = commands.add_parser('release', help='int8 training, export, scores, manifest')
+    r.add_argument('network', choices=NETWORKS)
+    r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
+    r.add_argument('--recipe', choices=RECIPES, default='mixed')
+    r.add_argument('--int8-steps', type=int, default=3000)
+    r.add_argument('--command', help='how the weights were trained, for the manifest')
+    r.set_defaults(action=release_command)
     lister = commands.add_parser('list-photos', help='writes photos.json anew')
     lister.set_defaults(action=lambda a: list_photos())
     return p
 
 
 def list_photos():
-    import json
     photos.LIST.write_text(json.dumps(photos.make_list(photos.photo_folder()), indent=0) + '\n')
 
 

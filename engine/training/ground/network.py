@@ -15,7 +15,7 @@ from .resize import KERNELS
 class CollapsibleConv(nn.Module):
     """k×k + expand (k×k to more channels, then 1×1 back) + 1×1 + identity where shapes allow; one kernel in effect."""
 
-    def __init__(self, inputs, outputs, kernel=3, stride=1, expand=4, gain=1.0):
+    def __init__(self, inputs, outputs, kernel=3, stride=1, expand=2, gain=1.0):
         super().__init__()
         self.stride, self.padding = stride, (kernel - stride) // 2
         wide = expand * outputs

@@ -49,6 +49,24 @@ class PhotoSource:
         return normalise(turned(pair[0], way)), normalise(turned(pair[1], way)), 0.0
 
 
+class NoiseSource(PhotoSource):
+    """The same with noise of a sensor or plain Gaussian noise on the low-resolution luma, rounded to bytes.
+
+    Strength is the noise's standard deviation in 8-bit codes / 50, told with an error of up to a tenth; small
+    ones are drawn more often (50·u²).
+    """
+
+    def sample(self, rng, patch):
+        low, high, _ = super().sample(rng, patch)
+        deviation = 50 * rng.random() ** 2
+        noise = rng.standard_normal(low.shape, np.float32)
+        if rng.random() < 0.3:
+            # Photon noise: grows with the light; the same power over the patch.
+            noise *= np.sqrt(0.3 + 0.7 * np.clip(low, 0, 1) / max(0.05, float(low.mean())))
+        codes = np.clip(np.rint(low * 219 + 16 + deviation * noise), 0, 255)
+        return normalise(codes), high, float(min(1.0, deviation / 50 * rng.uniform(0.9, 1.1)))
+
+
 class Batches:
     """Mixes sources by their shares."""
 

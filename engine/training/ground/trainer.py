@@ -1,4 +1,5 @@
 """The training loop: workers of one thread each, averaged weights, checkpoints that resume to the same numbers."""
+import copy
 import json
 import math
 import time
@@ -9,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from .network import HalfResolutionNet
+from .optimiser import optimiser_for
 
 
 def build(network):
@@ -43,7 +45,7 @@ class Trainer:
     def __init__(self, net, batches, recipe, workers=1, objective=loss_of):
         self.net, self.batches, self.recipe, self.workers, self.objective = net, batches, recipe, workers, objective
         self.parameters = [p for p in net.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=recipe.rate, betas=(0.9, 0.99))
+        self.optimiser = optimiser_for(net, recipe.rate)
         self.average = {k: v.detach().clone() for k, v in net.state_dict().items()}
         self.number = 0
         self.pool = ThreadPoolExecutor(workers) if workers > 1 else None
@@ -81,9 +83,9 @@ class Trainer:
         for name, value in self.net.state_dict().items():
             self.average[name].lerp_(value, 1 - keep)
 
-    def averaged(self, network):
-        """A network with the averaged weights."""
-        net = build(network)
+    def averaged(self):
+        """A copy of the network with the averaged weights."""
+        net = copy.deepcopy(self.net)
         net.load_state_dict(self.average)
         return net.eval()
 
@@ -114,7 +116,7 @@ def append_log(path, row):
         log.write(json.dumps(row) + '\n')
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, network=None, label='', worked=0.0):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0):
     """Trains until the recipe's last step or for `minutes`; checkpoints, scores and logs every `every` steps."""
     begun, last, losses = time.time(), time.time(), []
     cpu = time.process_time()
@@ -126,7 +128,7 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, network=None, label
         row = {'step': trainer.number, 'recipe': label, 'loss': sum(r['loss'] for r in losses) / len(losses),
                'norm': sum(r['norm'] for r in losses) / len(losses), 'rate': losses[-1]['rate'],
                'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - begun) / 3600,
-               'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged(network))}
+               'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
         append_log(folder / 'log.jsonl', row)
         print(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
         save(folder / 'last.pt', trainer.state(), hours=row['hours'], label=label)

@@ -4,6 +4,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from .clips import ClipSource
 from .metrics import psnr, ssim
 from .photos import PlaneStore
 from .resize import resize, to_bytes
@@ -48,7 +49,7 @@ def filter_scores():
     return {n: float(np.mean([r[n] for r in rows])) for n in rows[0]}
 
 
-def bicubic_score(net):
+def photo_score(net):
     """Mean PSNR-Y of a ×2 network on the validation pairs, strength 0."""
     return float(np.mean([psnr(upscale(net, low), high) for _, high, low in validation_pairs()]))
 
@@ -60,3 +61,50 @@ def scores(net, pairs):
         for name, picture in {'network': upscale(net, low), **filters(low)}.items():
             table.setdefault(name, []).append((psnr(picture, high), ssim(picture, high)))
     return {name: tuple(np.mean(rows, 0)) for name, rows in table.items()}
+
+
+@lru_cache(maxsize=1)
+def validation_clips():
+    """Rows of the validation shard: [(group, coded LR, clean LR, HR, error)]; empty without a shard."""
+    source, rows = ClipSource(2, 'validation'), []
+    for number in range(len(source.rows)):
+        coded, clean, high, error = source.record(number)
+        plan = source.plans[number]
+        if plan['blur'] or plan['noise'] or len(plan['codings']) > 1:
+            group = 'blurred, noisy or coded twice'
+        else:
+            group = plan['codings'][0]['codec']
+        rows.append((group, coded, clean, high, error))
+    return rows
+
+
+def _table(rows):
+    """[(group, {method: dB})] → {group: {method: mean dB, 'pictures'}}."""
+    groups = {}
+    for group, values in rows:
+        groups.setdefault(group, []).append(values)
+    return {g: {**{m: float(np.mean([v[m] for v in vs])) for m in vs[0]}, 'pictures': len(vs)}
+            for g, vs in sorted(groups.items())}
+
+
+def clip_scores(net):
+    """PSNR-Y on the validation clips by codec: ×2 beside the filters, ×1 beside the source as it is."""
+    rows = []
+    for group, coded, clean, high, error in validation_clips():
+        picture, wanted = upscale(net, coded, min(1.0, error / 50)), high if net.scale == 2 else clean
+        others = filters(coded) if net.scale == 2 else {'source': coded}
+        rows.append((group, {n: psnr(p, wanted) for n, p in {'network': picture, **others}.items()}))
+    return _table(rows)
+
+
+def noise_scores(net, deviations=(10, 25, 50)):
+    """PSNR-Y on the validation photographs with Gaussian noise on their luma (fixed seed)."""
+    rows, rng = [], np.random.default_rng(7)
+    for _, high, low in validation_pairs():
+        wanted = high if net.scale == 2 else low
+        for deviation in deviations:
+            noisy = to_bytes(low + deviation * rng.standard_normal(low.shape))
+            others = filters(noisy) if net.scale == 2 else {'source': noisy}
+            pictures = {'network': upscale(net, noisy, deviation / 50), **others}
+            rows.append((f'sigma {deviation}', {n: psnr(p, wanted) for n, p in pictures.items()}))
+    return _table(rows)

@@ -1,0 +1,140 @@
+"""Shards of degraded clips: windows that move over photographs, degraded and encoded, kept on disk as bytes.
+
+Made once by a job of its own, because encoders are too slow to feed a trainer; a shard is named by its seed.
+A shard is one file of records, [coded LR | clean LR | HR] planes, and a list of what was done to each.
+"""
+import json
+import multiprocessing
+import os
+
+import numpy as np
+
+from . import degrade
+from .photos import CACHE, photos, read_rgb
+from .resize import to_bytes
+from .samples import normalise, turned
+
+SIDE, FRAMES, KEPT = 160, 6, 2  # low-resolution pixels a side; pictures a clip; pictures kept of it
+RECORD = SIDE * SIDE * 2 + 4 * SIDE * SIDE
+
+
+def draw_plan(rng):
+    """Everything that happens to a clip: plain data, written beside it."""
+    codings = [degrade.draw_coding(rng) for _ in range(2 if rng.random() < 0.2 else 1)]
+    return {
+        'size': float(rng.choice([1.0, 0.75, 0.5])),
+        'motion': [int(v) for v in np.rint(rng.normal(0, 3, 2))],
+        'blur': bool(rng.random() < 0.25),
+        'filter': degrade.pick(rng, degrade.DOWN_FILTERS),
+        'linear': bool(rng.random() < 0.15),
+        'noise': float(rng.uniform(1, 12)) if rng.random() < 0.35 else 0.0,
+        'coarse': bool(rng.random() < 0.3),
+        'codings': codings,
+        'full_chroma': bool(all(c['codec'] == 'libx264' for c in codings) and rng.random() < 0.15),
+    }
+
+
+def windows(rng, picture, motion):
+    """FRAMES windows of 2·SIDE that move by whole high-resolution pixels (half ones of the source)."""
+    side = 2 * SIDE
+    room = [picture.shape[i] - side - abs(motion[i]) * (FRAMES - 1) for i in (0, 1)]
+    if min(room) < 0:
+        motion, room = (0, 0), [picture.shape[i] - side for i in (0, 1)]
+    at = [int(rng.integers(room[i] + 1)) + (abs(motion[i]) * (FRAMES - 1) if motion[i] < 0 else 0) for i in (0, 1)]
+    places = [(at[0] + motion[0] * f, at[1] + motion[1] * f) for f in range(FRAMES)]
+    return [picture[y:y + side, x:x + side].astype(np.float32) for y, x in places]
+
+
+def make_clip(rng, picture, plan):
+    """[(coded LR, clean LR, HR, error)] of the pictures kept: bytes of limited range, and the root mean square of
+    what noise and coding (not blur) changed in the luma, in 8-bit codes."""
+    high = windows(rng, picture, plan['motion'])
+    kernel = degrade.blur_kernel(rng) if plan['blur'] else None
+    clean = [degrade.reduce(f, plan['filter'], plan['linear']) for f in high]
+    seen = [degrade.reduce(degrade.convolve(f, kernel), plan['filter'], plan['linear']) for f in high] \
+        if plan['blur'] else clean
+    low = seen
+    if plan['noise']:
+        low = [f + degrade.sensor_noise(rng, f.shape, plan['noise'], f, plan['coarse']) for f in low]
+    clip = [degrade.planes_of(np.clip(f, 0, 255), not plan['full_chroma']) for f in low]
+    for coding in plan['codings']:
+        clip = degrade.code(clip, coding)
+    kept = rng.choice(FRAMES, KEPT, replace=False)
+    errors = {k: float(np.sqrt(np.mean((clip[k][0] - degrade.luma(seen[k])) ** 2))) for k in kept}
+    return [(clip[k][0], to_bytes(degrade.luma(clean[k])), to_bytes(degrade.luma(high[k])), errors[k])
+            for k in kept]
+
+
+def records_of(task):
+    """(rows, bytes) of all clips of one photograph in one shard."""
+    path, photo, clips, seed = task
+    rng = np.random.default_rng([seed, photo])
+    picture, size, rows, data = None, None, [], []
+    for plan in sorted((draw_plan(rng) for _ in range(clips)), key=lambda p: p['size']):
+        if plan['size'] != size:
+            size = plan['size']
+            picture = read_rgb(path, size)
+        if min(picture.shape[:2]) < 2 * SIDE:
+            continue
+        for coded, clean, high, error in make_clip(rng, picture, plan):
+            rows.append({**plan, 'photo': path.name, 'error': error})
+            data.append(coded.tobytes() + clean.tobytes() + high.tobytes())
+    return rows, b''.join(data)
+
+
+def make_shard(split, seed, clips=12, workers=1):
+    """Writes a shard unless it is there; returns its path. `clips` a photograph."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path = CACHE / f'clips-{split}-{seed:03d}.bin'
+    if path.exists():
+        return path
+    tasks = [(p, i, clips, seed + (10_000 if split == 'validation' else 0)) for i, p in enumerate(photos(split))]
+    rows, part = [], path.with_suffix('.part')
+    with open(part, 'wb') as out, multiprocessing.get_context('fork').Pool(workers) as pool:
+        for done, (more, data) in enumerate(pool.imap(records_of, tasks)):
+            rows += more
+            out.write(data)
+            if done % 20 == 19:
+                print(f'{path.name}: {done + 1} of {len(tasks)} photographs', flush=True)
+    path.with_suffix('.json').write_text(json.dumps(rows))
+    os.rename(part, path)
+    return path
+
+
+class ClipSource:
+    """Patches of all shards of a split: (low, wanted, strength) as `samples.PhotoSource` gives them.
+
+    Strength is the root mean square of what coding and noise changed, in 8-bit codes / 50, told to the network
+    with an error of up to a fifth, because a service can only estimate it.
+    """
+
+    def __init__(self, scale, split='training'):
+        self.scale, self.rows, self.shards, self.plans = scale, [], [], []
+        for path in sorted(CACHE.glob(f'clips-{split}-*.bin')):
+            shard = np.memmap(path, np.uint8, 'r')
+            rows = json.loads(path.with_suffix('.json').read_text())
+            self.rows += [(len(self.shards), at * RECORD, row['error']) for at, row in enumerate(rows)]
+            self.plans += rows
+            self.shards.append(shard)
+
+    def record(self, number):
+        """(coded LR, clean LR, HR, root mean square error in codes)."""
+        shard, at, error = self.rows[number]
+        data, area = self.shards[shard][at:at + RECORD], SIDE * SIDE
+        return (data[:area].reshape(SIDE, SIDE), data[area:2 * area].reshape(SIDE, SIDE),
+                data[2 * area:].reshape(2 * SIDE, 2 * SIDE), error)
+
+    def _draw(self, rng, patch):
+        coded, clean, high, error = self.record(rng.integers(len(self.rows)))
+        y, x = rng.integers(0, SIDE - patch + 1, 2)
+        s = self.scale
+        wanted = high if s == 2 else clean
+        return coded[y:y + patch, x:x + patch], wanted[s * y:s * (y + patch), s * x:s * (x + patch)], error
+
+    def sample(self, rng, patch):
+        best, other = self._draw(rng, patch), self._draw(rng, patch)
+        if other[0].std() > best[0].std():
+            best = other
+        way = rng.integers(8)
+        strength = min(1.0, best[2] / 50 * rng.uniform(0.8, 1.2))
+        return normalise(turned(best[0], way)), normalise(turned(best[1], way)), strength

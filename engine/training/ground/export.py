@@ -1,0 +1,97 @@
+"""The collapsed network as ONNX, built node by node: fp32, or int8 as QuantizeLinear/DequantizeLinear pairs.
+
+Operators used: Conv, Relu, Add, Slice (×1 only), DepthToSpace, and in int8 files QuantizeLinear and
+DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even.
+"""
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+
+
+def collapsed_layers(net):
+    """[(kernel, bias, stride)] of head, body and tail as float32 arrays; ReLU behind all but the last."""
+    layers = []
+    for conv in [*net.layers(), net.tail]:
+        kernel, bias = conv.collapsed()
+        layers.append((kernel.detach().numpy().copy(), bias.detach().numpy().copy(), conv.stride))
+    return layers
+
+
+def skip_layer(net):
+    """(kernel, bias) of the ×2 skip, or None."""
+    return None if net.skip is None else (net.skip.weight.detach().numpy(), net.skip.bias.detach().numpy())
+
+
+class _Graph:
+    def __init__(self):
+        self.nodes, self.constants, self.named = [], [], set()
+
+    def constant(self, name, value):
+        if name not in self.named:
+            self.named.add(name)
+            self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def add(self, kind, inputs, output, **attributes):
+        self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
+        return output
+
+    def quantised(self, x, scale):
+        """x rounded to scale · (0 … 255)."""
+        pair = [self.constant(f'{x}_scale', np.float32(scale)), self.constant('zero', np.uint8(0))]
+        self.add('QuantizeLinear', [x, *pair], f'{x}_q')
+        return self.add('DequantizeLinear', [f'{x}_q', *pair], f'{x}_d')
+
+    def kernel(self, name, kernel, int8):
+        if not int8:
+            return self.constant(f'{name}_w', kernel.astype(np.float32))
+        scales = weight_scales(kernel)
+        whole = np.clip(np.rint(kernel / scales[:, None, None, None]), -127, 127).astype(np.int8)
+        inputs = [self.constant(f'{name}_w', whole), self.constant(f'{name}_ws', scales),
+                  self.constant(f'{name}_wz', np.zeros(len(scales), np.int8))]
+        return self.add('DequantizeLinear', inputs, f'{name}_wd', axis=0)
+
+    def conv(self, x, name, kernel, bias, stride, int8):
+        size = kernel.shape[-1]
+        inputs = [x, self.kernel(name, kernel, int8), self.constant(f'{name}_b', bias.astype(np.float32))]
+        return self.add('Conv', inputs, name, kernel_shape=[size] * 2, strides=[stride] * 2,
+                        pads=[(size - stride) // 2] * 4)
+
+
+def weight_scales(kernel):
+    """The int8 step of each output channel: symmetric, ±127."""
+    return np.maximum(np.abs(kernel).reshape(len(kernel), -1).max(1), 1e-8).astype(np.float32) / np.float32(127)
+
+
+def make_model(layers, skip, scale, ranges=None):
+    """ONNX of the plain network. `ranges`: the steps of the values before each convolution (int8), or None."""
+    graph, y = _Graph(), 'x'
+    for at, (kernel, bias, stride) in enumerate(layers):
+        last = at == len(layers) - 1
+        name = 'tail' if last else f'conv{at}'
+        y = graph.quantised(y, ranges[at]) if ranges is not None else y
+        y = graph.conv(y, name, kernel, bias, stride, ranges is not None)
+        if not last:
+            y = graph.add('Relu', [y], f'relu{at}')
+    if skip is not None:
+        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], 2, False)], 'sum')
+        graph.add('DepthToSpace', [y], 'y', blocksize=2 * scale, mode='CRD')
+    else:
+        y = graph.add('DepthToSpace', [y], 'change', blocksize=2, mode='CRD')
+        bounds = [graph.constant(n, np.array([v], np.int64)) for n, v in (('from', 0), ('to', 1), ('axis', 1))]
+        graph.add('Add', [y, graph.add('Slice', ['x', *bounds], 'luma')], 'y')
+    free = helper.make_tensor_value_info
+    onnx_graph = helper.make_graph(
+        graph.nodes, 'framelift', [free('x', TensorProto.FLOAT, [1, 2, 'height', 'width'])],
+        [free('y', TensorProto.FLOAT, [1, 1, 'out_height', 'out_width'])], graph.constants)
+    model = helper.make_model(onnx_graph, opset_imports=[helper.make_opsetid('', OPSET)], ir_version=8,
+                              producer_name='framelift-training')
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def to_fp32(net):
+    """The ONNX bytes of a trained network."""
+    return make_model(collapsed_layers(net), skip_layer(net), net.scale).SerializeToString()

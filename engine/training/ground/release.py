@@ -1,0 +1,115 @@
+"""From a checkpoint to what is shipped: int8 training, export, scores through OpenVINO, manifest."""
+import hashlib
+import json
+import platform
+import re
+
+import torch
+
+from .export import OPSET, to_fp32
+from .openvino_net import OpenVinoNet
+from .photos import HERE, LIST, GroundError, photo_folder
+from .quantise import QuantNet
+from .trainer import Trainer, build
+from .validate import clip_scores, filter_scores, noise_scores, photo_score
+
+MODELS = HERE.parent / 'models'
+
+
+def data_of():
+    """[{'source', 'licence', 'pictures'}] of the listed training photographs, from SOURCES.md."""
+    listed = {r['file'] for r in json.loads(LIST.read_text()) if r['split'] == 'training'}
+    found = {}
+    for line in (photo_folder() / 'SOURCES.md').read_text().splitlines():
+        cells = [c.strip() for c in line.strip('|').split('|')]
+        if len(cells) >= 6 and cells[0] in listed:
+            found.setdefault((cells[1], cells[5]), []).append(cells[0])
+    if sum(map(len, found.values())) != len(listed):
+        raise GroundError('no_licence: SOURCES.md does not name every training photograph.')
+    return [{'source': s, 'licence': l, 'pictures': len(f)} for (s, l), f in sorted(found.items())]
+
+
+def quantised(net, batches, recipe, steps):
+    """A QuantNet trained for `steps` from a trained network (0: calibrated only)."""
+    quant = QuantNet(net)
+    quant.calibrate([batches.at(10**6 + i) for i in range(8)])
+    if steps:
+        trainer = Trainer(quant, batches, recipe)
+        trainer.number = 2 * 10**6  # batches that no run before has seen
+        base = trainer.number
+        trainer.recipe = type(recipe)(**{**recipe.__dict__, 'steps': base + steps, 'decay': steps})
+        while trainer.number < trainer.recipe.steps:
+            trainer.step()
+            if trainer.number % 250 == 0:
+                print(f'int8 step {trainer.number - base} of {steps}', flush=True)
+        quant = trainer.averaged()
+    return quant
+
+
+def scores_of(data, network, precision='f32'):
+    """Scores of ONNX bytes as OpenVINO runs them on the validation data: plain numbers, rounded."""
+    net = OpenVinoNet(data, network.scale, precision)
+    scores = {'clips': clip_scores(net), 'noise': noise_scores(net)}
+    if network.scale == 2:
+        scores['validation'] = {'psnr_y': photo_score(net), **filter_scores()}
+    return _rounded(scores)
+
+
+def _rounded(value):
+    if isinstance(value, dict):
+        return {k: _rounded(v) for k, v in value.items()}
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def overall(scores):
+    """One number a file: the mean of its PSNRs, to tell how far int8 lies below fp32."""
+    numbers = [row['network'] for table in ('clips', 'noise') for row in scores[table].values()]
+    if 'validation' in scores:
+        numbers.append(scores['validation']['psnr_y'])
+    return sum(numbers) / len(numbers)
+
+
+def device():
+    """The processor's name and how many cores it gives."""
+    text = open('/proc/cpuinfo').read() if platform.system() == 'Linux' else ''
+    name = re.search(r'model name\s*:\s*(.*)', text)
+    return f'{name.group(1) if name else platform.processor()}, {len(re.findall("^processor", text, re.M))} cores'
+
+
+def release(network, net, quant, training):
+    """Writes both files and their entries in manifest.json; returns the entries."""
+    MODELS.mkdir(exist_ok=True)
+    files = {'fp32': to_fp32(net), 'int8': quant.to_int8()}
+    scores = {precision: scores_of(data, network) for precision, data in files.items()}
+    scores['int8']['loss_db'] = round(overall(scores['fp32']) - overall(scores['int8']), 3)
+    half = scores_of(files['fp32'], network, 'bf16')
+    scores['fp32']['bf16_loss_db'] = round(overall(scores['fp32']) - overall(half), 3)
+    entries = []
+    for precision, data in files.items():
+        suffix = '' if precision == 'fp32' else '-int8'
+        file = f'fast-x{network.scale}{suffix}.onnx'
+        (MODELS / file).write_bytes(data)
+        entries.append({
+            'name': 'fast', 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
+            'precision': precision, 'layout': 'luma+strength', 'input': 'x', 'output': 'y', 'multiple': 2,
+            'halo': net.halo(), 'sha256': hashlib.sha256(data).hexdigest(), 'opset': OPSET,
+            'training': training, 'data': data_of(), 'scores': scores[precision]})
+    path = MODELS / 'manifest.json'
+    old = json.loads(path.read_text())['models'] if path.exists() else []
+    kept = [m for m in old if m['file'] not in {e['file'] for e in entries}]
+    models = sorted(kept + entries, key=lambda m: (m['name'], -m['scale'], m['precision']))
+    path.write_text(json.dumps({'version': 1, 'models': models}, indent=1) + '\n')
+    return entries
+
+
+def load_averaged(network, state):
+    """The averaged weights of a checkpoint as a network."""
+    net = build(network)
+    net.load_state_dict(state['average'])
+    return net.eval()
+
+
+def load_state(path):
+    if not path.exists():
+        raise GroundError(f'no_checkpoint: {path} is not there.')
+    return torch.load(path, weights_only=True)
