@@ -127,6 +127,8 @@ async function serveMetrics({ config, logger, store, shutdown }: MetricsParts): 
   if (config.metricsPort === undefined) return undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Gauges that are named like counters; the same numbers by type stay.
+  for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   registerServiceMetrics({ registry, store });
   const at = { host: config.host, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
   logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, shutdown) }, 'metrics');

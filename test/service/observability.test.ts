@@ -1,0 +1,172 @@
+/** What an operator sees of the running service: metrics, rules and dashboard, traces, logs. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import parsePrometheusTextFormat from 'parse-prometheus-text-format';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { makeClip } from '../helpers/ffmpeg.ts';
+import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
+import { type Collector, type ReceivedSpan, startCollector } from '../helpers/otlp.ts';
+import { type Prometheus, promtool, startPrometheus } from '../helpers/prometheus.ts';
+import { call, createCustomer, createSite, type Customer, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
+
+const deployed = (path: string) => fileURLToPath(new URL(`../../deploy/${path}`, import.meta.url));
+const rules = deployed('prometheus/alerts.yml');
+const canary = 'canary7f3a';
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+
+let dir: string;
+let files: FileServer;
+let collector: Collector;
+let site: Site;
+let api: Running;
+let live: Customer;
+let sandbox: Customer;
+let prometheus: Prometheus;
+let metricsUrl: string;
+let jobId: string;
+
+async function submit(customer: Customer, body: object, headers: Record<string, string> = {}): Promise<string> {
+  const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body, headers);
+  expect(created.status, JSON.stringify(created.body)).toBe(201);
+  await waitForEnd(api.url, customer.key, created.body.id);
+  return created.body.id;
+}
+
+const scrape = async () => (await fetch(`${metricsUrl}/metrics`)).text();
+const oneScrape = () => new Promise((resolve) => setTimeout(resolve, 2200));
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'framelift-observed-'));
+  await makeClip(join(dir, 'clip.mp4'), { seconds: 1, video: 'testsrc2=size=160x120:rate=25', args: ['-c:v', 'libx264'], audio: null });
+  files = await startFileServer({ dir });
+  collector = await startCollector();
+  site = await createSite({
+    FRAMELIFT_ALLOW_HOSTS: files.hostPort,
+    FRAMELIFT_METRICS_PORT: '0',
+    FRAMELIFT_SANDBOX_DELAY_MS: '50',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '200',
+  });
+  live = await createCustomer(site);
+  sandbox = await createCustomer(site, { lane: 'test' });
+  api = await site.start('start');
+  metricsUrl = (JSON.parse(api.log.find((line) => line.includes('"msg":"metrics"'))!) as { url: string }).url;
+  prometheus = await startPrometheus({ target: new URL(metricsUrl).host, rules });
+
+  const video_url = `${files.url}/clip.mp4?token=${canary}`;
+  const rest = { resolution: '1080p', metadata: { note: canary }, webhook_url: `${files.url}/hook?secret=${canary}` };
+  const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  jobId = await submit(live, { video_url, ...rest }, traced);
+  const failing = { video_url: 'https://example.com/processing_failed.mp4', resolution: '1080p' };
+  await submit(sandbox, failing);
+  await call(api.url, live.key, 'GET', `/v1/jobs/${canary}`);
+  await oneScrape();
+  // A rate needs a counter that grew between two looks.
+  await submit(live, { video_url, ...rest });
+  await submit(sandbox, failing);
+  await oneScrape();
+}, 120_000);
+
+afterAll(async () => {
+  await prometheus?.close();
+  await site?.close();
+  await collector?.close();
+  await files?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+describe('metrics', () => {
+  it('are what promtool and another parser take for well made', async () => {
+    const text = await scrape();
+    expect(await promtool(['check', 'metrics'], text)).toBe('');
+    const names = parsePrometheusTextFormat(text).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toEqual(expect.arrayContaining(['framelift_http_requests_total', 'framelift_ledger_violations', 'process_resident_memory_bytes']));
+  });
+
+  it('tell what happened', async () => {
+    const value = async (expression: string) => (await prometheus.query(expression)).map((sample) => sample.value);
+    expect(await value('framelift_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
+    expect(await value('framelift_job_failures_total{code="processing_failed"}')).toEqual([2]);
+    expect(await value('sum(framelift_frames_total)')).toEqual([50]);
+    expect(await value('framelift_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toEqual([4]);
+    expect(await value('framelift_workers_alive')).toEqual([1]);
+    expect(await value('framelift_ledger_violations')).toEqual([0]);
+    expect(await value('framelift_stage_cpu_seconds_total{stage="encode"} > 0')).toHaveLength(1);
+  });
+});
+
+describe('the dashboard', () => {
+  interface Panel {
+    title: string;
+    targets: { expr: string }[];
+  }
+
+  it('finds something for each of its queries', async () => {
+    const { panels } = JSON.parse(await readFile(deployed('grafana/framelift.json'), 'utf8')) as { panels: Panel[] };
+    const empty: string[] = [];
+    for (const { title, targets } of panels) {
+      for (const { expr } of targets) if ((await prometheus.query(expr)).length === 0) empty.push(`${title}: ${expr}`);
+    }
+    expect(panels.length).toBeGreaterThan(15);
+    expect(empty).toEqual([]);
+  });
+});
+
+describe('the alerts', () => {
+  it('are valid, know their metrics, and are silent on a healthy service', async () => {
+    expect(await promtool(['check', 'rules', rules])).toContain('SUCCESS');
+    const { groups } = parseYaml(await readFile(rules, 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] };
+    const known = new Set((await prometheus.query('count by (__name__) ({__name__=~"framelift_.*"})')).map(({ metric }) => metric['__name__']));
+    for (const { alert, expr } of groups.flatMap((group) => group.rules)) {
+      for (const [name] of expr.matchAll(/framelift_\w+/g)) expect(known, alert).toContain(name);
+    }
+    const firing = (await prometheus.query('ALERTS{alertstate="firing"}')).map(({ metric }) => metric['alertname']);
+    expect(firing).toEqual([]);
+  });
+});
+
+describe('a trace', () => {
+  const named = (name: string): ReceivedSpan | undefined =>
+    collector.spans.find((span) => span.name === name && span.traceId === traceId);
+
+  it('leads from the request through the queue to the stages of the engine', async () => {
+    await expect.poll(() => named('job enhance'), { timeout: 10_000 }).toBeDefined();
+    const request = named('POST /v1/jobs')!;
+    expect(request.parentSpanId).toBe('b7ad6b7169203331');
+    expect(request.attributes).toMatchObject({ 'http.response.status_code': 201, 'http.route': '/v1/jobs' });
+    for (const step of ['ingest', 'enhance']) {
+      const span = named(`job ${step}`)!;
+      expect(span.parentSpanId).toBe(request.spanId);
+      expect(span.attributes).toMatchObject({ 'framelift.job': jobId, 'framelift.step': step });
+    }
+    const { attributes } = named('job enhance')!;
+    expect(attributes).toMatchObject({ 'framelift.device': 'cpu', 'framelift.frames': 25 });
+    expect(attributes['framelift.stage.encode.cpu_seconds']).toBeGreaterThan(0);
+  });
+
+  it('holds no address and no key', () => {
+    const text = JSON.stringify(collector.spans);
+    expect(text.length).toBeGreaterThan(1000);
+    for (const secret of [canary, live.key, files.hostPort]) expect(text).not.toContain(secret);
+  });
+});
+
+describe('the log', () => {
+  it('follows a job by its id and attempt, in JSON', () => {
+    const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const created = lines.find((line) => line['route'] === '/v1/jobs' && line['job_id'] === jobId);
+    expect(created).toMatchObject({ method: 'POST', status: 201, request_id: expect.stringMatching(/^req_/) as string });
+    const step = lines.find((line) => line['job'] === jobId && line['step'] === 'enhance');
+    expect(step).toMatchObject({ attempt: expect.any(Number) as number, msg: 'step done' });
+  });
+
+  it('holds no key, no query of an address and nothing of customers', async () => {
+    const text = [...api.log, await scrape()].join('\n');
+    expect(text).toContain(jobId);
+    for (const secret of [canary, live.key, live.key.slice(0, -6)]) expect(text).not.toContain(secret);
+  });
+});
