@@ -55,7 +55,10 @@ export interface EnhanceOptions {
   sharpen?: Strength;
   adaptiveContrast?: Strength;
   faceRestoration?: Strength;
+  /** one of `models`, 'auto', or 'none' for the plain filter */
   model?: string;
+  /** installed networks: all files of all names */
+  models?: ModelFile[];
   device?: string;
   threads?: number;
   encoder?: { preset?: string; crf?: number };
@@ -63,6 +66,49 @@ export interface EnhanceOptions {
   segment?: { startS: number; endS: number; warmUpFrames?: number };
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
+}
+
+/** One ONNX file of a network; see engine/include/framelift/model.h. */
+export interface ModelFile {
+  name: string;
+  path: string;
+  layout: 'luma+strength' | 'rgb';
+  precision: 'fp32' | 'int8';
+  /** of each side, 1…8; 2 when absent */
+  scale?: number;
+  /** sides of the input must be divisible by this */
+  multiple?: number;
+  /** input pixels around a place that its output depends on */
+  halo?: number;
+  input?: string;
+  output?: string;
+  /** 64 hexadecimal digits; checked when given */
+  sha256?: string;
+  /** PSNR below the fp32 file of the same network */
+  lossDb?: number;
+  allowBf16?: boolean;
+}
+
+/** A frame to try a model on. */
+export interface ModelTrial {
+  width?: number;
+  height?: number;
+  frames?: number;
+  threads?: number;
+}
+
+export interface ModelReport {
+  backend: string;
+  /** that inference ran in: fp32, bf16, int8 */
+  precision: string;
+  inputWidth: number;
+  inputHeight: number;
+  outputWidth: number;
+  outputHeight: number;
+  tiles: number;
+  workingBytes: number;
+  loadMs: number;
+  msPerFrame: number;
 }
 
 export interface Progress {
@@ -112,5 +158,7 @@ export interface DeviceInfo {
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
 export function enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
+/** Loads a model and runs it on a made-up frame. */
+export function checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>;
 export function devices(): DeviceInfo[];
 export function version(): string;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace framelift::native {
 namespace {
@@ -79,6 +81,29 @@ Target ReadTarget(const Options& options) {
     if (text == "source") return Target::kSource;
   }
   throw WrongArgument("'1080p', '4k' or 'source'", options.Path("target"), value);
+}
+
+std::vector<ModelFile> ReadModels(const Options& options) {
+  const Napi::Value value = options.Member("models");
+  if (value.IsUndefined()) return {};
+  if (!value.IsArray()) throw WrongArgument("an array", options.Path("models"), value);
+  const auto array = value.As<Napi::Array>();
+  std::vector<ModelFile> models;
+  for (std::uint32_t i = 0; i < array.Length(); ++i) {
+    models.push_back(ToModelFile(Options(array.Get(i), options.Path("models") + "[" + std::to_string(i) + "]")));
+  }
+  return models;
+}
+
+/// One of two words.
+bool IsSecond(const Options& options, const char* name, const char* first, const char* second) {
+  const Napi::Value value = options.Member(name);
+  if (value.IsString()) {
+    const std::string text = value.As<Napi::String>();
+    if (text == first) return false;
+    if (text == second) return true;
+  }
+  throw WrongArgument(std::string("'") + first + "' or '" + second + "'", options.Path(name), value);
 }
 
 std::optional<Segment> ReadSegment(const Options& options) {
@@ -197,6 +222,7 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   result.adaptive_contrast = ReadStrength(options, "adaptiveContrast");
   result.face_restoration = ReadStrength(options, "faceRestoration");
   result.model = options.Text("model").value_or(result.model);
+  result.models = ReadModels(options);
   result.device = options.Text("device").value_or(result.device);
   result.threads = static_cast<int>(options.Integer("threads", 0, 1024).value_or(result.threads));
   if (const auto encoder = options.Nested("encoder")) {
@@ -206,6 +232,37 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   ReadLimits(options, result.limits);
   result.segment = ReadSegment(options);
   return result;
+}
+
+ModelFile ToModelFile(const Options& options) {
+  ModelFile file;
+  for (const auto& [name, text] : {std::pair{"name", &file.name}, {"path", &file.path}}) {
+    const auto given = options.Text(name);
+    if (!given) throw WrongArgument("a text", options.Path(name), options.Member(name));
+    *text = *given;
+  }
+  file.layout = IsSecond(options, "layout", "luma+strength", "rgb") ? ModelFile::Layout::kRgb
+                                                                    : ModelFile::Layout::kLumaStrength;
+  file.precision = IsSecond(options, "precision", "fp32", "int8") ? ModelFile::Precision::kInt8
+                                                                  : ModelFile::Precision::kFp32;
+  file.scale = static_cast<int>(options.Integer("scale", 1, 8).value_or(file.scale));
+  file.multiple = static_cast<int>(options.Integer("multiple", 1, 64).value_or(file.multiple));
+  file.halo = static_cast<int>(options.Integer("halo", 0, 1024).value_or(file.halo));
+  file.input = options.Text("input").value_or("");
+  file.output = options.Text("output").value_or("");
+  file.sha256 = options.Text("sha256").value_or("");
+  file.loss_db = options.Number("lossDb", -100, 100).value_or(0);
+  file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
+  return file;
+}
+
+ModelTrial ToModelTrial(const Options& options) {
+  ModelTrial trial;
+  trial.width = static_cast<int>(options.Integer("width", 1, 16384).value_or(trial.width));
+  trial.height = static_cast<int>(options.Integer("height", 1, 16384).value_or(trial.height));
+  trial.frames = static_cast<int>(options.Integer("frames", 1, 10'000).value_or(trial.frames));
+  trial.threads = static_cast<int>(options.Integer("threads", 0, 1024).value_or(trial.threads));
+  return trial;
 }
 
 }  // namespace framelift::native

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "framelift/enhance.h"
+#include "framelift/model.h"
 #include "framelift/probe.h"
 
 namespace framelift::native {
@@ -49,5 +50,7 @@ std::string PathArgument(Napi::Value value, const char* name);
 
 ProbeOptions ToProbeOptions(const Options& options);
 EnhanceOptions ToEnhanceOptions(const Options& options);
+ModelFile ToModelFile(const Options& options);
+ModelTrial ToModelTrial(const Options& options);
 
 }  // namespace framelift::native

@@ -89,6 +89,21 @@ Napi::Object ToJs(Napi::Env env, const Progress& progress) {
   return object;
 }
 
+Napi::Object ToJs(Napi::Env env, const ModelReport& report) {
+  auto object = Napi::Object::New(env);
+  object.Set("backend", report.backend);
+  object.Set("precision", report.precision);
+  object.Set("inputWidth", report.input_width);
+  object.Set("inputHeight", report.input_height);
+  object.Set("outputWidth", report.output_width);
+  object.Set("outputHeight", report.output_height);
+  object.Set("tiles", report.tiles);
+  object.Set("workingBytes", Count(report.working_bytes));
+  object.Set("loadMs", report.load_ms);
+  object.Set("msPerFrame", report.ms_per_frame);
+  return object;
+}
+
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device) {
   auto object = Napi::Object::New(env);
   object.Set("id", device.id);

@@ -5,6 +5,7 @@
 
 #include "framelift/device.h"
 #include "framelift/enhance.h"
+#include "framelift/model.h"
 #include "framelift/probe.h"
 
 namespace framelift::native {
@@ -12,6 +13,7 @@ namespace framelift::native {
 Napi::Object ToJs(Napi::Env env, const ProbeResult& result);
 Napi::Object ToJs(Napi::Env env, const EnhanceResult& result);
 Napi::Object ToJs(Napi::Env env, const Progress& progress);
+Napi::Object ToJs(Napi::Env env, const ModelReport& report);
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device);
 
 }  // namespace framelift::native

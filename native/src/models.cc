@@ -1,0 +1,20 @@
+#include "models.h"
+
+#include "args.h"
+#include "framelift/model.h"
+#include "results.h"
+#include "task.h"
+
+namespace framelift::native {
+
+/// checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>
+Napi::Value CheckModel(const Napi::CallbackInfo& info) {
+  const ModelFile model = ToModelFile(Options(info[0], "model"));
+  const Options options(info[1], "options");
+  return Task::Start(info.Env(), options, [model, trial = ToModelTrial(options)](Task&) {
+    const ModelReport report = framelift::CheckModel(model, trial);
+    return [report](Napi::Env env) -> Napi::Value { return ToJs(env, report); };
+  });
+}
+
+}  // namespace framelift::native
