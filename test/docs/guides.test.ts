@@ -5,7 +5,7 @@ import { type Block, readMarkdown } from './markdown.ts';
 import { createReader, matches, type Reader } from './reader.ts';
 import { type DemoService, startDemo } from './service.ts';
 
-const guides = ['docs/quick-start.md'];
+const guides = ['docs/webhooks.md'];
 
 let demo: DemoService;
 beforeAll(async () => {
@@ -38,12 +38,16 @@ function expectStart({ text }: Block): void {
   const [, variables, command] = /^((?:\w+=\S+ )*)(npm start)\n$/.exec(text) ?? [];
   expect(command).toBe('npm start');
   for (const [, name, value] of variables!.matchAll(/(\w+)=(\S+)/g)) {
-    expect(demo.words[value!] ?? value, name).toBe(demo.env[name!]);
+    expect(inOurWords(value!), name).toBe(demo.env[name!]);
   }
 }
 
+function inOurWords(text: string): string {
+  return Object.entries(demo.words).reduce((all, [word, real]) => all.replaceAll(word, real), text);
+}
+
 async function expectServiceLog({ text }: Block): Promise<void> {
-  const shown = Object.entries(demo.words).reduce((all, [word, real]) => all.replaceAll(word, real), text);
+  const shown = inOurWords(text);
   const printed = await readFile(demo.log, 'utf8');
   expect(matches(printed, `… ${shown} …`), printed).toBe(true);
 }

@@ -33,9 +33,10 @@ export async function startDemo(): Promise<DemoService> {
     const printed = await ready(child, log);
     const [live, test] = ['live', 'test'].map((lane) => new RegExp(String.raw`svc_${lane}_\w{38}`).exec(printed)![0]);
     const words = {
+      // first of all: what the others put in might hold these digits
+      '9000': `${port + 2}`,
       '127.0.0.1:8080': `127.0.0.1:${port}`,
       '127.0.0.1:8081': `127.0.0.1:${port + 1}`,
-      '127.0.0.1:9000': `127.0.0.1:${port + 2}`,
       'svc_live_…': live!,
       'svc_test_…': test!,
     };
