@@ -7,7 +7,7 @@ import { sessionKey } from './session.ts';
 
 /** A job as it is now, or null when it was deleted. */
 export type Changes = ReadonlyMap<string, ConsoleJob | null>;
-type Pages = InfiniteData<ConsoleJobList, string | undefined>;
+export type Pages = InfiniteData<ConsoleJobList, string | undefined>;
 
 const flushMs = 120;
 

@@ -13,6 +13,11 @@ export function formatCount(value: number): string {
   return whole.format(value);
 }
 
+/** With its sign, as movements of credits are shown. */
+export function formatSigned(value: number): string {
+  return `${value > 0 ? '+' : value < 0 ? '−' : ''}${whole.format(Math.abs(value))}`;
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }

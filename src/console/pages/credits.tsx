@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import type { ConsoleLedgerEntry } from '../../contract/types.gen.ts';
 import { useLedger, useUsage } from '../api/account.ts';
 import { useSession } from '../api/session.ts';
-import { creditsInDollars, formatCount, formatDuration, shortId } from '../app/format.ts';
+import { creditsInDollars, formatCount, formatCredits, formatDuration, formatSigned, plural, shortId } from '../app/format.ts';
 import { Empty, Load } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
@@ -39,7 +39,7 @@ function Usage() {
     <Panel
       title="Use per day"
       actions={<Segmented label="Span" value={days} onChange={setDays} options={[{ value: '30', label: '30 days' }, { value: '90', label: '90 days' }]} />}
-      foot={total && `${formatCount(total.credits)} credits for ${formatCount(total.jobs)} jobs, ${formatDuration(total.seconds)} of video`}
+      foot={total && `${formatCredits(total.credits)} for ${plural(total.jobs, 'job')}, ${formatDuration(total.seconds)} of video`}
     >
       <Load query={usage}>{(data) => <UsagePlot days={data.days} />}</Load>
     </Panel>
@@ -95,7 +95,7 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
                 )}
               </td>
               <td data-label="Credits" className="num">
-                {entry.amount > 0 ? `+${formatCount(entry.amount)}` : formatCount(entry.amount)}
+                {formatSigned(entry.amount)}
               </td>
               <td data-label="Balance" className="num">
                 {formatCount(entry.balance)}

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { ConsoleJobDetail, ConsoleJobMoment, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
-import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, formatMoment, formatPercent } from '../app/format.ts';
+import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, formatMoment, formatPercent, formatSigned } from '../app/format.ts';
 import { Button, CopyButton } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
@@ -209,7 +209,7 @@ function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
           {charges.map((charge) => (
             <tr key={charge.id}>
               <td>{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
-              <td className="num">{charge.amount > 0 ? `+${formatCount(charge.amount)}` : formatCount(charge.amount)}</td>
+              <td className="num">{formatSigned(charge.amount)}</td>
               <td className="num">{formatCount(charge.balance)}</td>
               <td className="num small muted">
                 <Ago at={charge.at} />

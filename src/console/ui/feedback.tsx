@@ -65,7 +65,7 @@ export function Empty({ icon: Icon, title, children, action }: { icon: LucideIco
   return (
     <div className="empty">
       <Icon size={30} strokeWidth={1.4} aria-hidden="true" />
-      <h3>{title}</h3>
+      <p className="empty-title">{title}</p>
       {children !== undefined && <p>{children}</p>}
       {action}
     </div>

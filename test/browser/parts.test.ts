@@ -1,0 +1,92 @@
+/** The console's pure parts: figures as text, the viewer's lens, and changes worked into a loaded list. */
+import { describe, expect, it } from 'vitest';
+import { formatAgo, formatBytes, formatDuration, formatPosition, formatSigned, plural, shortId } from '../../src/console/app/format.ts';
+import { type Changes, mergeIntoPages, type Pages } from '../../src/console/api/job-stream.ts';
+import { clampLens, pan, wholePicture, zoomAt } from '../../src/console/viewer/lens.ts';
+import type { ConsoleJob } from '../../src/contract/types.gen.ts';
+
+describe('figures as text', () => {
+  const cases: [string, string][] = [
+    [formatBytes(0), '0 B'],
+    [formatBytes(999), '999 B'],
+    [formatBytes(1500), '1.5 kB'],
+    [formatBytes(2_000_000_000), '2.0 GB'],
+    [formatDuration(4.2), '4.2 s'],
+    [formatDuration(59.4), '59 s'],
+    [formatDuration(125), '2 min 05 s'],
+    [formatDuration(3780), '1 h 03 min'],
+    [formatPosition(64.2), '1:04.20'],
+    [formatPosition(0), '0:00.00'],
+    [formatSigned(-1234), '−1,234'],
+    [formatSigned(5), '+5'],
+    [plural(1, 'job'), '1 job'],
+    [plural(2000, 'job'), '2,000 jobs'],
+    [shortId('job_01jdq4s9xkf5v8t2m6w0c3rhbz'), 'job_01jd…c3rhbz'],
+  ];
+  for (const [text, wanted] of cases) it(`says ${wanted}`, () => expect(text).toBe(wanted));
+
+  it('tells how long ago, in the largest unit that fits', () => {
+    const now = Date.parse('2026-11-21T12:00:00Z');
+    const ago = (seconds: number) => formatAgo(new Date(now - seconds * 1000).toISOString(), now);
+    expect([ago(3), ago(60), ago(3 * 3600), ago(3 * 86_400), ago(-86_400), ago(40 * 86_400)]).toEqual([
+      'just now',
+      '1 minute ago',
+      '3 hours ago',
+      '3 days ago',
+      'tomorrow',
+      '12 Oct 2026',
+    ]);
+  });
+});
+
+describe('the lens', () => {
+  it('keeps the point under the pointer where it is', () => {
+    const zoomed = zoomAt(wholePicture, 4, 0.25, -0.1);
+    // A point at distance d from the middle is shown at x + d·zoom.
+    expect(zoomed.x + 0.25 * 4).toBeCloseTo(0.25);
+    expect(zoomed.y - 0.1 * 4).toBeCloseTo(-0.1);
+  });
+
+  it('never shows beyond the picture', () => {
+    expect(pan(zoomAt(wholePicture, 2), 5, -5)).toEqual({ zoom: 2, x: 0.5, y: -0.5 });
+    expect(zoomAt(pan(zoomAt(wholePicture, 2), 5, 5), 1)).toEqual(wholePicture);
+    expect(clampLens({ zoom: 99, x: 0, y: 0 }).zoom).toBe(12);
+    expect(clampLens({ zoom: 0.1, x: 0, y: 0 })).toEqual(wholePicture);
+  });
+});
+
+const job = (id: string, part: Partial<ConsoleJob> = {}) => ({ id, lane: 'live', status: 'queued', progress: 0, ...part }) as ConsoleJob;
+const pagesOf = (...pages: ConsoleJob[][]): Pages => ({
+  pages: pages.map((data) => ({ data, has_more: false, next_cursor: null })),
+  pageParams: pages.map(() => undefined),
+});
+const ids = (pages: Pages) => pages.pages.map((page) => page.data.map(({ id }) => id));
+const changes = (...list: ConsoleJob[]): Changes => new Map(list.map((one) => [one.id, one]));
+
+describe('changes of jobs worked into a loaded list', () => {
+  const pages = pagesOf([job('job_9'), job('job_8')], [job('job_5', { status: 'running' }), job('job_4')]);
+
+  it('replaces a job where it is, on whatever page, and leaves the other pages as they were', () => {
+    const merged = mergeIntoPages(pages, changes(job('job_4', { status: 'running', progress: 0.5 })), {});
+    expect(ids(merged)).toEqual(ids(pages));
+    expect(merged.pages[1]?.data[1]).toMatchObject({ status: 'running', progress: 0.5 });
+    expect(merged.pages[0]).toBe(pages.pages[0]);
+  });
+
+  it('puts new jobs on top, newest first, and ignores those of pages that are not loaded', () => {
+    expect(ids(mergeIntoPages(pages, changes(job('job_91'), job('job_92'), job('job_2')), {}))[0]).toEqual(['job_92', 'job_91', 'job_9', 'job_8']);
+  });
+
+  it('takes out what was deleted and what no longer fits the filters', () => {
+    expect(ids(mergeIntoPages(pages, new Map([['job_8', null]]), {}))).toEqual([['job_9'], ['job_5', 'job_4']]);
+    const running = pagesOf([job('job_5', { status: 'running' })]);
+    expect(ids(mergeIntoPages(running, changes(job('job_5', { status: 'done' })), { status: 'running' }))).toEqual([[]]);
+  });
+
+  it('adds only what fits the filters', () => {
+    const fresh = changes(job('job_95', { lane: 'test' }), job('job_96'));
+    expect(ids(mergeIntoPages(pages, fresh, { lane: 'test' }))[0]?.[0]).toBe('job_95');
+    expect(ids(mergeIntoPages(pages, fresh, { q: '96' }))[0]?.[0]).toBe('job_96');
+    expect(ids(mergeIntoPages(pagesOf([]), fresh, {}))).toEqual([['job_96', 'job_95']]);
+  });
+});
