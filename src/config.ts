@@ -46,6 +46,7 @@ const environment = z.object({
   FRAMELIFT_WORKER_CONCURRENCY: integer(1, 1, 64),
   FRAMELIFT_THREADS: integer(0, 0, 1024),
   FRAMELIFT_DEVICE: z.string().regex(/^(auto|cpu|cuda:\d+)$/, 'must be auto, cpu or cuda:N').default('auto'),
+  FRAMELIFT_MODELS_DIR: z.string().min(1).optional(),
   FRAMELIFT_ENCODER_PRESET: z
     .enum(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
     .default('veryfast'),
@@ -60,6 +61,7 @@ const environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
+  S3_PUBLIC_ENDPOINT: httpUrl.optional(),
   S3_BUCKET: z.string().min(3, 'must have at least 3 characters').optional(),
   S3_REGION: z.string().min(1).default('us-east-1'),
 });
@@ -82,6 +84,8 @@ export interface Config {
   /** threads of one media child; 0 = all cores ÷ concurrency */
   threads: number;
   device: string;
+  /** absolute; operators' own networks, with a manifest */
+  modelsDir: string | undefined;
   encoder: { preset: string; crf: number };
   /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
   keyPepper: string | undefined;
@@ -98,7 +102,8 @@ export interface Config {
   /** base URL of the collector that traces go to (OTLP over HTTP); undefined: none are made */
   tracesEndpoint: string | undefined;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
+  /** `publicEndpoint`: the server's address for customers, named in links, where it is not `endpoint` */
+  s3: { endpoint: string | undefined; publicEndpoint?: string | undefined; bucket: string; region: string } | undefined;
 }
 
 /** A wrong variable, in one line that names it. */
@@ -118,6 +123,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (e.S3_ENDPOINT !== undefined && e.S3_BUCKET === undefined) {
     throw new ConfigError('S3_BUCKET: is required when S3_ENDPOINT is set');
   }
+  if (e.S3_PUBLIC_ENDPOINT !== undefined && e.S3_ENDPOINT === undefined) {
+    throw new ConfigError('S3_ENDPOINT: is required when S3_PUBLIC_ENDPOINT is set');
+  }
   return {
     port: e.PORT,
     host: e.HOST,
@@ -131,6 +139,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     workerConcurrency: e.FRAMELIFT_WORKER_CONCURRENCY,
     threads: e.FRAMELIFT_THREADS || Math.max(1, Math.floor(availableParallelism() / e.FRAMELIFT_WORKER_CONCURRENCY)),
     device: e.FRAMELIFT_DEVICE,
+    modelsDir: e.FRAMELIFT_MODELS_DIR === undefined ? undefined : resolve(e.FRAMELIFT_MODELS_DIR),
     encoder: { preset: e.FRAMELIFT_ENCODER_PRESET, crf: e.FRAMELIFT_ENCODER_CRF },
     keyPepper: e.FRAMELIFT_KEY_PEPPER,
     linkSecret: e.FRAMELIFT_LINK_SECRET,
@@ -143,6 +152,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.
     logLevel: e.FRAMELIFT_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:
-      e.S3_BUCKET === undefined ? undefined : { endpoint: e.S3_ENDPOINT, bucket: e.S3_BUCKET, region: e.S3_REGION },
+      e.S3_BUCKET === undefined
+        ? undefined
+        : { endpoint: e.S3_ENDPOINT, publicEndpoint: e.S3_PUBLIC_ENDPOINT, bucket: e.S3_BUCKET, region: e.S3_REGION },
   };
 }

@@ -35,6 +35,6 @@ export function createConsole({ config, store, demo }: ConsoleServiceOptions): C
 }
 
 /** Where the links of the S3 storage lead. */
-function bucketOrigin({ endpoint, bucket, region }: NonNullable<Config['s3']>): string {
+function bucketOrigin({ endpoint: own, publicEndpoint: endpoint = own, bucket, region }: NonNullable<Config['s3']>): string {
   return endpoint === undefined ? `https://${bucket}.s3.${region}.amazonaws.com` : new URL(endpoint).origin;
 }

@@ -17,7 +17,7 @@ export interface StorageConfig {
   /** objects of the filesystem storage lie in `<dataDir>/storage` */
   dataDir: string;
   /** undefined: filesystem */
-  s3: { endpoint: string | undefined; bucket: string; region: string } | undefined;
+  s3: { endpoint: string | undefined; publicEndpoint?: string | undefined; bucket: string; region: string } | undefined;
   /** base of filesystem links, asked for at every link */
   publicUrl: () => string;
   /** signs filesystem links, at least 16 characters */

@@ -26,6 +26,8 @@ export interface S3StorageOptions {
   region: string;
   /** base address of a server other than AWS; buckets are then addressed by path */
   endpoint?: string | undefined;
+  /** base address under which customers reach that server, when it is another one; links name it */
+  publicEndpoint?: string | undefined;
   /** bytes of one part of an upload, at least 5 MiB; grows where a file would need more than 10,000 (default 16 MiB) */
   partSize?: number;
   /** over the defaults; credentials come from the AWS SDK's own chain unless given here */
@@ -43,15 +45,11 @@ const maxParts = 10_000;
 const parallelParts = 3;
 
 export function createS3Storage(options: S3StorageOptions): S3Storage {
-  const { endpoint, region, partSize = 16 * mebibyte } = options;
+  const { endpoint, publicEndpoint = endpoint, partSize = 16 * mebibyte } = options;
   if (partSize < 5 * mebibyte) throw new TypeError(`partSize: Expected at least 5 MiB but received ${partSize} bytes`);
-  const client = new S3Client({
-    region,
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-    maxAttempts: 4,
-    requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
-    ...options.client,
-  });
+  const client = s3Client(options, endpoint);
+  // The address is part of what a link's signature covers.
+  const linkClient = publicEndpoint === endpoint ? client : s3Client(options, publicEndpoint);
   const bucket: Bucket = { client, name: options.bucket };
   return {
     kind: 's3',
@@ -69,10 +67,23 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
         ResponseContentDisposition: contentDisposition(fileName),
         ResponseContentType: contentType,
       });
-      return { url: await getSignedUrl(client, command, { expiresIn: expiresInS }), expiresInS };
+      return { url: await getSignedUrl(linkClient, command, { expiresIn: expiresInS }), expiresInS };
     },
-    close: () => client.destroy(),
+    close() {
+      client.destroy();
+      linkClient.destroy();
+    },
   };
+}
+
+function s3Client({ region, client }: S3StorageOptions, endpoint: string | undefined): S3Client {
+  return new S3Client({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    maxAttempts: 4,
+    requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
+    ...client,
+  });
 }
 
 interface PutOptions {

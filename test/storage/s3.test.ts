@@ -128,6 +128,18 @@ describe.skipIf(!haveS3)('S3 storage', () => {
       expect((await fetch(change(url))).status).toBe(403);
     });
 
+    it('name the address that customers know, and are signed for it', async () => {
+      await put('public', 'for customers');
+      const { endpoint, region, clientConfig } = server;
+      const publicEndpoint = endpoint.replace('127.0.0.1', 'localhost');
+      const known = createS3Storage({ bucket: 'media', region, endpoint, publicEndpoint, client: clientConfig });
+      const { url } = await known.link('public', { fileName: 'a.mp4', contentType, expiresInS: 60 });
+      expect(new URL(url).origin).toBe(publicEndpoint);
+      expect(await (await fetch(url)).text()).toBe('for customers');
+      expect((await fetch(url.replace('localhost', '127.0.0.1'))).status).toBe(403);
+      known.close();
+    });
+
     it('end with their time and with their object', async () => {
       await put('linked', '0123456789');
       const options = { fileName: 'a.mp4', contentType };
