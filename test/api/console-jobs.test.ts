@@ -1,0 +1,339 @@
+/** Jobs in the console: lists, one in full, links for players, creation, the stream, uploads. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type {
+  ConsoleJob,
+  ConsoleJobDetail,
+  ConsoleJobLinks,
+  ConsoleJobList,
+  JobDeletion,
+  Quote,
+} from '../../src/contract/types.gen.ts';
+import { FrameliftError } from '../../src/domain/errors.ts';
+import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import { endJob, ingestJob, makeJob } from '../helpers/console-jobs.ts';
+import { errorOf, source } from '../helpers/http.ts';
+
+let world: ConsoleWorld;
+let ours: Person;
+let stranger: Person;
+let measured: string[] = [];
+let refusal: FrameliftError | undefined;
+
+beforeAll(async () => {
+  world = await makeConsole({
+    measure: async (url) => {
+      measured.push(url);
+      if (refusal !== undefined) throw refusal;
+      return source;
+    },
+  });
+  [ours, stranger] = await Promise.all([world.person({ credits: 100_000 }), world.person({ credits: 1000 })]);
+});
+beforeEach(async () => {
+  measured = [];
+  refusal = undefined;
+  await world.sql`DELETE FROM rate_limits`;
+});
+afterAll(() => world.close());
+
+const request = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
+
+describe('the list', () => {
+  it('has both lanes, newest first, in pages, filtered by lane, state and part of the id', async () => {
+    const person = await world.person({ credits: 1000 });
+    const made: string[] = [];
+    for (const lane of ['live', 'test', 'live', 'test', 'test'] as const) {
+      made.unshift((await makeJob(world, person.accountId, { lane })).id);
+    }
+    await endJob(world, made[4]!, 'done');
+    await person.browser.call(`/console/api/jobs/${made[2]!}`, { method: 'DELETE' });
+    const list = async (query: string) => {
+      const page = await person.browser.call<ConsoleJobList>(`/console/api/jobs?${query}`);
+      return { ids: page.data.map(({ id }) => id), next: page.next_cursor };
+    };
+    const left = made.filter((id) => id !== made[2]);
+    const first = await list('limit=3');
+    expect(first).toEqual({ ids: left.slice(0, 3), next: left[2] });
+    expect(await list(`limit=3&starting_after=${first.next!}`)).toEqual({ ids: left.slice(3), next: null });
+    expect((await list('lane=live')).ids).toEqual([made[4]]);
+    expect((await list('lane=test')).ids).toEqual([made[0], made[1], made[3]]);
+    expect((await list('status=done')).ids).toEqual([made[4]]);
+    expect((await list(`q=${made[3]!.slice(-9)}`)).ids).toEqual([made[3]]);
+    expect((await list('q=zzzz_zzz')).ids).toEqual([]);
+    expect((await stranger.browser.call<ConsoleJobList>('/console/api/jobs')).data).toEqual([]);
+  });
+
+  it('names the source without its query', async () => {
+    const job = await makeJob(world, ours.accountId);
+    const { data } = await ours.browser.call<ConsoleJobList>(`/console/api/jobs?q=${job.id}`);
+    expect(data[0]).toMatchObject({ source_name: 'holiday film.mp4', lane: 'live', status: 'queued' });
+  });
+});
+
+describe('a job in full', () => {
+  it('has what was asked for, its timeline in words, and its charges', async () => {
+    const job = await makeJob(world, ours.accountId, { credits: 30, enhancements: { sharpen: 0.4 }, model: 'none' });
+    await endJob(world, job.id, 'done');
+    const detail = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
+    expect(detail).toMatchObject({
+      lane: 'live',
+      video_url: job.videoUrl,
+      model: 'none',
+      requested: { sharpen: 0.4 },
+      job: { status: 'done', output: { width: 1920 } },
+      error_help: null,
+      charges: [{ kind: 'charge', amount: -30 }],
+    });
+    expect(detail.timeline.map(({ kind }) => kind)).toEqual(['job.created', 'job.started', 'job.completed']);
+    for (const { text, kind } of detail.timeline) expect(text, kind).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it('says what to do about an error, and shows the refund', async () => {
+    const job = await makeJob(world, ours.accountId, { credits: 30 });
+    await endJob(world, job.id, 'error');
+    const detail = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
+    expect(detail.job.error).toEqual({ code: 'processing_failed', message: 'The video could not be processed.' });
+    expect(detail.error_help).toMatch(/^Submit the job again/);
+    expect(detail.charges.map(({ kind, amount }) => [kind, amount])).toEqual([
+      ['charge', -30],
+      ['refund', 30],
+    ]);
+  });
+
+  it('of another account, or deleted, is not there', async () => {
+    const job = await makeJob(world, ours.accountId);
+    const paths = [`/console/api/jobs/${job.id}`, `/console/api/jobs/${job.id}/links`];
+    for (const path of paths) expect((await stranger.browser.request(path)).status, path).toBe(404);
+    expect((await stranger.browser.request(paths[0]!, { method: 'DELETE' })).status).toBe(404);
+    await ours.browser.call(paths[0]!, { method: 'DELETE' });
+    for (const path of paths) expect((await ours.browser.request(path)).status, path).toBe(404);
+  });
+});
+
+describe('links for players', () => {
+  it('appear as the files do, play ranges, and are in the audit log', async () => {
+    const job = await makeJob(world, ours.accountId);
+    const path = `/console/api/jobs/${job.id}/links`;
+    expect(await ours.browser.call(path)).toEqual({ result: null, source: null });
+    await ingestJob(world, job.id);
+    const early = await ours.browser.call<ConsoleJobLinks>(path);
+    expect(early).toMatchObject({ result: null, source: { expires_in: 3600, size_bytes: 12 } });
+    const done = await makeJob(world, ours.accountId);
+    await endJob(world, done.id, 'done');
+    const links = await ours.browser.call<ConsoleJobLinks>(`/console/api/jobs/${done.id}/links`);
+    const texts = { result: 'the enhanced one', source: 'the original' };
+    for (const name of ['result', 'source'] as const) {
+      const { url, size_bytes } = links[name]!;
+      expect(url).toMatch(/^\/v1\/downloads\//);
+      expect(size_bytes).toBe(texts[name].length);
+      const played = await world.app.request(url, { headers: { Range: 'bytes=4-' } });
+      expect(played.status).toBe(206);
+      expect(played.headers.get('content-type')).toBe('video/mp4');
+      expect(await played.text()).toBe(texts[name].slice(4));
+    }
+    const events = await world.store.events.list({ accountId: ours.accountId, jobId: done.id, limit: 10 });
+    expect(events[0]).toMatchObject({ kind: 'result.accessed', data: { user_id: ours.userId } });
+    expect(events.filter(({ kind }) => kind === 'result.accessed')).toHaveLength(1);
+  });
+
+  it('of a failed job are none', async () => {
+    const job = await makeJob(world, ours.accountId);
+    await endJob(world, job.id, 'error');
+    expect(await ours.browser.call(`/console/api/jobs/${job.id}/links`)).toEqual({ result: null, source: null });
+  });
+});
+
+describe('making a job', () => {
+  const create = (json: unknown, headers: Record<string, string> = {}, who = ours) =>
+    who.browser.request('/console/api/jobs', { method: 'POST', json, headers });
+
+  it('in the sandbox: nothing is measured or charged, approved or not', async () => {
+    const person = await world.person({ approved: false });
+    const response = await create({ lane: 'test', request: { ...request, secure: true } }, {}, person);
+    expect(response.status).toBe(201);
+    expect(await response.json()).toMatchObject({ lane: 'test', tier: 'secure', credits_charged: 0 });
+    expect(measured).toEqual([]);
+  });
+
+  it('in the live lane: measured and charged as a key would be', async () => {
+    const response = await create({ lane: 'live', request: { ...request, resolution: '4k', secure: true } });
+    expect(await response.json()).toMatchObject({ lane: 'live', tier: 'secure', credits_charged: 42 * 12, duration_seconds: 42 });
+    expect(measured).toEqual(['https://media.example.com/a.mp4']);
+  });
+
+  it('403 account_pending_approval in the live lane until approval, for quotes too', async () => {
+    const person = await world.person({ approved: false });
+    for (const path of ['/console/api/jobs', '/console/api/quotes']) {
+      const response = await person.browser.request(path, { method: 'POST', json: { lane: 'live', request } });
+      expect(response.status).toBe(403);
+      expect((await errorOf(response)).code).toBe('account_pending_approval');
+    }
+    expect(measured).toEqual([]);
+  });
+
+  it('402 insufficient_credits', async () => {
+    const response = await create({ lane: 'live', request }, {}, await world.person());
+    expect(response.status).toBe(402);
+    expect((await errorOf(response)).code).toBe('insufficient_credits');
+  });
+
+  it('once for one Idempotency-Key; 409 for another body', async () => {
+    const headers = { 'Idempotency-Key': 'form-1' };
+    const ids = [];
+    for (let i = 0; i < 2; i += 1) {
+      ids.push(((await (await create({ lane: 'test', request }, headers)).json()) as ConsoleJob).id);
+    }
+    expect(ids[0]).toBe(ids[1]);
+    const other = await create({ lane: 'test', request: { ...request, resolution: '4k' } }, headers);
+    expect(other.status).toBe(409);
+    expect((await errorOf(other)).code).toBe('idempotency_key_reused');
+  });
+
+  const refused = [
+    [{ lane: 'live', request: { ...request, video_url: 'file:///etc/passwd' } }, 'url_not_allowed', '/request/video_url'],
+    [{ lane: 'live', request: { ...request, webhook_url: 'x' } }, 'url_not_allowed', '/request/webhook_url'],
+    [{ lane: 'live', request: { ...request, duration_seconds: 601 } }, 'video_too_long', '/request/duration_seconds'],
+    [{ lane: 'live', request: { ...request, model: 'nobody' } }, 'invalid_request', '/request/model'],
+    [{ lane: 'live', request: { video_url: request.video_url } }, 'invalid_request', '/request/resolution'],
+    [{ lane: 'both', request }, 'invalid_request', '/lane'],
+    [{ request }, 'invalid_request', '/lane'],
+  ] as const;
+  it.each(refused)('400 for %j', async (json, code, param) => {
+    const response = await create(json);
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code, param });
+  });
+
+  it('400 with the code of the measurement, pointing at the address', async () => {
+    refusal = new FrameliftError('unreadable_video', 'The video cannot be decoded.');
+    const response = await create({ lane: 'live', request });
+    expect(await errorOf(response)).toMatchObject({ code: 'unreadable_video', param: '/request/video_url' });
+  });
+
+  it('a quote before it', async () => {
+    const quote = await ours.browser.post<Quote>('/console/api/quotes', { lane: 'live', request });
+    expect(quote).toMatchObject({ credits: 42 * 3, duration_seconds: 42, sandbox: false });
+    const sandbox = await ours.browser.post<Quote>('/console/api/quotes', { lane: 'test', request });
+    expect(sandbox).toMatchObject({ credits: 0, sandbox: true });
+  });
+});
+
+describe('deleting', () => {
+  it('gives back what was charged, and the certificate of a Secure job when it is there', async () => {
+    const job = await makeJob(world, ours.accountId, { credits: 30, tier: 'secure' });
+    const deletion = await ours.browser.call<JobDeletion>(`/console/api/jobs/${job.id}`, { method: 'DELETE' });
+    expect(deletion).toMatchObject({ id: job.id, refunded_credits: 30, certificate: null });
+  });
+});
+
+describe('the stream of all jobs', () => {
+  it('tells of jobs that are made, change and are deleted, and of nobody else’s', async () => {
+    const person = await world.person({ credits: 1000 });
+    const waiting = await makeJob(world, person.accountId);
+    const abort = new AbortController();
+    const response = await world.app.request('/console/api/job-events', {
+      headers: { Cookie: `framelift_session=${person.browser.cookie!}` },
+      signal: abort.signal,
+    });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const events = readEvents(response);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await makeJob(world, stranger.accountId);
+    const job = await makeJob(world, person.accountId);
+    const seen: StreamEvent[] = [];
+    // One that has not ended may be told again.
+    do seen.push(await events.next());
+    while (seen.at(-1)!.data['id'] !== job.id);
+    expect(seen.at(-1)).toMatchObject({ name: 'job', data: { status: 'queued' } });
+    const own = [waiting.id, job.id];
+    expect(seen.every(({ data }) => own.includes(String(data['id'])))).toBe(true);
+    await endJob(world, job.id, 'done');
+    let last = await events.next();
+    while (last.data['status'] !== 'done') last = await events.next();
+    await person.browser.call(`/console/api/jobs/${job.id}`, { method: 'DELETE' });
+    expect(await events.next()).toEqual({ name: 'deleted', data: { id: job.id, deleted: true } });
+    abort.abort();
+  });
+
+  it('ends by itself, to be opened again', async () => {
+    const short = await makeConsole({ options: { eventStreamMs: 200, eventHeartbeatMs: 50 } });
+    const { browser } = await short.person();
+    const response = await browser.request('/console/api/job-events');
+    expect(await response.text()).toMatch(/^: connected\n\n(: still here\n\n)+$/);
+    await short.close();
+  });
+});
+
+interface StreamEvent {
+  name: string;
+  data: Record<string, unknown>;
+}
+
+/** Events one by one; comments are left out. */
+function readEvents(response: Response): { next(): Promise<StreamEvent> } {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  const next = async (): Promise<StreamEvent> => {
+    for (;;) {
+      const end = rest.indexOf('\n\n');
+      if (end < 0) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error('the stream has ended');
+        rest += value;
+        continue;
+      }
+      const block = rest.slice(0, end);
+      rest = rest.slice(end + 2);
+      const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+      if (name !== undefined) return { name, data: JSON.parse(data!) as Record<string, unknown> };
+    }
+  };
+  return { next };
+}
+
+describe('uploads', () => {
+  const send = (path: ConsoleWorld, person: Person, headers: Record<string, string> = {}) =>
+    person.browser.request('/console/api/uploads', {
+      method: 'POST',
+      body: 'a film',
+      headers: { 'Content-Type': 'application/octet-stream', ...headers },
+    });
+
+  it('404 where the service takes none', async () => {
+    const response = await send(world, ours);
+    expect(response.status).toBe(404);
+    expect((await errorOf(response)).code).toBe('not_found');
+  });
+
+  it('are handed over as they come, in a local demo', async () => {
+    const kept: string[] = [];
+    const demo = await makeConsole({
+      console: {
+        sampleUrl: 'http://127.0.0.1:1/sample.mp4',
+        uploads: {
+          async save(body) {
+            let text = '';
+            for await (const chunk of body) text += Buffer.from(chunk).toString();
+            if (text === '') throw new FrameliftError('invalid_request', 'The file is empty.');
+            kept.push(text);
+            return { url: 'http://127.0.0.1:1/uploads/x.mp4', sizeBytes: text.length };
+          },
+        },
+      },
+    });
+    const person = await demo.person();
+    expect(person.session.capabilities).toMatchObject({ upload: true, sample_url: { live: 'http://127.0.0.1:1/sample.mp4' } });
+    const response = await send(demo, person);
+    expect(response.status).toBe(201);
+    expect(await response.json()).toEqual({ video_url: 'http://127.0.0.1:1/uploads/x.mp4', size_bytes: 6 });
+    expect(kept).toEqual(['a film']);
+    expect((await send(demo, person, { 'Content-Type': 'video/mp4' })).status).toBe(415);
+    expect((await send(demo, person, { 'Content-Length': '2000000001' })).status).toBe(413);
+    const empty = await person.browser.request('/console/api/uploads', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/octet-stream' },
+    });
+    expect(empty.status).toBe(400);
+    await demo.close();
+  });
+});

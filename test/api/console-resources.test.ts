@@ -1,0 +1,350 @@
+/** Keys, webhooks, credits, evidence and operator pages of the console, over a real database. */
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type {
+  AuditExport,
+  AuditLog,
+  ConsoleAccount,
+  ConsoleCertificateList,
+  ConsoleDeliveryDetail,
+  ConsoleDeliveryList,
+  ConsoleKey,
+  ConsoleKeyList,
+  ConsoleLedger,
+  ConsoleNewKey,
+  ConsoleRotatedKey,
+  ConsoleUsage,
+  ConsoleWebhookSecret,
+  OperatorAccount,
+  OperatorAccountList,
+  OperatorFailureList,
+  OperatorOverview,
+  OperatorWorkerList,
+} from '../../src/contract/types.gen.ts';
+import { hashApiKey } from '../../src/domain/api-key.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { auditExport, verifyAuditLog } from '../../src/evidence/index.ts';
+import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
+import { errorOf, pepper } from '../helpers/http.ts';
+import { endJob, liveJob } from '../helpers/console-jobs.ts';
+
+let world: ConsoleWorld;
+let ours: Person;
+let stranger: Person;
+let operator: Person;
+
+beforeAll(async () => {
+  world = await makeConsole();
+  [ours, stranger, operator] = await Promise.all([
+    world.person({ credits: 10_000 }),
+    world.person({ credits: 10_000 }),
+    world.person({ operator: true }),
+  ]);
+});
+beforeEach(() => world.sql`DELETE FROM rate_limits`);
+afterAll(() => world.close());
+
+const lastEvent = async (accountId: string) => (await world.store.events.list({ accountId, limit: 1 }))[0]!;
+
+describe('keys', () => {
+  it('are shown once, work at once, and are logged with who made them', async () => {
+    const made = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'live', tier: 'secure' });
+    expect(made.key).toMatchObject({ lane: 'live', tier: 'secure', state: 'active', last_four: made.secret.slice(-4) });
+    const principal = await world.store.keys.authenticate(hashApiKey(made.secret, pepper));
+    expect(principal).toMatchObject({ keyId: made.key.id, account: { id: ours.accountId } });
+    expect(await lastEvent(ours.accountId)).toMatchObject({
+      kind: 'key.created',
+      data: { key_id: made.key.id, user_id: ours.userId },
+    });
+    const listed = await ours.browser.call<ConsoleKeyList>('/console/api/keys');
+    expect(listed.data[0]!.last_used_at).not.toBeNull();
+    expect(JSON.stringify(listed)).not.toContain(made.secret);
+  });
+
+  it.each([
+    [0, 'expired'],
+    [7, 'expiring'],
+  ] as const)('rotate with an overlap of %i days', async (overlap_days, state) => {
+    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'test', tier: 'standard' });
+    const path = `/console/api/keys/${key.id}/rotation`;
+    const rotated = await ours.browser.post<ConsoleRotatedKey>(path, { overlap_days });
+    expect(rotated.replaced).toMatchObject({ id: key.id, state });
+    expect(rotated.key).toMatchObject({ lane: 'test', tier: 'standard', state: 'active' });
+    const works = async (text: string) => (await world.store.keys.authenticate(hashApiKey(text, pepper))) !== null;
+    expect([await works(secret), await works(rotated.secret)]).toEqual([state === 'expiring', true]);
+    expect((await lastEvent(ours.accountId)).data).toMatchObject({ user_id: ours.userId, overlap_days });
+    if (state === 'expiring') return;
+    const again = await ours.browser.request(path, { method: 'POST', json: { overlap_days } });
+    expect(again.status).toBe(409);
+    expect((await errorOf(again)).code).toBe('key_not_active');
+  });
+
+  it('revoke at once, twice alike', async () => {
+    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'live', tier: 'standard' });
+    const revoke = () => ours.browser.call<ConsoleKey>(`/console/api/keys/${key.id}`, { method: 'DELETE' });
+    const first = await revoke();
+    expect(first.state).toBe('revoked');
+    expect(await revoke()).toEqual(first);
+    expect(await world.store.keys.authenticate(hashApiKey(secret, pepper))).toBeNull();
+  });
+
+  it('of another account are not there', async () => {
+    const { key } = await stranger.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'live', tier: 'standard' });
+    const tries = [
+      ours.browser.request(`/console/api/keys/${key.id}`, { method: 'DELETE' }),
+      ours.browser.request(`/console/api/keys/${key.id}/rotation`, { method: 'POST', json: { overlap_days: 0 } }),
+    ];
+    for (const response of await Promise.all(tries)) expect(response.status).toBe(404);
+    expect((await world.store.keys.get(key.id))!.revokedAt).toBeNull();
+    const listed = await ours.browser.call<ConsoleKeyList>('/console/api/keys?limit=100');
+    expect(listed.data.map(({ id }) => id)).not.toContain(key.id);
+  });
+
+  it('are listed in pages', async () => {
+    const person = await world.person();
+    for (let i = 0; i < 5; i += 1) await person.browser.post('/console/api/keys', { lane: 'test', tier: 'standard' });
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const after: string = cursor === '' ? '' : `&starting_after=${cursor}`;
+      const page: ConsoleKeyList = await person.browser.call(`/console/api/keys?limit=2${after}`);
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toHaveLength(5);
+    expect(seen).toEqual(seen.toSorted().reverse());
+  });
+});
+
+describe('webhooks', () => {
+  it('show the secret that signs, and both for a day after a rotation', async () => {
+    const before = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
+    expect(before.replaced).toEqual([]);
+    expect(await world.store.webhookSecrets.active(ours.accountId)).toEqual([before.secret]);
+    const after = await ours.browser.post<ConsoleWebhookSecret>('/console/api/webhooks/secret/rotation');
+    expect(after.secret).not.toBe(before.secret);
+    expect(after.replaced).toMatchObject([{ secret: before.secret }]);
+    expect(Date.parse(after.replaced[0]!.expires_at) - Date.now()).toBeGreaterThan(23.9 * 3600_000);
+    expect(await lastEvent(ours.accountId)).toMatchObject({ kind: 'webhook_secret.rotated', data: { user_id: ours.userId } });
+    expect((await stranger.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret')).secret).not.toBe(after.secret);
+  });
+
+  it.each(['job.completed', 'job.failed'] as const)('test event %s: a sandbox job that tells its end', async (event) => {
+    const json = { url: 'https://hooks.example.com/x', event };
+    const { job_id } = await ours.browser.post<{ job_id: string }>('/console/api/webhooks/test', json);
+    const job = await world.store.jobs.get(ours.accountId, 'test', job_id);
+    expect(job).toMatchObject({ lane: 'test', webhookUrl: 'https://hooks.example.com/x', creditsCharged: 0 });
+    expect(job!.videoUrl).toMatch(event === 'job.failed' ? /\/processing_failed\.mp4$/ : /\/webhook-test\.mp4$/);
+  });
+
+  it('400 url_not_allowed for a test event to an address that is none', async () => {
+    const json = { url: 'ftp://hooks.example.com/x', event: 'job.completed' };
+    const response = await ours.browser.request('/console/api/webhooks/test', { method: 'POST', json });
+    expect(await errorOf(response)).toMatchObject({ code: 'url_not_allowed', param: '/url' });
+  });
+
+  it('are listed with their latest try, shown with the request and every answer, and sent again', async () => {
+    const job = await liveJob(world, ours.accountId, { webhookUrl: 'https://hooks.example.com/y' });
+    await endJob(world, job.id, 'done');
+    const query = `/console/api/webhooks/deliveries?job_id=${job.id}`;
+    const { data } = await ours.browser.call<ConsoleDeliveryList>(query);
+    const [delivery] = data;
+    expect(delivery).toMatchObject({ event: 'job.completed', state: 'pending', last_attempt: null, failed_tries: 0 });
+    await world.store.deliveries.settle(
+      delivery!.id,
+      { at: new Date(), durationMs: 12, status: 500, failure: 'the server answered with status 500.', reply: 'oh no' },
+      { state: 'dead' },
+    );
+    const dead = await ours.browser.call<ConsoleDeliveryList>('/console/api/webhooks/deliveries?state=dead');
+    expect(dead.data[0]).toMatchObject({ id: delivery!.id, failed_tries: 1, last_attempt: { status: 500, reply: 'oh no' } });
+    const path = `/console/api/webhooks/deliveries/${delivery!.id}`;
+    const shown = await ours.browser.call<ConsoleDeliveryDetail>(path);
+    expect(shown.request).toMatchObject({
+      url: 'https://hooks.example.com/y',
+      body: JSON.stringify({ event: 'job.completed', job_id: job.id, status: 'done' }),
+      headers: { 'webhook-id': delivery!.id },
+    });
+    expect(shown.attempts).toHaveLength(1);
+    const response = await ours.browser.request(`${path}/resend`, { method: 'POST' });
+    expect(response.status).toBe(202);
+    const resent = (await response.json()) as ConsoleDeliveryDetail;
+    expect(resent.delivery).toMatchObject({ state: 'pending', failed_tries: 0 });
+    expect(resent.attempts).toHaveLength(1);
+    for (const [method, suffix] of [['GET', ''], ['POST', '/resend']] as const) {
+      expect((await stranger.browser.request(`${path}${suffix}`, { method })).status).toBe(404);
+    }
+    await ours.browser.call(`/console/api/jobs/${job.id}`, { method: 'DELETE' });
+    const gone = await ours.browser.request(`${path}/resend`, { method: 'POST' });
+    expect(gone.status).toBe(409);
+    expect((await errorOf(gone)).code).toBe('delivery_not_resendable');
+    expect((await ours.browser.call<ConsoleDeliveryDetail>(path)).request.url).toBeNull();
+  });
+
+  it('are signed with the secret that is shown', async () => {
+    const { secret } = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    const { webhookHeaders } = await import('../../src/domain/webhooks.ts');
+    const secrets = await world.store.webhookSecrets.active(ours.accountId);
+    const headers = webhookHeaders({ id: 'evt_x', at: new Date(), body: '{}', secrets });
+    expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update('{}').digest('hex'));
+  });
+});
+
+describe('credits', () => {
+  it('every movement with the balance after it, in pages, newest first', async () => {
+    const person = await world.person({ credits: 1000 });
+    const first = await liveJob(world, person.accountId, { credits: 30 });
+    await liveJob(world, person.accountId, { credits: 60 });
+    await person.browser.call(`/console/api/jobs/${first.id}`, { method: 'DELETE' });
+    const page = await person.browser.call<ConsoleLedger>('/console/api/ledger?limit=3');
+    expect(page.data.map(({ kind, amount, balance }) => [kind, amount, balance])).toEqual([
+      ['refund', 30, 940],
+      ['charge', -60, 910],
+      ['charge', -30, 970],
+    ]);
+    expect(page.data[0]!.job_id).toBe(first.id);
+    const rest = await person.browser.call<ConsoleLedger>(`/console/api/ledger?limit=3&starting_after=${page.next_cursor}`);
+    expect(rest).toMatchObject({ has_more: false, data: [{ kind: 'grant', amount: 1000, balance: 1000, job_id: null }] });
+    const others = await stranger.browser.call<ConsoleLedger>('/console/api/ledger');
+    expect(others.data.map(({ job_id }) => job_id)).not.toContain(first.id);
+  });
+
+  it('use per day, with the days on which nothing happened', async () => {
+    const person = await world.person({ credits: 1000 });
+    await liveJob(world, person.accountId, { credits: 30, durationSeconds: 10 });
+    const second = await liveJob(world, person.accountId, { credits: 60, durationSeconds: 20 });
+    await person.browser.call(`/console/api/jobs/${second.id}`, { method: 'DELETE' });
+    const { days } = await person.browser.call<ConsoleUsage>('/console/api/usage');
+    expect(days).toHaveLength(30);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(days.at(-1)).toEqual({ date: today, jobs: 2, seconds: 30, credits: 90, refunded: 60 });
+    expect(days[0]).toMatchObject({ jobs: 0, seconds: 0, credits: 0, refunded: 0 });
+    expect((await person.browser.call<ConsoleUsage>('/console/api/usage?days=1')).days).toHaveLength(1);
+    expect((await person.browser.call<ConsoleUsage>('/console/api/usage?days=90')).days).toHaveLength(90);
+  });
+});
+
+describe('evidence', () => {
+  it('the retention is set and logged with who set it', async () => {
+    const account = await ours.browser.call<ConsoleAccount>('/console/api/account', { method: 'PATCH', json: { retention_days: 7 } });
+    expect(account.retention_days).toBe(7);
+    expect(await lastEvent(ours.accountId)).toMatchObject({
+      kind: 'retention.changed',
+      data: { retention_days: 7, previous_days: 30, user_id: ours.userId },
+    });
+  });
+
+  it('the audit log is listed with a signed head', async () => {
+    const page = await ours.browser.call<AuditLog>('/console/api/audit-log?limit=2');
+    expect(page.data).toHaveLength(2);
+    expect(page).toMatchObject({ has_more: true, next_cursor: page.data[1]!.sequence });
+    expect(page.data.every(({ account_id }) => account_id === ours.accountId)).toBe(true);
+  });
+
+  it('the export is whole and verifies offline, also when it takes several pages', async () => {
+    const person = await world.person();
+    for (let i = 0; i < 1100; i += 1) {
+      await world.store.audit.record({ accountId: person.accountId, kind: 'retention.changed', data: { i } });
+    }
+    const exported = await person.browser.call<AuditExport>('/console/api/audit-log/export');
+    expect(exported.entries.length).toBeGreaterThan(1100);
+    const verdict = await verifyAuditLog(auditExport.parse(exported), exported.jwks);
+    expect(verdict).toMatchObject({ ok: true, size: exported.entries.length });
+  });
+
+  it('certificates are listed, of one job too, and of nobody else', async () => {
+    const job = await liveJob(world, ours.accountId, { tier: 'secure' });
+    await ours.browser.call(`/console/api/jobs/${job.id}`, { method: 'DELETE' });
+    await world.store.certificates.issue(job.id, async () => 'aGVhZA.Ym9keQ.c2ln');
+    const listed = await ours.browser.call<ConsoleCertificateList>(`/console/api/certificates?job_id=${job.id}`);
+    expect(listed.data).toMatchObject([{ job_id: job.id, certificate: 'aGVhZA.Ym9keQ.c2ln' }]);
+    expect((await ours.browser.call<ConsoleCertificateList>('/console/api/certificates')).data).toHaveLength(1);
+    expect((await stranger.browser.call<ConsoleCertificateList>('/console/api/certificates')).data).toEqual([]);
+  });
+});
+
+describe('operator pages', () => {
+  it('accounts by state with their people, newest first; approve, reject, grant, with who did it', async () => {
+    const person = await world.person({ approved: false });
+    const { browser } = operator;
+    const pending = await browser.call<OperatorAccountList>('/console/api/operator/accounts?state=pending');
+    expect(pending.data[0]).toMatchObject({ id: person.accountId, emails: [person.email], active_keys: 0 });
+    const path = `/console/api/operator/accounts/${person.accountId}`;
+    for (const decision of ['approved', 'rejected'] as const) {
+      const account = await browser.post<OperatorAccount>(`${path}/decision`, { decision });
+      expect(account.approval_status).toBe(decision);
+      expect(await lastEvent(person.accountId)).toMatchObject({
+        kind: `account.${decision}`,
+        data: { operator_id: operator.userId },
+      });
+    }
+    const granted = await browser.post<OperatorAccount>(`${path}/grants`, { credits: 250, note: 'welcome' });
+    expect(granted.credits).toBe(250);
+    expect(await lastEvent(person.accountId)).toMatchObject({
+      kind: 'credits.granted',
+      data: { credits: 250, operator_id: operator.userId },
+    });
+    const ledger = await person.browser.call<ConsoleLedger>('/console/api/ledger');
+    expect(ledger.data).toMatchObject([{ kind: 'grant', amount: 250, note: 'welcome' }]);
+    expect(await world.store.ledgerCheck()).toEqual([]);
+    const first = await browser.call<OperatorAccountList>('/console/api/operator/accounts?limit=2');
+    const second = await browser.call<OperatorAccountList>(
+      `/console/api/operator/accounts?limit=2&starting_after=${first.next_cursor!}`,
+    );
+    const ids = [...first.data, ...second.data].map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted().reverse());
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  it('queue, open jobs and what waits', async () => {
+    const before = await operator.browser.call<OperatorOverview>('/console/api/operator/overview');
+    await liveJob(world, ours.accountId, {});
+    const after = await operator.browser.call<OperatorOverview>('/console/api/operator/overview');
+    expect(after.jobs.queued).toBe(before.jobs.queued + 1);
+    const waiting = ({ queue }: OperatorOverview) => queue.find(({ task }) => task === 'job_ingest')?.waiting ?? 0;
+    expect(waiting(after)).toBe(waiting(before) + 1);
+    expect(after.jobs.oldest_queued_seconds).not.toBeNull();
+  });
+
+  it('workers with their devices and what they work on', async () => {
+    const id = 'worker-1-abc';
+    await world.store.workers.seen(id, []);
+    const device = { id: 'cpu', name: 'CPU', usable: true, reason: '', threads: 2, simd: 'avx2', encoder: 'libx264', inference: [] };
+    await world.store.workers.describe(id, { host: 'gpu-1', concurrency: 2, devices: [device] });
+    await world.store.workers.seen('worker-0-old', []);
+    await world.sql`UPDATE workers SET seen_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
+    const job = await liveJob(world, ours.accountId, {});
+    await world.store.leases.claim(job.id, 'ingest', id, 60);
+    const { data } = await operator.browser.call<OperatorWorkerList>('/console/api/operator/workers');
+    expect(data).toMatchObject([
+      { id, host: 'gpu-1', alive: true, concurrency: 2, devices: [device], jobs: [{ id: job.id, step: 'ingest' }] },
+      { id: 'worker-0-old', host: null, alive: false, devices: [], jobs: [] },
+    ]);
+    const next = await operator.browser.call<OperatorWorkerList>(`/console/api/operator/workers?limit=1&starting_after=${id}`);
+    expect(next.data.map((worker) => worker.id)).toEqual(['worker-0-old']);
+    const overview = await operator.browser.call<OperatorOverview>('/console/api/operator/overview');
+    expect(overview.workers_alive).toBe(1);
+  });
+
+  it('failures of all accounts, newest first, without an address of the customer', async () => {
+    const jobs = [];
+    for (const { accountId } of [ours, stranger, ours]) {
+      const job = await liveJob(world, accountId, {});
+      await endJob(world, job.id, 'error');
+      jobs.push(job.id);
+    }
+    const first = await operator.browser.call<OperatorFailureList>('/console/api/operator/failures?limit=2');
+    const rest = await operator.browser.call<OperatorFailureList>(
+      `/console/api/operator/failures?starting_after=${first.next_cursor!}`,
+    );
+    expect([...first.data, ...rest.data].map(({ job_id }) => job_id)).toEqual(jobs.toReversed());
+    expect(first.data[0]).toMatchObject({ code: 'processing_failed', account_id: ours.accountId });
+    expect(JSON.stringify([first, rest])).not.toContain('media.example.com');
+  });
+
+  it('404 for an account that is not there', async () => {
+    const path = `/console/api/operator/accounts/${newId('acct')}/grants`;
+    const response = await operator.browser.request(path, { method: 'POST', json: { credits: 1 } });
+    expect(response.status).toBe(404);
+  });
+});
+

@@ -1,0 +1,65 @@
+/** Jobs brought to their states through the store, as a worker does. */
+import type { JobRecord } from '../../src/domain/job.ts';
+import type { CreateJob } from '../../src/store/types.ts';
+import type { ConsoleWorld } from './console.ts';
+import { source } from './http.ts';
+
+type World = Pick<ConsoleWorld, 'store' | 'objects'>;
+
+export async function makeJob(
+  { store }: World,
+  accountId: string,
+  { credits = 0, ...more }: Partial<CreateJob> = {},
+): Promise<JobRecord> {
+  const { job } = await store.jobs.create({
+    account: { id: accountId, retentionDays: 30 },
+    lane: 'live',
+    tier: 'standard',
+    resolution: '1080p',
+    videoUrl: 'https://media.example.com/holiday%20film.mp4?token=x',
+    webhookUrl: null,
+    model: null,
+    enhancements: {},
+    metadata: {},
+    durationSeconds: 10,
+    source: null,
+    idempotency: null,
+    credits,
+    ...more,
+  });
+  return job;
+}
+
+export const liveJob = makeJob;
+
+const owner = 'worker-of-tests';
+const sha256 = 'a'.repeat(64);
+
+/** Through `ingest`: the original is stored, and the job waits to be enhanced. */
+export async function ingestJob({ store, objects }: World, jobId: string): Promise<string> {
+  const claim = (await store.leases.claim(jobId, 'ingest', owner, 60))!;
+  const key = await store.objects.announce(claim.fence, 'original');
+  objects.set(key, Buffer.from('the original'));
+  await store.leases.ingested(claim.fence, { key, size: 12, sha256, version: null }, source);
+  return key;
+}
+
+/** To its end, in error or with both files stored. */
+export async function endJob(world: World, jobId: string, as: 'done' | 'error'): Promise<void> {
+  const { store, objects } = world;
+  if (as === 'error') {
+    const { fence } = (await store.leases.claim(jobId, 'ingest', owner, 60))!;
+    return store.leases.fail(fence, { code: 'processing_failed', message: 'The video could not be processed.' });
+  }
+  await ingestJob(world, jobId);
+  const { fence } = (await store.leases.claim(jobId, 'enhance', owner, 60))!;
+  await store.leases.progress(fence, { fraction: 0.5, etaSeconds: 3 }, 60);
+  const key = await store.objects.announce(fence, 'output');
+  objects.set(key, Buffer.from('the enhanced one'));
+  const applied = { denoise: 0, sharpen: 0.4, face_restoration: 0, adaptive_contrast: 0, model: 'none' };
+  await store.leases.finish(fence, {
+    output: { width: 1920, height: 1080, size_bytes: 16, sha256 },
+    stored: { key, size: 16, sha256, version: null },
+    applied,
+  });
+}
