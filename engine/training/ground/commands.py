@@ -13,7 +13,7 @@ from .recipes import NETWORKS, RECIPES, recipe
 from .release import device, load_averaged, load_state, quantised, release
 from .samples import Batches, NoiseSource, PhotoSource
 from .trainer import Trainer, build, run
-from .validate import filter_scores, photo_score
+from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
 
@@ -35,9 +35,15 @@ def sources_for(shares, scale):
     return made
 
 
-def evaluator(network):
-    """What is scored at every checkpoint."""
-    return lambda net: {'psnr_photos': photo_score(net)} if network.scale == 2 else {}
+def evaluator(network, shares):
+    """What is scored at every checkpoint: a part of what `release` scores."""
+    def scores(net):
+        row = {'psnr_photos': photo_score(net)} if network.scale == 2 else {}
+        if len(shares) > 1:
+            row['psnr_clips'] = mean_of(clip_scores(net, every=4))
+            row['psnr_noise_25'] = mean_of(noise_scores(net, (25,)))
+        return row
+    return scores
 
 
 def train(args):
@@ -62,7 +68,7 @@ def train(args):
         raise GroundError(f'no_checkpoint: {start} is not there.')
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
-    run(trainer, folder, evaluator(network), args.minutes, args.every, args.recipe, worked)
+    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, args.recipe, worked)
 
 
 def release_command(args):

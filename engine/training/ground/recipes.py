@@ -41,7 +41,7 @@ NETWORKS = {
 
 RECIPES = {
     'bicubic': Recipe(),
-    'mixed': Recipe(shares={'bicubic': 0.4, 'noise': 0.25, 'clips': 0.35}),
+    'mixed': Recipe(shares={'bicubic': 0.4, 'noise': 0.2, 'clips': 0.4}),
 }
 
 

@@ -87,10 +87,15 @@ def _table(rows):
             for g, vs in sorted(groups.items())}
 
 
-def clip_scores(net):
+def mean_of(table, method='network'):
+    """The mean over all pictures of a table of groups."""
+    return sum(r[method] * r['pictures'] for r in table.values()) / max(1, sum(r['pictures'] for r in table.values()))
+
+
+def clip_scores(net, every=1):
     """PSNR-Y on the validation clips by codec: ×2 beside the filters, ×1 beside the source as it is."""
     rows = []
-    for group, coded, clean, high, error in validation_clips():
+    for group, coded, clean, high, error in validation_clips()[::every]:
         picture, wanted = upscale(net, coded, min(1.0, error / 50)), high if net.scale == 2 else clean
         others = filters(coded) if net.scale == 2 else {'source': coded}
         rows.append((group, {n: psnr(p, wanted) for n, p in {'network': picture, **others}.items()}))

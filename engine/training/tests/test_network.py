@@ -1,0 +1,85 @@
+"""The network itself: collapse, skip, export, int8."""
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from ground.export import to_fp32
+from ground.network import CollapsibleConv, HalfResolutionNet, parameters_when_collapsed
+from ground.openvino_net import OpenVinoNet
+from ground.quantise import QuantNet
+from ground.resize import resize
+
+
+def net_of(scale, layers=3):
+    torch.manual_seed(4)
+    net = HalfResolutionNet(scale, 16, layers).eval()
+    with torch.no_grad():  # a start of zero would hide mistakes
+        for parameter in net.parameters():
+            parameter.add_(0.02 * torch.randn_like(parameter))
+    return net
+
+
+@pytest.mark.parametrize('inputs,outputs,kernel,stride', [(2, 16, 6, 2), (16, 16, 3, 1), (16, 4, 3, 1)])
+def test_collapse_is_exact(inputs, outputs, kernel, stride):
+    torch.manual_seed(2)
+    conv = CollapsibleConv(inputs, outputs, kernel, stride).double()
+    with torch.no_grad():
+        for parameter in conv.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    x = torch.rand(2, inputs, 20, 24, dtype=torch.float64)
+    assert (conv(x) - conv.branches(x)).abs().max() < 1e-10
+    assert (conv.float()(x.float()) - conv.branches(x.float())).abs().max() < 1e-5
+
+
+def test_the_skip_of_x2_starts_as_cubic_interpolation():
+    net = HalfResolutionNet(2, 16, 1)
+    picture = np.random.default_rng(1).random((32, 40), np.float32)
+    x = torch.from_numpy(np.stack([picture, np.ones_like(picture)])[None])
+    skip = torch.nn.functional.pixel_shuffle(net.skip(x), 4)[0, 0].detach().numpy()
+    wanted = resize(picture, 64, 80)
+    assert np.abs(skip - wanted)[8:-8, 8:-8].max() < 1e-5
+
+
+@pytest.mark.parametrize('scale', [1, 2])
+@pytest.mark.parametrize('height,width', [(32, 48), (50, 34)])
+def test_onnx_is_pytorch(scale, height, width):
+    net = net_of(scale)
+    x = torch.rand(1, 2, height, width)
+    data = to_fp32(net)
+    assert {n.op_type for n in onnx.load_from_string(data).graph.node} <= {'Conv', 'Relu', 'Add', 'Slice',
+                                                                           'DepthToSpace'}
+    y = OpenVinoNet(data, scale)(x)
+    assert y.shape == (1, 1, scale * height, scale * width)
+    assert (y - net(x).detach()).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize('scale', [1, 2])
+def test_int8_file_is_the_quantised_network(scale):
+    net = net_of(scale)
+    quant = QuantNet(net)
+    batches = [(torch.rand(2, 2, 32, 32), None)]
+    quant.calibrate(batches)
+    x = torch.round(torch.rand(1, 2, 40, 48) * 219) / 219
+    wanted = quant(x).detach()
+    step = (wanted - OpenVinoNet(quant.to_int8(), scale)(x)).abs()
+    # Both round; where a value lies on an edge, one step of one activation may differ.
+    assert step.mean() < 2e-4 and step.max() < 0.02
+    plain = net(x).detach()
+    assert (wanted - plain).abs().mean() < 0.1 * plain.std()
+
+
+def test_a_pixel_is_felt_no_further_than_the_halo():
+    net = net_of(2)
+    x = torch.rand(1, 2, 96, 96)
+    other = x.clone()
+    other[0, 0, 48, 48] += 1
+    changed = (net(x) - net(other)).abs()[0, 0].detach().numpy() > 0
+    rows = np.nonzero(changed.any(1))[0] / 2
+    assert 48 - rows.min() <= net.halo() and rows.max() - 48 <= net.halo()
+
+
+def test_numbers_of_the_exported_network():
+    net = net_of(2)
+    exported = sum(int(np.prod(c.dims)) for c in onnx.load_from_string(to_fp32(net)).graph.initializer)
+    assert exported == parameters_when_collapsed(net)

@@ -1,0 +1,80 @@
+"""Training: the same seed gives the same numbers, taking up a checkpoint too; workers do not change the result."""
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from ground.optimiser import orthogonal
+from ground.recipes import Network, Recipe
+from ground.trainer import Trainer, build, rate_at, save
+
+TINY = Network('', '', 2, 16, 2)
+RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
+
+
+class RandomBatches:
+    """Noise and its blurred double: something to learn, with no files."""
+
+    def at(self, number):
+        rng = np.random.default_rng([9, number])
+        x = rng.random((RECIPE.batch, 2, 16, 16), np.float32)
+        y = np.repeat(np.repeat(x[:, :1], 2, 2), 2, 3) * 0.9
+        return torch.from_numpy(x), torch.from_numpy(np.ascontiguousarray(y))
+
+
+def trainer(workers=1):
+    torch.manual_seed(3)
+    return Trainer(build(TINY), RandomBatches(), RECIPE, workers)
+
+
+def losses(t, steps):
+    return [t.step()['loss'] for _ in range(steps)]
+
+
+def test_the_same_seed_gives_the_same_losses():
+    assert losses(trainer(), 6) == losses(trainer(), 6)
+
+
+def test_a_checkpoint_resumes_to_the_same_losses(tmp_path):
+    whole, first = losses(trainer(), 10), trainer()
+    losses(first, 6)
+    save(tmp_path / 'last.pt', first.state(), label='x')
+    torch.manual_seed(99)
+    again = Trainer(build(TINY), RandomBatches(), RECIPE)
+    again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
+    assert losses(again, 4) == whole[6:]
+
+
+def test_workers_split_the_batch_without_changing_the_sum():
+    one, two = losses(trainer(), 4), losses(trainer(2), 4)
+    assert np.allclose(one, two, rtol=1e-3)
+
+
+def test_training_lowers_the_loss():
+    seen = losses(trainer(), 60)
+    assert np.mean(seen[-5:]) < 0.5 * np.mean(seen[:5])
+
+
+def test_a_loss_that_is_no_number_stops_the_run():
+    t = trainer()
+    with torch.no_grad():
+        t.net.tail.bias.fill_(float('nan'))
+    with pytest.raises(FloatingPointError):
+        t.step()
+
+
+@pytest.mark.parametrize('step,share', [(0, 1 / 3), (2, 1.0), (50, 1.0), (95, 0.5), (100, 0.0)])
+def test_the_rate_warms_up_stays_and_falls(step, share):
+    assert rate_at(step, RECIPE) == pytest.approx(share * RECIPE.rate)
+
+
+def test_without_a_decay_the_rate_stays():
+    assert rate_at(10**7, dataclasses.replace(RECIPE, decay=0)) == RECIPE.rate
+
+
+@pytest.mark.parametrize('shape', [(16, 64), (64, 16), (8, 8)])
+def test_muon_makes_singular_values_near_one(shape):
+    torch.manual_seed(1)
+    values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+    assert values.max() < 1.4 and values.min() > 0.2
