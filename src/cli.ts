@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './cli/accounts.ts';
 import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
+import { modelsCommands } from './cli/models.ts';
 import { verifyCommands } from './cli/verify.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { Roles } from './main.ts';
@@ -21,8 +22,10 @@ const strengthOption = (name: string, what: string) =>
   new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
 
 // Each command loads what it runs on, and no more: the whole service takes a second to load.
-const media = async (config: Config) =>
-  (await import('./media/index.ts')).createMedia({ requireSandbox: config.requireSandbox });
+const media = async (config: Config) => {
+  const [{ createMedia }, { installedModels }] = await Promise.all([import('./media/index.ts'), import('./media/models.ts')]);
+  return createMedia({ requireSandbox: config.requireSandbox, models: installedModels(config.modelsDir) });
+};
 const start = async (roles: Roles) => (await import('./cli/start.ts')).startCommand(loadConfig(), roles);
 const enhance = () => import('./cli/enhance.ts');
 
@@ -67,6 +70,7 @@ function program(): Command {
     .description('list the processors that the engine can use, as JSON')
     .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
 
+  framelift.addCommand(modelsCommands());
   framelift.addCommand(accountCommands());
   framelift.addCommand(keyCommands());
   framelift.addCommand(webhookCommands());

@@ -12,6 +12,7 @@ import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
 import { createWorker, createWorkerMetrics } from './jobs/index.ts';
 import { createMeasure } from './measure.ts';
 import { createMedia } from './media/index.ts';
+import { installedModels, modelNames } from './media/models.ts';
 import { createNetClient } from './net/index.ts';
 import { openStore } from './open-store.ts';
 import { createSandboxSample } from './sample.ts';
@@ -81,7 +82,8 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   shutdown.add(close);
   // Makes the signing key at the first start.
   await evidence.jwks();
-  const media = await createMedia({ requireSandbox: config.requireSandbox, logger });
+  const models = installedModels(config.modelsDir);
+  const media = await createMedia({ requireSandbox: config.requireSandbox, models, logger });
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
   shutdown.add(() => net.close());
   const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };
@@ -107,7 +109,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
     ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
-    options: { rateLimits, sandboxDelayMs },
+    options: { rateLimits, sandboxDelayMs, models: modelNames(models) },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, shutdown);
   listening.url = url;

@@ -115,5 +115,5 @@ function clock(seconds: number): string {
 function summary(result: EnhanceResult, output: string): string {
   const fps = (result.frames / Math.max(result.wallSeconds, 1e-6)).toFixed(1);
   const from = `${result.source.width}×${result.source.height}`;
-  return `${basename(output)}: ${from} → ${result.width}×${result.height}, ${result.frames} frames at ${fps} fps on ${result.device}`;
+  return `${basename(output)}: ${from} → ${result.width}×${result.height}, ${result.frames} frames at ${fps} fps on ${result.device}, model ${result.applied.model}`;
 }

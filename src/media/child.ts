@@ -58,6 +58,8 @@ async function perform(message: ToChild): Promise<unknown> {
       const from = 'path' in source ? source.path : remoteSource(source.size);
       return loadAddon().probe(from, { ...options, signal: cancel.signal });
     }
+    case 'check-model':
+      return loadAddon().checkModel(message.model, message.trial);
     case 'enhance':
       return loadAddon().enhance(message.input, message.output, enhanceOptions(message.options));
     default:

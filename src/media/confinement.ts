@@ -4,9 +4,9 @@
  * environment and a filter on system calls. Where bubblewrap cannot run, the child is a plain process with
  * an empty environment. Both ways resource limits hold and the child dies with its parent.
  */
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { addonFile, projectRoot } from './addon.ts';
 import { seccompProgram } from './seccomp.ts';
 
@@ -104,12 +104,19 @@ function systemMounts(): string[] {
   return args;
 }
 
+/** The module that networks run in, with its libraries; the addon looks for it beside itself. */
+function openvinoMounts(): Mount[] {
+  const folder = join(dirname(addonFile), 'openvino');
+  return existsSync(projectRoot + folder) ? [{ from: projectRoot + folder, to: insideRoot + folder }] : [];
+}
+
 function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
   const own: Mount[] = [
     { from: realpathSync(process.execPath), to: `${insideRoot}node` },
     { from: `${projectRoot}package.json`, to: `${insideRoot}package.json` },
     { from: `${projectRoot}src/media`, to: `${insideRoot}src/media` },
     { from: projectRoot + addonFile, to: insideRoot + addonFile },
+    ...openvinoMounts(),
   ];
   const script = plan.script === undefined ? insideRoot + childModule : `${insideRoot}script.ts`;
   if (plan.script !== undefined) own.push({ from: plan.script, to: script });

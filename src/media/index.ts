@@ -9,9 +9,18 @@ import { BlockReader, type BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import { misbehaved, timedOut } from './failures.ts';
 import { Gate } from './gate.ts';
-import { deviceList, enhanceResult, probeResult } from './messages.ts';
+import { deviceList, enhanceResult, modelReport, probeResult } from './messages.ts';
+import { type InstalledModel, toModelFile } from './models.ts';
 import { runChild } from './session.ts';
-import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest, ProbeResult } from './types.ts';
+import type {
+  CheckModelRequest,
+  EnhanceRequest,
+  EnhanceResult,
+  Media,
+  ModelReport,
+  ProbeRequest,
+  ProbeResult,
+} from './types.ts';
 
 export type * from './types.ts';
 
@@ -28,7 +37,9 @@ export interface MediaOptions {
   memoryLimitMb?: number;
   /** ceiling of one output file; default 32 GiB */
   outputLimitMb?: number;
-  /** further files or folders that children may read at the same place, e.g. installed models */
+  /** networks that jobs may use (models.ts); children may read their files */
+  models?: readonly InstalledModel[];
+  /** further files or folders that children may read at the same place */
   readOnlyPaths?: string[];
   /** how remote sources are read while they are measured */
   remote?: BlockOptions;
@@ -44,6 +55,7 @@ const megabyte = 1024 * 1024;
 /** Where a sandboxed child finds its input and its output folder. */
 const insideInput = '/in/source';
 const insideOutput = '/out';
+const insideModel = '/in/model.onnx';
 
 const silent: MediaLogger = { info() {}, warn() {} };
 
@@ -93,7 +105,7 @@ function planOf(options: MediaOptions, kind: SandboxKind, mounts: Mount[], timeo
     outputBytes: (options.outputLimitMb ?? 32 * 1024) * megabyte,
     timeoutMs,
   };
-  const shared = (options.readOnlyPaths ?? []).map((path) => ({ from: resolve(path), to: resolve(path) }));
+  const shared = [...(options.readOnlyPaths ?? []), ...(options.models ?? []).map((model) => model.path)].map((path) => ({ from: resolve(path), to: resolve(path) }));
   return { kind, mounts: [...shared, ...mounts], limits };
 }
 
@@ -183,6 +195,20 @@ class ChildMedia implements Media {
     });
   }
 
+  checkModel(request: CheckModelRequest): Promise<ModelReport> {
+    const mounts: Mount[] = [];
+    const path = resolve(request.model.path);
+    const model = { ...request.model, path: this.#confined ? insideModel : path };
+    if (this.#confined) mounts.push({ from: path, to: insideModel });
+    return runChild({
+      plan: this.#plan(mounts, request.timeoutMs),
+      message: { op: 'check-model', model, trial: request.trial ?? {} },
+      result: modelReport,
+      signal: request.signal,
+      onStart: this.#options.onChild,
+    });
+  }
+
   #enhanceInto(folder: string, inputPath: string, request: EnhanceRequest): Promise<EnhanceResult> {
     const mounts: Mount[] = [];
     const input = this.#input(inputPath, mounts);
@@ -192,9 +218,10 @@ class ChildMedia implements Media {
       outputFolder = insideOutput;
     }
     const output = join(outputFolder, request.outputName);
+    const models = (this.#options.models ?? []).map(toModelFile);
     return runChild({
       plan: this.#plan(mounts, request.timeoutMs),
-      message: { op: 'enhance', input, output, options: request.options },
+      message: { op: 'enhance', input, output, options: { ...request.options, models } },
       result: enhanceResult,
       signal: request.signal,
       onProgress: request.onProgress,

@@ -1,6 +1,6 @@
 /** What the child may say. The child handles hostile files, so nothing it says is believed unchecked. */
 import { z } from 'zod';
-import type { DeviceInfo, EnhanceResult, ProbeResult } from '../../native/index.d.ts';
+import type { DeviceInfo, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
 /** Names and tags come out of files: cut to a length and freed of control characters rather than refused. */
@@ -44,6 +44,19 @@ export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
   }),
   wallSeconds: seconds,
   stages: z.array(z.object({ name, cpuSeconds: seconds })).max(100),
+});
+
+export const modelReport: z.ZodType<ModelReport> = z.object({
+  backend: name,
+  precision: name,
+  inputWidth: side,
+  inputHeight: side,
+  outputWidth: side,
+  outputHeight: side,
+  tiles: count,
+  workingBytes: count,
+  loadMs: z.number().min(0).max(1e9),
+  msPerFrame: z.number().min(0).max(1e9),
 });
 
 export const deviceList: z.ZodType<DeviceInfo[]> = z

@@ -1,7 +1,17 @@
 /** What the rest of the service may ask of media; src/media is the only importer of the addon. */
-import type { EnhanceOptions, EnhanceResult, ProbeResult, Progress, SourceLimits, DeviceInfo } from '../../native/index.d.ts';
+import type {
+  EnhanceOptions,
+  EnhanceResult,
+  ModelFile,
+  ModelReport,
+  ModelTrial,
+  ProbeResult,
+  Progress,
+  SourceLimits,
+  DeviceInfo,
+} from '../../native/index.d.ts';
 
-export type { EnhanceResult, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { EnhanceResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -26,10 +36,18 @@ export interface EnhanceRequest {
   /** created in `outputDir`, the only folder that the child may write */
   outputDir: string;
   outputName: string;
-  options: Omit<EnhanceOptions, 'signal' | 'onProgress'>;
+  /** `model` names one of the models that media was made with */
+  options: Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models'>;
   timeoutMs: number;
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
+}
+
+export interface CheckModelRequest {
+  model: ModelFile;
+  trial?: ModelTrial;
+  timeoutMs: number;
+  signal?: AbortSignal;
 }
 
 /**
@@ -41,6 +59,8 @@ export interface Media {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   enhance(request: EnhanceRequest): Promise<EnhanceResult>;
   devices(): Promise<DeviceInfo[]>;
+  /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
+  checkModel(request: CheckModelRequest): Promise<ModelReport>;
   /** how children are confined on this machine */
   readonly sandbox: { kind: 'bubblewrap' | 'none'; reason: string };
 }

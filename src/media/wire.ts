@@ -3,7 +3,7 @@
  * A frame is: length of the rest (u32, little endian), kind (u8), payload. A `json` payload is one message;
  * a `bytes` payload is the id of a read (u32) and the bytes that answer it.
  */
-import type { EnhanceOptions, Progress, SourceLimits } from '../../native/index.d.ts';
+import type { EnhanceOptions, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
 
 /** Inherited file descriptor of the child's end. */
 export const channelFd = 3;
@@ -18,6 +18,7 @@ export type ToChild =
   | { op: 'devices' }
   | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean }
   | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
+  | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
   /** stop soon and answer with an error of the code `cancelled` */
   | { op: 'cancel' };
 

@@ -8,7 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker, type Tuning, type Worker, type WorkerConfig, type WorkerDeps } from '../../src/jobs/index.ts';
-import type { EnhanceRequest, EnhanceResult, Media, ProbeRequest, ProbeResult } from '../../src/media/types.ts';
+import type {
+  EnhanceRequest,
+  EnhanceResult,
+  Media,
+  ModelReport,
+  ProbeRequest,
+  ProbeResult,
+} from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
 import { testVault, type World } from './worker-world.ts';
@@ -77,6 +84,10 @@ export class FakeMedia implements Media {
 
   async devices() {
     return [];
+  }
+
+  checkModel(): Promise<ModelReport> {
+    return Promise.reject(new Error('no model runs here'));
   }
 }
 

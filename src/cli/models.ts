@@ -1,0 +1,119 @@
+/** `framelift models`: the networks that are installed, and trying one's own. */
+import { basename, dirname, join, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Config, loadConfig } from '../config.ts';
+import type { InstalledModel } from '../media/models.ts';
+import type { Media, ModelFile, ModelReport } from '../media/types.ts';
+
+// Loaded when a command runs: the command line itself must start fast.
+const manifests = () => import('../media/models.ts');
+const open = async (config: Config) =>
+  (await import('../media/index.ts')).createMedia({ requireSandbox: config.requireSandbox });
+
+/** Large networks on slow machines: a frame may take minutes. */
+const trialTimeoutMs = 30 * 60_000;
+
+export interface CheckOptions {
+  layout: 'luma+strength' | 'rgb';
+  scale: number;
+  size: Size;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+export function size(text: string): Size {
+  const match = /^(\d{1,5})x(\d{1,5})$/.exec(text);
+  const [width, height] = [Number(match?.[1]), Number(match?.[2])];
+  if (match === null || width < 1 || height < 1 || width > 16384 || height > 16384) {
+    throw new InvalidArgumentError('Expected a size such as 960x540.');
+  }
+  return { width, height };
+}
+
+function scale(text: string): number {
+  if (!/^[1-8]$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 8.');
+  return Number(text);
+}
+
+export function modelsCommands(): Command {
+  const models = new Command('models').description('networks: what is installed, and trying one');
+  models
+    .command('list')
+    .description('list the installed networks')
+    .option('--json', 'one JSON array')
+    .action((options: { json?: boolean }) => listModels(loadConfig(), options.json === true));
+  models
+    .command('check')
+    .description('load an ONNX file and run it once; one sentence when something is wrong with it')
+    .argument('<file>', 'an ONNX file; described by the manifest.json beside it, else by the options')
+    .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength']).default('rgb'))
+    .option('--scale <n>', 'enlargement of each side', scale, 2)
+    .option('--size <WxH>', 'frame to try', size, { width: 256, height: 144 })
+    .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));
+  models
+    .command('bench')
+    .description('time the installed networks on frames of one size')
+    .argument('[name]', 'only this one')
+    .option('--size <WxH>', 'frame that goes in', size, { width: 960, height: 540 })
+    .option('--json', 'one JSON object a line')
+    .action(async (name: string | undefined, options: { size: Size; json?: boolean }) => {
+      const config = loadConfig();
+      await benchModels(await open(config), config, { name, ...options });
+    });
+  return models;
+}
+
+async function listModels(config: Config, json: boolean): Promise<void> {
+  const found = (await manifests()).installedModels(config.modelsDir);
+  if (json) {
+    console.log(JSON.stringify(found, null, 2));
+    return;
+  }
+  if (found.length === 0) console.log('No networks are installed.');
+  for (const model of found) {
+    console.log(`${model.name}  ×${model.scale} ${model.precision} ${model.layout}  ${model.title}  (${basename(model.path)})`);
+  }
+}
+
+/** The manifest's description where the file is in one, else the options'. */
+export async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
+  const { manifestName, readManifest, toModelFile } = await manifests();
+  const path = resolve(file);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new Error(`There is no file ${file}.`);
+  const folder = dirname(path);
+  if (statSync(join(folder, manifestName), { throwIfNoEntry: false }) !== undefined) {
+    const entry = readManifest(folder).find((model) => model.path === path);
+    if (entry !== undefined) return toModelFile(entry);
+  }
+  return { name: basename(path), path, layout: options.layout, precision: 'fp32', scale: options.scale };
+}
+
+async function checkModel(media: Media, file: string, options: CheckOptions): Promise<void> {
+  const model = await describeFile(file, options);
+  const report = await media.checkModel({ model, trial: { ...options.size, frames: 3 }, timeoutMs: trialTimeoutMs });
+  console.log(`${model.name}: good. ${summary(report)}`);
+}
+
+function summary(report: ModelReport): string {
+  const from = `${report.inputWidth}×${report.inputHeight}`;
+  const tiles = report.tiles > 1 ? ` in ${report.tiles} tiles` : '';
+  return `${from} → ${report.outputWidth}×${report.outputHeight}${tiles}, ${report.msPerFrame.toFixed(1)} ms a frame in ${report.precision} on ${report.backend}.`;
+}
+
+async function benchModels(media: Media, config: Config, options: { name: string | undefined; size: Size; json?: boolean }): Promise<void> {
+  const { installedModels, toModelFile } = await manifests();
+  const wanted = installedModels(config.modelsDir).filter((model) => options.name === undefined || model.name === options.name);
+  if (wanted.length === 0) throw new Error(options.name === undefined ? 'No networks are installed.' : `There is no model named ${options.name}.`);
+  for (const model of wanted) {
+    const trial = { ...options.size, frames: 20, threads: config.threads };
+    const report = await media.checkModel({ model: toModelFile(model), trial, timeoutMs: trialTimeoutMs });
+    console.log(options.json === true ? JSON.stringify({ ...identity(model), ...report }) : `${label(model)}: ${summary(report)}`);
+  }
+}
+
+const identity = ({ name, scale, precision }: InstalledModel) => ({ name, scale, file_precision: precision });
+const label = (model: InstalledModel) => `${model.name} ×${model.scale} ${model.precision}`;

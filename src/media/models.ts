@@ -1,0 +1,119 @@
+/**
+ * Networks that are installed: manifests read and checked, for the media child that runs them. Only JSON and the
+ * presence of the files are looked at here; what a file holds is the engine's to judge, in the child.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import type { ModelFile } from '../../native/index.d.ts';
+import { projectRoot } from './addon.ts';
+
+export interface InstalledModel extends ModelFile {
+  title: string;
+  task: 'super-resolution' | 'restoration';
+  scale: number;
+}
+
+/** Networks that come with the engine. */
+export const shippedModelsDir = join(projectRoot, 'engine', 'models');
+export const manifestName = 'manifest.json';
+
+/** Losses above this cannot be called equal to the float network. */
+const tolerableLossDb = 0.1;
+
+const entry = z.object({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
+    .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none'),
+  title: z.string().max(200).default(''),
+  task: z.enum(['super-resolution', 'restoration']),
+  scale: z.number().int().min(1).max(8),
+  file: z.string().regex(/^[\w][\w.-]{0,199}$/, 'must be the name of a file beside the manifest'),
+  precision: z.enum(['fp32', 'int8']).default('fp32'),
+  layout: z.enum(['luma+strength', 'rgb']),
+  input: z.string().min(1).max(200).optional(),
+  output: z.string().min(1).max(200).optional(),
+  multiple: z.number().int().min(1).max(64).default(1),
+  halo: z.number().int().min(0).max(1024).default(32),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be 64 small hexadecimal digits')
+    .optional(),
+  scores: z.object({ loss_db: z.number().optional(), bf16_loss_db: z.number().optional() }).default({}),
+});
+const manifest = z.object({ version: z.literal(1), models: z.array(entry).max(1000) });
+
+/** One sentence that names the manifest and what is wrong in it. */
+export class ModelsError extends Error {
+  override readonly name = 'ModelsError';
+}
+
+/**
+ * The models of one folder. Throws ModelsError for a manifest that is missing, no JSON or against its shape, and for
+ * files that are named and not there.
+ */
+export function readManifest(folder: string): InstalledModel[] {
+  const path = join(resolve(folder), manifestName);
+  const parsed = manifest.safeParse(readJson(path));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    throw new ModelsError(`${path}: ${issue.path.join('.') || 'the manifest'}: ${issue.message}`);
+  }
+  return parsed.data.models.map(({ file, scores, ...model }) => {
+    const location = join(dirname(path), file);
+    if (statSync(location, { throwIfNoEntry: false })?.isFile() !== true) {
+      throw new ModelsError(`${path}: there is no file ${file} for the model ${model.name}.`);
+    }
+    return {
+      ...definite(model),
+      path: location,
+      ...(scores.loss_db === undefined ? {} : { lossDb: scores.loss_db }),
+      allowBf16: scores.bf16_loss_db !== undefined && scores.bf16_loss_db <= tolerableLossDb,
+    };
+  });
+}
+
+function readJson(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new ModelsError(`${path}: the manifest cannot be read.`, { cause });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ModelsError(`${path}: the manifest is not JSON.`, { cause });
+  }
+}
+
+/** Without the members that are undefined: the addon and JSON know no such thing. */
+function definite<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}
+
+/**
+ * Shipped networks and those of an operator's folder. A name in the operator's folder takes the place of a shipped
+ * one of the same name, all its files. A checkout without shipped networks has none; an operator's folder must have a
+ * manifest.
+ */
+export function installedModels(operatorsDir?: string): InstalledModel[] {
+  const shipped = statSync(join(shippedModelsDir, manifestName), { throwIfNoEntry: false });
+  const own = operatorsDir === undefined ? [] : readManifest(operatorsDir);
+  const replaced = new Set(own.map((model) => model.name));
+  const kept = shipped === undefined ? [] : readManifest(shippedModelsDir).filter((model) => !replaced.has(model.name));
+  return [...kept, ...own];
+}
+
+/** What a job may name. */
+export function modelNames(models: readonly InstalledModel[]): string[] {
+  return [...new Set(models.map((model) => model.name))];
+}
+
+/** The part that goes to the addon. */
+export function toModelFile({ title: _title, task: _task, ...file }: InstalledModel): ModelFile {
+  return file;
+}
