@@ -5,7 +5,7 @@ import { type Block, readMarkdown } from './markdown.ts';
 import { createReader, matches, type Reader } from './reader.ts';
 import { type DemoService, startDemo } from './service.ts';
 
-const guides = ['docs/webhooks.md'];
+const guides = ['docs/errors.md'];
 
 let demo: DemoService;
 beforeAll(async () => {
