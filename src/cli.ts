@@ -1,7 +1,7 @@
 /** The command line `framelift`. Errors are one line on stderr and exit status 1. */
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { accountCommands, keyCommands } from './cli/accounts.ts';
+import { accountCommands, keyCommands, operatorCommands } from './cli/accounts.ts';
 import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
 import { modelsCommands } from './cli/models.ts';
 import { verifyCommands } from './cli/verify.ts';
@@ -70,9 +70,15 @@ function program(): Command {
     .description('list the processors that the engine can use, as JSON')
     .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
 
+  framelift
+    .command('health')
+    .description('whether the service of this environment answers; for health checks')
+    .action(async () => (await import('./cli/health.ts')).healthCommand(loadConfig()));
+
   framelift.addCommand(modelsCommands());
   framelift.addCommand(accountCommands());
   framelift.addCommand(keyCommands());
+  framelift.addCommand(operatorCommands());
   framelift.addCommand(webhookCommands());
   framelift.addCommand(ledgerCommands());
   framelift.addCommand(auditCommands());

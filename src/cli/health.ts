@@ -1,0 +1,16 @@
+/** `framelift health`: whether the process of this environment answers, for a container's health check. */
+import type { Config } from '../config.ts';
+
+const timeoutMs = 2500;
+
+/** An API tells by /healthz; a worker, which has none, by serving its metrics. Rejects with one sentence. */
+export async function healthCommand({ host, port, metricsPort }: Config): Promise<void> {
+  const here = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const metrics = metricsPort === undefined ? [] : [`http://${here}:${metricsPort}/metrics`];
+  const addresses = [`http://${here}:${port}/healthz`, ...metrics];
+  for (const address of addresses) {
+    const answer = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined);
+    if (answer?.ok) return;
+  }
+  throw new Error(`Nothing healthy answers at ${addresses.join(' or ')}.`);
+}

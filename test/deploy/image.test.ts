@@ -1,0 +1,110 @@
+/** The container image as far as it can be had without Docker: its recipe, and the folder that it holds. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ConfigError, loadConfig } from '../../src/config.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (name: string) => readFile(join(root, name), 'utf8');
+
+describe('Dockerfile.gpu', () => {
+  it('passes hadolint', async () => {
+    const { stdout: program } = await run('bash', ['scripts/setup-hadolint'], { cwd: root, timeout: 120_000 });
+    const { stdout } = await run(program.trim(), ['--config', '.hadolint.yaml', 'Dockerfile.gpu'], { cwd: root });
+    expect(stdout).toBe('');
+  });
+
+  it('sets only variables that the service knows, to values that it takes', async () => {
+    const [, settings] = /^ENV ((?:.*\\\n)*.*HOST=.*)$/m.exec(await read('Dockerfile.gpu'))!;
+    const env = Object.fromEntries(settings!.replaceAll('\\\n', ' ').trim().split(/\s+/).map((entry) => entry.split('=')));
+    expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false });
+  });
+});
+
+describe('compose.yaml', () => {
+  interface Compose {
+    services: Record<string, { image: string; environment?: Record<string, string>; command?: string[] }>;
+  }
+
+  it('gives API and workers what they need to share nothing but the database and the S3 server', async () => {
+    const { services } = parse(await read('compose.yaml'), { merge: true }) as Compose;
+    const source = await read('src/config.ts');
+    expect(Object.keys(services)).toEqual(['postgres', 's3', 'api', 'worker']);
+    for (const name of ['api', 'worker']) {
+      const environment = services[name]!.environment!;
+      for (const variable of Object.keys(environment)) {
+        if (!variable.startsWith('AWS_')) expect(source, variable).toContain(`  ${variable}:`);
+      }
+      // What `${NAME:-default}` stands for when NAME is not set, and a secret for `${NAME:?}`.
+      const plain = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace(/\$\{\w+:\?[^}]*\}/g, 'a-secret-of-16-letters');
+      const config = loadConfig(Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, plain(value)])));
+      expect(config.s3).toMatchObject({ bucket: 'framelift', endpoint: 'http://s3:7070', publicEndpoint: 'http://localhost:7070' });
+      expect(config.keyPepper).toBeDefined();
+      expect(config.linkSecret).toBeDefined();
+    }
+    expect(() => loadConfig({ FRAMELIFT_DEVICE: 'gpu' })).toThrow(ConfigError);
+  });
+});
+
+describe('the packaged folder', { timeout: 180_000 }, () => {
+  let dir: string;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'framelift-package-'));
+    await run('bash', ['scripts/package', dir], { cwd: root, timeout: 170_000 });
+  }, 180_000);
+  afterAll(() => rm(dir, { recursive: true, force: true }));
+
+  it('holds what runs and nothing that only builds or tests', async () => {
+    expect((await readdir(dir)).sort()).toEqual(
+      ['LICENSE', 'build', 'engine', 'migrations', 'node_modules', 'openapi.yaml', 'package-lock.json', 'package.json', 'scripts', 'src'].sort(),
+    );
+    const packages = await readdir(join(dir, 'node_modules'));
+    for (const tool of ['vitest', 'eslint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
+  });
+
+  it('serves, works and says that it is healthy', async () => {
+    const database = await createTestDatabase();
+    const data = await mkdtemp(join(tmpdir(), 'framelift-packaged-'));
+    const port = await freePort();
+    const env = {
+      ...{ PATH: '/usr/bin:/bin', HOME: data, FRAMELIFT_DATA_DIR: data, DATABASE_URL: database.url },
+      ...{ PORT: String(port), FRAMELIFT_DEMO: '0' },
+    };
+    const framelift = join(dir, 'scripts/framelift');
+    await expect(run(framelift, ['health'], { env })).rejects.toThrow('Nothing healthy answers');
+    const service = spawn(framelift, ['start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = new Promise((resolve) => service.once('exit', resolve));
+    try {
+      const healthy = () => run(framelift, ['health'], { env }).then(() => true, () => false);
+      await expect.poll(healthy, { timeout: 60_000, interval: 500 }).toBe(true);
+      const page = await fetch(`http://127.0.0.1:${port}/console/`);
+      expect(page.headers.get('content-type')).toContain('text/html');
+      const { stdout } = await run(framelift, ['models', 'list'], { env });
+      expect(stdout).toContain('fast');
+    } finally {
+      service.kill('SIGTERM');
+      await ended;
+      await database.drop();
+      await rm(data, { recursive: true, force: true });
+    }
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
