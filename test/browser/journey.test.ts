@@ -1,0 +1,358 @@
+/** A newcomer's way through the console, from signing up to a verified certificate, in a real browser. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyCertificate } from '../../src/evidence/index.ts';
+import { verifyWebhook } from '../../src/sdk/webhook.ts';
+import { ffprobe } from '../helpers/ffmpeg.ts';
+import { axeViolations, meanDifference, openTab, openWorld, password, pixelsOf, signUp, type Tab, type World } from './world.ts';
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+let world: World;
+let customer: Tab;
+let operator: Tab;
+let receiver: Server;
+const received: Received[] = [];
+let answer = 200;
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body });
+      response.writeHead(answer).end(answer === 200 ? 'thank you' : 'not today');
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  world = await openWorld({ FRAMELIFT_DEMO: '1', FRAMELIFT_ALLOW_HOSTS: `127.0.0.1:${port()}` });
+  customer = await openTab(world);
+  operator = await openTab(world);
+}, 120_000);
+
+afterAll(async () => {
+  await world?.close();
+  receiver.close();
+});
+
+function port(): number {
+  return (receiver.address() as AddressInfo).port;
+}
+
+async function until<T>(look: () => T | undefined | Promise<T | undefined>, what: string, timeoutMs = 20_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`${what} did not happen`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe('a newcomer', () => {
+  it('refuses a short password before it is sent, then signs up and waits for approval', async () => {
+    const { page } = customer;
+    await page.goto(`${world.url}/`);
+    await page.getByRole('link', { name: 'Create an account' }).click();
+    await page.getByLabel('Email').fill('ada@example.com');
+    await page.getByLabel('Password').fill('too short');
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    expect(await page.getByText('3 more characters').isVisible()).toBe(true);
+    await signUp(customer, world, 'ada@example.com', 'Analytical Engines');
+    await page.getByText('Your account waits for approval.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('sees a sandbox result within a minute of signing up, with nothing approved yet', async () => {
+    const { page } = customer;
+    const started = Date.now();
+    await page.getByRole('button', { name: 'Run the sample' }).click();
+    await page.getByRole('region', { name: 'Player' }).waitFor({ timeout: 40_000 });
+    expect(Date.now() - started).toBeLessThan(60_000);
+    expect(await page.getByText('The sandbox fetches no source').isVisible()).toBe(true);
+    await page.goto(`${world.url}/enhance`);
+    expect(await page.getByRole('radio', { name: 'Live' }).isDisabled()).toBe(true);
+  });
+
+  it('is let in and funded by an operator, who was named on the command line', async () => {
+    const { page } = operator;
+    await signUp(operator, world, 'grace@example.com', 'Operations');
+    expect(await page.getByRole('link', { name: 'Workers' }).count()).toBe(0);
+    await world.site.framelift('operators', 'add', 'grace@example.com');
+    await page.reload();
+    await page.getByRole('link', { name: /^Accounts/ }).click();
+    await page.getByRole('button', { name: 'Approve Analytical Engines' }).click();
+    await page.getByText('Analytical Engines is approved.').waitFor();
+    await page.getByRole('radio', { name: 'Approved' }).click();
+    await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
+    await page.getByRole('menuitem', { name: 'Grant credits' }).click();
+    await page.getByLabel('Credits').fill('5000');
+    await page.getByLabel('Note').fill('Welcome');
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
+    await page.getByText('Analytical Engines got 5,000 credits.').waitFor();
+
+    await customer.page.goto(`${world.url}/credits`);
+    await customer.page.getByRole('cell', { name: 'Welcome' }).waitFor();
+    expect(await customer.page.getByText('Your account waits').count()).toBe(0);
+  });
+});
+
+describe('keys', () => {
+  let secret: string;
+
+  it('are shown once, and work', async () => {
+    const { page } = customer;
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    await page.getByRole('radio', { name: 'Live' }).check();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    secret = (await page.locator('dialog [data-secret]').textContent()) ?? '';
+    expect(secret).toMatch(/^svc_live_\w{38}$/);
+    expect(await axeViolations(page)).toEqual([]);
+    // The one dialog that Escape does not close.
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('dialog', { name: 'Your new key' }).isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.reload();
+    await page.getByText(`svc_live_…${secret.slice(-4)}`).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(await accountStatus(secret)).toBe(200);
+  });
+
+  it('are rotated with an overlap in which both work', async () => {
+    const { page } = customer;
+    await page.getByRole('button', { name: /^Actions for svc_live/ }).click();
+    await page.getByRole('menuitem', { name: 'Rotate' }).click();
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click();
+    const fresh = (await page.locator('dialog [data-secret]').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('Replaced').waitFor();
+    expect([await accountStatus(fresh), await accountStatus(secret)]).toEqual([200, 200]);
+  });
+
+  it('are refused once they are revoked', async () => {
+    const { page } = customer;
+    await page.getByRole('button', { name: `Actions for svc_live_…${secret.slice(-4)}` }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('The key is revoked.').waitFor();
+    expect(await accountStatus(secret)).toBe(401);
+  });
+
+  async function accountStatus(key: string): Promise<number> {
+    const response = await fetch(`${world.service.url}/v1/account`, { headers: { Authorization: `Bearer ${key}` } });
+    return response.status;
+  }
+});
+
+describe('a live job of the Secure tier', () => {
+  it('is priced before it is submitted', async () => {
+    const { page } = customer;
+    await page.goto(`${world.url}/enhance`);
+    await page.getByLabel('Secure tier').check();
+    await page.getByText('$0.24').waitFor();
+    expect(await page.getByText('480 × 270, h264').isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Enhance', exact: true }).click();
+    await page.waitForURL(/\/jobs\/job_/);
+  });
+
+  it('moves by itself, without a reload, until its viewer appears', async () => {
+    const { page } = customer;
+    await page.getByRole('region', { name: 'Before and after' }).waitFor({ timeout: 60_000 });
+    await page.getByText('The enhanced video is ready.').waitFor();
+    expect(customer.complaints).toEqual([]);
+  });
+
+  it('shows other pixels left of the divider than right of it, both of the same frame', async () => {
+    const { page } = customer;
+    const stage = page.locator('.stage');
+    const divider = page.getByRole('slider', { name: 'Divider between before and after' });
+    await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 3));
+    const look = async (key: string) => {
+      await divider.press(key);
+      return pixelsOf(await stage.screenshot());
+    };
+    const after = await look('Home');
+    const before = await look('End');
+    for (let press = 0; press < 5; press++) await divider.press('PageDown');
+    expect(await divider.getAttribute('aria-valuenow')).toBe('50');
+    const both = await pixelsOf(await stage.screenshot());
+    // Enhanced and not: the same scene, visibly sharper.
+    expect(meanDifference(before, after, 0, 1)).toBeGreaterThan(0.5);
+    expect(meanDifference(before, after, 0, 1)).toBeLessThan(30);
+    // Half and half, away from the divider, its knob and the labels.
+    expect(meanDifference(both, before, 0.2, 0.45)).toBeLessThan(0.2);
+    expect(meanDifference(both, after, 0.2, 0.45)).toBeGreaterThan(0.2);
+    expect(meanDifference(both, after, 0.55, 0.8)).toBeLessThan(0.2);
+    expect(meanDifference(both, before, 0.55, 0.8)).toBeGreaterThan(0.2);
+  });
+
+  it('plays both videos in step, and steps frame by frame by the keyboard', async () => {
+    const { page } = customer;
+    const divider = page.getByRole('slider', { name: 'Divider between before and after' });
+    const times = () => page.evaluate(() => [...document.querySelectorAll('video')].map((video) => video.currentTime));
+    await divider.press('k');
+    const drifts: number[] = [];
+    for (let look = 0; look < 8; look++) {
+      await page.waitForTimeout(150);
+      const [main, other] = (await times()) as [number, number];
+      if (look > 2) drifts.push(Math.abs(main - other));
+    }
+    await divider.press('k');
+    await page.getByRole('button', { name: 'Play' }).waitFor();
+    // 25 frames a second: less than a frame apart, as a rule.
+    expect(drifts.sort((a, b) => a - b)[Math.floor(drifts.length / 2)]).toBeLessThan(0.04);
+    const [start, same] = (await times()) as [number, number];
+    expect(same).toBeCloseTo(start, 3);
+    await divider.press('.');
+    await divider.press('.');
+    const clock = page.locator('.viewer-clock');
+    const frame = Number(await clock.getAttribute('data-frame'));
+    expect(frame).toBe(Math.floor(start * 25 + 1e-3) + 2);
+    await divider.press(',');
+    expect(Number(await clock.getAttribute('data-frame'))).toBe(frame - 1);
+    const [main, other] = (await times()) as [number, number];
+    expect([main, other]).toEqual([expect.closeTo((frame - 0.5) / 25, 3), expect.closeTo((frame - 0.5) / 25, 3)]);
+  });
+
+  it('zooms where asked, alike in both pictures', async () => {
+    const { page } = customer;
+    const divider = page.getByRole('slider', { name: 'Divider between before and after' });
+    await divider.press('+');
+    await divider.press('d');
+    const transforms = await page.evaluate(() => [...document.querySelectorAll('video')].map((video) => video.style.transform));
+    expect(transforms[0]).toContain('scale(1.5)');
+    expect(transforms[0]).toContain('translate(-15%');
+    expect(transforms[1]).toBe(transforms[0]);
+    await divider.press('0');
+    expect(await page.getByRole('button', { name: '100 %' }).isVisible()).toBe(true);
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('is downloaded whole', async () => {
+    const { page } = customer;
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+    const path = await download.path();
+    const bytes = await readFile(path);
+    expect(download.suggestedFilename()).toMatch(/\.mp4$/);
+    expect(await page.getByText(createHash('sha256').update(bytes).digest('hex')).count()).toBe(1);
+    expect((await ffprobe(path)).streams[0]).toMatchObject({ codec_name: 'h264', width: 1920, height: 1080 });
+  });
+
+  it('is deleted, and its certificate is verified here and by the service’s own verifier', async () => {
+    const { page } = customer;
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByText('The job is deleted.').waitFor();
+    await page.getByText('The signature is valid.').waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save' }).click()]);
+    const jws = await readFile(await download.path(), 'utf8');
+    const keys = (await (await fetch(`${world.service.url}/.well-known/jwks.json`)).json()) as Parameters<typeof verifyCertificate>[1];
+    const payload = await verifyCertificate(jws, keys);
+    expect(page.url()).toContain(payload.job_id);
+    expect(payload.objects.map(({ role }) => role).sort()).toEqual(['original', 'output']);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.goto(`${world.url}/secure?tab=certificates`);
+    await page.getByRole('button', { name: `Verify the certificate of ${payload.job_id}` }).click();
+    await page.getByText('The signature is valid.').waitFor();
+  });
+
+  it('is in the audit log, which verifies in the browser', async () => {
+    const { page } = customer;
+    await page.goto(`${world.url}/secure`);
+    await page.getByText('job.deleted').first().waitFor();
+    await page.getByRole('button', { name: 'Verify here' }).click();
+    await page.getByText('The log is whole and unchanged.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+  });
+});
+
+describe('webhooks', () => {
+  it('sends a test event that the receiver can verify, and shows the request and the answer', async () => {
+    const { page } = customer;
+    await page.goto(`${world.url}/webhooks`);
+    await page.getByRole('button', { name: 'Show' }).click();
+    const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+    await page.getByLabel('Address').fill(`http://127.0.0.1:${port()}/hook`);
+    await page.getByRole('button', { name: 'Send the test event' }).click();
+    const event = await until(() => received[0], 'the delivery');
+    expect(await verifyWebhook({ ...event, secret })).toMatchObject({ event: 'job.completed' });
+    await page.getByText('Delivered').waitFor();
+    await page.getByRole('button', { name: /^Details of job.completed/ }).click();
+    await page.getByText('thank you').waitFor();
+    expect(await page.getByRole('region', { name: 'request' }).textContent()).toContain(event.body);
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('sends a delivery again', async () => {
+    const { page } = customer;
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await until(() => received[1], 'the second delivery');
+    expect(received[1]?.headers['webhook-id']).toBe(received[0]?.headers['webhook-id']);
+    await page.getByText('Try 2').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+  });
+
+  it('tells what a receiver that refuses has answered', async () => {
+    const { page } = customer;
+    answer = 500;
+    await page.getByLabel('Event').selectOption('job.failed');
+    await page.getByRole('button', { name: 'Send the test event' }).click();
+    await page.getByText('1 failed try').waitFor();
+    await page.getByRole('button', { name: /^Details of job.failed/ }).click();
+    await page.getByText('not today').first().waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+});
+
+describe('sessions', () => {
+  it('ends the others when the password is changed, and the old password no longer signs in', async () => {
+    const other = await openTab(world, { width: 400 });
+    await other.page.goto(`${world.url}/jobs`);
+    await other.page.getByLabel('Email').fill('ada@example.com');
+    await other.page.getByLabel('Password').fill(password);
+    await other.page.getByRole('button', { name: 'Sign in' }).click();
+    await other.page.getByRole('heading', { name: 'Jobs' }).waitFor();
+
+    const { page } = customer;
+    await page.goto(`${world.url}/settings`);
+    await page.getByRole('button', { name: /^End the session of/ }).waitFor();
+    await page.getByLabel('Current password').fill('a wrong password');
+    await page.getByLabel('New password').fill('another good passphrase');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.locator('[aria-invalid="true"]').waitFor();
+    await page.getByLabel('Current password').fill(password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('The password is changed; 1 other session ended.').waitFor();
+
+    await other.page.reload();
+    await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await other.page.getByLabel('Email').fill('ada@example.com');
+    await other.page.getByLabel('Password').fill(password);
+    await other.page.getByRole('button', { name: 'Sign in' }).click();
+    await other.page.getByRole('alert').waitFor();
+    expect(await axeViolations(other.page)).toEqual([]);
+    await other.page.context().close();
+  });
+
+  it('signs out, and leaves nothing to see', async () => {
+    const { page } = customer;
+    await page.getByRole('button', { name: 'Analytical Engines' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.goto(`${world.url}/keys`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText('svc_').count()).toBe(0);
+  });
+
+  it('left no error in the browser and called no other host', () => {
+    expect([...customer.complaints, ...operator.complaints]).toEqual([]);
+  });
+});

@@ -1,0 +1,153 @@
+/** Every page in both themes and two widths: accessible, within its width, quiet; screenshots for people to look at. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { axeViolations, type Look, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
+
+let world: World;
+let signedIn: NonNullable<Look['state']>;
+let doneJob: string;
+let failedJob: string;
+
+const looks = (['light', 'dark'] as const).flatMap((theme) => [1280, 360].map((width) => ({ theme, width, name: `${theme}-${width}` })));
+
+beforeAll(async () => {
+  world = await openWorld({ FRAMELIFT_DEMO: '1' });
+  const tab = await openTab(world);
+  await signUp(tab, world, 'grace@example.com', 'Operations');
+  await world.site.framelift('operators', 'add', 'grace@example.com');
+  const accounts = await world.site.framelift<{ id: string; name: string }[]>('accounts', 'list');
+  const { id } = accounts.find(({ name }) => name === 'Operations')!;
+  await world.site.framelift('accounts', 'approve', id);
+  await world.site.framelift('accounts', 'grant', id, '5000', '--note', 'Welcome');
+  await world.site.framelift('keys', 'create', id, '--lane', 'test');
+  const { page } = tab;
+  const jobOf = () => /job_\w+/.exec(page.url())?.[0] ?? '';
+
+  await page.goto(`${world.url}/enhance`);
+  await page.getByText('$0.12').waitFor();
+  await page.getByRole('button', { name: 'Enhance', exact: true }).click();
+  await page.getByRole('region', { name: 'Before and after' }).waitFor({ timeout: 60_000 });
+  doneJob = jobOf();
+
+  await page.goto(`${world.url}/enhance`);
+  await page.getByRole('radio', { name: 'Sandbox' }).check();
+  await page.getByRole('radio', { name: 'Address' }).check();
+  await page.getByLabel('Address of the video').fill('https://media.example.com/processing_failed.mp4');
+  await page.getByText('Enhancements and webhook').click();
+  await page.getByLabel('Webhook address').fill('https://hooks.example.invalid/framelift');
+  await page.getByText('$0.00').waitFor();
+  await page.getByRole('button', { name: 'Run in the sandbox' }).click();
+  await page.getByText('Failed').first().waitFor({ timeout: 30_000 });
+  failedJob = jobOf();
+  signedIn = await page.context().storageState();
+  await page.context().close();
+}, 180_000);
+
+afterAll(() => world?.close());
+
+/** What must be there before a page counts as loaded. */
+const pages: readonly { name: string; path: () => string; sign: string; signedOut?: boolean }[] = [
+  { name: 'sign-in', path: () => '/sign-in', sign: 'New here?', signedOut: true },
+  { name: 'sign-up', path: () => '/sign-up', sign: 'Have one?', signedOut: true },
+  { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
+  { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
+  { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
+  { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'After · 1920 × 1080' },
+  { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'processing_failed' },
+  { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
+  { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },
+  { name: 'webhooks', path: () => '/webhooks', sign: 'hooks.example.invalid' },
+  { name: 'credits', path: () => '/credits', sign: 'Welcome' },
+  { name: 'secure', path: () => '/secure', sign: 'job.completed' },
+  { name: 'certificates', path: () => '/secure?tab=certificates', sign: 'No certificates yet' },
+  { name: 'retention', path: () => '/secure?tab=retention', sign: '1 to 365' },
+  { name: 'settings', path: () => '/settings', sign: 'This one' },
+  { name: 'operator', path: () => '/operator', sign: 'Queued jobs' },
+  { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Nobody waits' },
+  { name: 'operator-workers', path: () => '/operator/workers', sign: 'Last seen' },
+  { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },
+  { name: 'nothing', path: () => '/no/such/page', sign: 'There is no page at this address' },
+];
+
+describe.each(looks)('in $name', ({ theme, width, name }) => {
+  for (const { name: pageName, path, sign, signedOut = false } of pages) {
+    it(`${pageName} is accessible, fits, and is quiet`, async () => {
+      const height = width < 500 ? 760 : 860;
+      const { page, complaints } = await openTab(world, { theme, width, height, ...(signedOut ? {} : { state: signedIn }) });
+      await page.goto(`${world.url}${path()}`);
+      await page.getByText(sign).filter({ visible: true }).first().waitFor();
+      if (pageName === 'job-done') await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
+      await screenshot(page, `${pageName}-${name}`);
+      expect(await axeViolations(page)).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(overflow, 'pixels that stick out to the side').toBe(0);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+  }
+});
+
+describe('the theme', () => {
+  it('follows the system until it is chosen, and stays chosen without a flash', async () => {
+    const { page } = await openTab(world, { theme: 'dark', state: signedIn });
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await page.goto(`${world.url}/settings`);
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    const dark = await paper();
+    await page.getByRole('radio', { name: 'Light' }).first().click();
+    const light = await paper();
+    expect(light).not.toBe(dark);
+    // Before the page's own script has run: the document is shown in the chosen theme already.
+    await page.route('**/assets/*.js', (route) => route.abort());
+    await page.reload();
+    expect(await paper()).toBe(light);
+    await page.context().close();
+  });
+});
+
+describe('by the keyboard alone', () => {
+  it('one reaches the content, the navigation and its pages', async () => {
+    const { page } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/`);
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('content');
+    await page.getByRole('link', { name: 'API keys' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    // The heading has the focus, so that a screen reader says where one is.
+    await page.waitForFunction(() => document.activeElement?.textContent === 'API keys' && document.activeElement.tagName === 'H1');
+    expect(await page.title()).toBe('API keys · Framelift');
+    await page.context().close();
+  });
+
+  it('a dialog keeps the focus, closes on Escape and gives it back', async () => {
+    const { page } = await openTab(world, { state: signedIn });
+    await page.goto(`${world.url}/keys`);
+    const create = page.getByRole('button', { name: 'Create a key' });
+    await create.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    const inside = () => page.evaluate(() => document.activeElement?.closest('dialog') !== null || document.activeElement === document.body);
+    for (let press = 0; press < 12; press++) {
+      await page.keyboard.press('Tab');
+      expect(await inside()).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.querySelector('dialog') === null);
+    expect(await create.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.context().close();
+  });
+
+  it('the menu of a narrow page opens, leads somewhere and closes', async () => {
+    const { page } = await openTab(world, { width: 360, state: signedIn });
+    await page.goto(`${world.url}/`);
+    await page.getByRole('button', { name: 'Open the menu' }).press('Enter');
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Credits' }).press('Enter');
+    await page.getByRole('heading', { name: 'Credits', exact: true }).waitFor();
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    await page.context().close();
+  });
+});

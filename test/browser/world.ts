@@ -1,0 +1,157 @@
+/** A real service with its built console, and a real Chromium that looks at it. */
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { createSite, type Environment, type Running, type Site } from '../helpers/service.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const require = createRequire(import.meta.url);
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const shotDir = join(root, 'build/screenshots');
+
+export interface World {
+  site: Site;
+  service: Running;
+  /** base of the console, without a trailing slash */
+  url: string;
+  browser: Browser;
+  close(): Promise<void>;
+}
+
+function chromiumPath(): string {
+  const path = process.env['FRAMELIFT_CHROMIUM'] ?? '/usr/bin/chromium';
+  if (!existsSync(path)) throw new Error(`There is no browser at ${path}; install Debian's chromium or set FRAMELIFT_CHROMIUM`);
+  return path;
+}
+
+/** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. */
+export async function openWorld(env: Environment = {}): Promise<World> {
+  const building = run(join(root, 'scripts/build-console'), [], { timeout: 60_000 });
+  const site = await createSite({ FRAMELIFT_ENCODER_PRESET: 'ultrafast', FRAMELIFT_SANDBOX_DELAY_MS: '600', ...env });
+  await building;
+  await site.framelift('accounts', 'create', 'Somebody else');
+  const service = await site.start('start');
+  const browser = await chromium.launch({
+    executablePath: chromiumPath(),
+    // The tests may run as root, where Chromium's own sandbox refuses to start; it sees nothing but this service.
+    args: ['--no-sandbox', '--mute-audio', '--disable-gpu'],
+  });
+  return {
+    site,
+    service,
+    url: `${service.url}/console`,
+    browser,
+    async close() {
+      await browser.close();
+      await site.close();
+    },
+  };
+}
+
+export interface Look {
+  theme?: 'light' | 'dark';
+  width?: number;
+  height?: number;
+  /** cookies of somebody who is signed in already */
+  state?: Awaited<ReturnType<BrowserContext['storageState']>>;
+}
+
+/** A tab that keeps account of everything that should not happen. */
+export interface Tab {
+  page: Page;
+  /** errors, violations of the policy, and requests to other hosts so far */
+  complaints: string[];
+}
+
+export async function openTab(world: World, look: Look = {}): Promise<Tab> {
+  const context = await world.browser.newContext({
+    viewport: { width: look.width ?? 1280, height: look.height ?? 860 },
+    colorScheme: look.theme ?? 'light',
+    reducedMotion: 'reduce',
+    ...(look.state === undefined ? {} : { storageState: look.state }),
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    // A refused call is in the browser's log however well the page answers it.
+    if (message.type() === 'error' && !/status of (401|400|403|404|409)/.test(message.text())) complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    const own = ['blob:', 'data:'].includes(url.protocol) || url.origin === new URL(world.url).origin;
+    if (!own) complaints.push(`request to ${url.origin}`);
+  });
+  return { page, complaints };
+}
+
+/** `id (impact): element` of every rule of accessibility that the page breaks. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run(node: Document): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run(document);
+    return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => `${id} (${impact}): ${html.slice(0, 200)}`));
+  });
+}
+
+/** Written to build/screenshots, for people to look at. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(shotDir, { recursive: true });
+  await page.screenshot({ path: join(shotDir, `${name}.png`), fullPage: true });
+}
+
+export const password = 'correct horse battery staple';
+
+export async function signUp({ page }: Tab, world: World, email: string, name: string): Promise<void> {
+  await page.goto(`${world.url}/sign-up`);
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Account name').fill(name);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Create the account' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+}
+
+export interface Pixels {
+  width: number;
+  height: number;
+  /** RGB, row by row */
+  data: Buffer;
+}
+
+/** A PNG's pixels, decoded by the ffmpeg command line. */
+export async function pixelsOf(png: Buffer): Promise<Pixels> {
+  const width = png.readUInt32BE(16);
+  const height = png.readUInt32BE(20);
+  const child = spawn('ffmpeg', ['-v', 'error', '-f', 'png_pipe', '-i', 'pipe:0', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1']);
+  const chunks: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  child.stdin.end(png);
+  await ended;
+  const data = Buffer.concat(chunks);
+  if (data.length !== width * height * 3) throw new Error('the screenshot could not be decoded');
+  return { width, height, data };
+}
+
+/** Mean difference of two pictures' samples (0…255) over the columns `from`…`to` (parts of the width). */
+export function meanDifference(a: Pixels, b: Pixels, from: number, to: number): number {
+  let sum = 0;
+  let count = 0;
+  for (let y = 0; y < a.height; y++) {
+    for (let x = Math.ceil(from * a.width) * 3; x < Math.floor(to * a.width) * 3; x++) {
+      const at = y * a.width * 3 + x;
+      sum += Math.abs(a.data[at]! - b.data[at]!);
+      count += 1;
+    }
+  }
+  return sum / count;
+}
