@@ -10,14 +10,23 @@ import type { Media } from './media/types.ts';
 const run = promisify(execFile);
 const makeTimeoutMs = 120_000;
 
-/** A moving test picture of 480×270 with sound, `seconds` long; made once by the ffmpeg command line. */
-export async function sourceClip(dataDir: string, seconds: number): Promise<string> {
-  const path = join(dataDir, 'samples', `source-${seconds}s.mp4`);
+/** Moving pictures of 480×270 that the ffmpeg command line can make: a clock, and something with detail to restore. */
+const pictures = {
+  test: 'testsrc2=size=480x270:rate=25',
+  // A slow zoom into the Mandelbrot set, drawn larger and averaged, so that no edge is jagged by itself.
+  demo:
+    'mandelbrot=size=960x540:rate=25:maxiter=700:inner=black:start_scale=0.006:end_scale=0.0012:end_pts=250' +
+    ':start_x=-0.7436438870371587:start_y=-0.1318259042053119' +
+    ',format=gray,scale=480:270:flags=area,format=yuv444p,pseudocolor=preset=magma',
+};
+
+/** A clip with sound, `seconds` long and compressed as such videos are; made once. */
+export async function sourceClip(dataDir: string, seconds: number, picture: keyof typeof pictures = 'test'): Promise<string> {
+  const path = join(dataDir, 'samples', `${picture}-${seconds}s.mp4`);
   return once(path, async (draft) => {
-    const picture = `testsrc2=size=480x270:rate=25:duration=${seconds}`;
     const sound = `sine=frequency=330:sample_rate=48000:duration=${seconds}`;
-    const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '26', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-    const inputs = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', sound];
+    const codecs = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '28', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
+    const inputs = ['-f', 'lavfi', '-i', pictures[picture], '-f', 'lavfi', '-i', sound, '-t', String(seconds)];
     await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...inputs, ...codecs, '-movflags', '+faststart', draft], {
       timeout: makeTimeoutMs,
     });
