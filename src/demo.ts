@@ -2,16 +2,20 @@
  * The first start: an approved account with credits, its keys printed once, and one real job through the
  * service, so that a newcomer sees the main job done.
  */
+import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SingleBar } from 'cli-progress';
 import { generateApiKey, hashApiKey } from './domain/api-key.ts';
+import { createPasswords } from './domain/passwords.ts';
 import type { Lane } from './domain/job.ts';
 import type { Service } from './main.ts';
+import { uploadPath } from './uploads.ts';
 
 const demoName = 'Demo';
+const demoEmail = 'demo@localhost';
 const demoCredits = 10_000;
 const sampleSeconds = 4;
 export const demoSampleSeconds = sampleSeconds;
@@ -19,6 +23,8 @@ export const demoSampleSeconds = sampleSeconds;
 export interface DemoKeys {
   live: string;
   test: string;
+  /** of the account's user, who may use every page of the console */
+  console: { email: string; password: string };
 }
 
 /** Creates the demo account on an empty database; null when there are accounts already. */
@@ -33,7 +39,11 @@ export async function createDemoAccount(service: Service): Promise<DemoKeys | nu
     await service.store.keys.create({ accountId: account.id, lane, tier: 'standard', hash, lastFour });
     return key;
   };
-  return { live: await issue('live'), test: await issue('test') };
+  const user = { email: demoEmail, password: randomBytes(12).toString('base64url') };
+  const password = await createPasswords().hash(user.password);
+  await service.store.users.create({ email: user.email, password, account: { id: account.id } });
+  await service.store.users.setOperator(user.email, true);
+  return { live: await issue('live'), test: await issue('test'), console: user };
 }
 
 export interface SampleServer {
@@ -43,21 +53,18 @@ export interface SampleServer {
 }
 
 /**
- * Serves the one sample file on a loopback port of its own (the port after the API's when it is free). Only this
- * address is exempt from the private-address guard, never the API's.
+ * Serves the sample and what was uploaded on a loopback port of its own (the port after the API's when it is free).
+ * Only this address is exempt from the private-address guard, never the API's.
  */
-export async function serveSample(path: string, preferredPort: number): Promise<SampleServer> {
-  const { size } = await stat(path);
+export async function serveSample(
+  path: string,
+  { preferredPort, uploadFolder }: { preferredPort: number; uploadFolder: string },
+): Promise<SampleServer> {
   const server = createServer((request, response) => {
-    if (request.url !== '/sample.mp4') return response.writeHead(404).end();
-    const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
-    const start = range ? Number(range[1]) : 0;
-    const end = range?.[2] ? Math.min(Number(range[2]), size - 1) : size - 1;
-    if (start > end) return response.writeHead(416, { 'Content-Range': `bytes */${size}` }).end();
-    const headers = { 'Content-Type': 'video/mp4', 'Accept-Ranges': 'bytes', 'Content-Length': end - start + 1 };
-    response.writeHead(range ? 206 : 200, range ? { ...headers, 'Content-Range': `bytes ${start}-${end}/${size}` } : headers);
-    if (request.method === 'HEAD') return response.end();
-    return createReadStream(path, { start, end }).on('error', () => response.destroy()).pipe(response);
+    const [, upload] = /^\/uploads\/([^/]+)$/.exec(request.url ?? '') ?? [];
+    const file = request.url === '/sample.mp4' ? path : upload === undefined ? null : uploadPath(uploadFolder, upload);
+    if (file === null) return response.writeHead(404).end();
+    sendFile(file, request, response).catch(() => response.headersSent ? response.destroy() : response.writeHead(404).end());
   });
   await listen(server, preferredPort).catch(() => listen(server, 0));
   const hostPort = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -66,6 +73,19 @@ export async function serveSample(path: string, preferredPort: number): Promise<
     server.closeAllConnections();
   });
   return { url: `http://${hostPort}/sample.mp4`, hostPort, close };
+}
+
+/** Single byte ranges. Rejects when there is no such file. */
+async function sendFile(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { size } = await stat(path);
+  const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+  const start = range ? Number(range[1]) : 0;
+  const end = range?.[2] ? Math.min(Number(range[2]), size - 1) : size - 1;
+  if (start > end) return void response.writeHead(416, { 'Content-Range': `bytes */${size}` }).end();
+  const headers = { 'Content-Type': 'video/mp4', 'Accept-Ranges': 'bytes', 'Content-Length': end - start + 1 };
+  response.writeHead(range ? 206 : 200, range ? { ...headers, 'Content-Range': `bytes ${start}-${end}/${size}` } : headers);
+  if (request.method === 'HEAD') return void response.end();
+  createReadStream(path, { start, end }).on('error', () => response.destroy()).pipe(response);
 }
 
 function listen(server: Server, port: number): Promise<void> {
@@ -85,6 +105,11 @@ Framelift is running at ${url}. These keys are shown once; keep them:
 
   live key     ${keys.live}     real enhancement, charged against ${demoCredits} credits
   sandbox key  ${keys.test}     free mock jobs
+
+The console, where you see what happens: ${url}/console
+
+  email        ${keys.console.email}
+  password     ${keys.console.password}
 
 Your first job by hand:
 

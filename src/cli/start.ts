@@ -1,18 +1,22 @@
 /** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order. */
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import type { DemoParts } from '../console-service.ts';
 import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome } from '../demo.ts';
 import { type Roles, type Service, startService } from '../main.ts';
 import { sourceClip } from '../sample.ts';
+import { createUploads } from '../uploads.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   process.on('SIGINT', () => stopping.abort()).on('SIGTERM', () => stopping.abort());
   const demo = roles.api && roles.worker && config.demo;
-  const sample = demo ? await serveSample(await sourceClip(config.dataDir, demoSampleSeconds), config.port && config.port + 1) : null;
+  const uploadFolder = join(config.dataDir, 'uploads');
+  const sample = demo ? await startSample(config, uploadFolder) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
-    const service = await startService({ ...config, allowHosts }, roles);
+    const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
       await stopped;
@@ -22,6 +26,16 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   } finally {
     await sample?.close();
   }
+}
+
+async function startSample(config: Config, uploadFolder: string): Promise<SampleServer> {
+  const clip = await sourceClip(config.dataDir, demoSampleSeconds, 'demo');
+  return serveSample(clip, { preferredPort: config.port && config.port + 1, uploadFolder });
+}
+
+function demoParts(sample: SampleServer, folder: string): DemoParts {
+  const uploads = createUploads({ folder, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
+  return { sampleUrl: sample.url, uploads };
 }
 
 /** A demo that fails is said and does not end the service. */

@@ -2,6 +2,8 @@
  * What every worker process does beside its jobs: say that it is alive, take up the jobs of the dead, end what is
  * past its time. All of it may run in many processes at once.
  */
+import { hostname } from 'node:os';
+import type { WorkerDevice } from '../store/index.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './types.ts';
 
@@ -48,10 +50,24 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
         report('overdue certificates queued again', await store.certificates.requeueDue(tuning.destroyOverdueS));
         report('overdue webhooks queued again', await store.deliveries.requeueOverdue(tuning.webhooks.overdueS));
         await store.rateLimits.prune();
+        await store.users.dropEndedSessions();
       },
     },
+    { name: 'description', everyMs: seldomMs, run: describeWorker(worker) },
     { name: 'storage', everyMs: rarelyMs, run: () => destroyReturnedObjects(worker) },
   ];
+}
+
+/** Says what the process works with; again now and then, since a process that slept may have been forgotten. */
+function describeWorker({ id, store, media, config }: WorkerContext): () => Promise<void> {
+  let devices: Promise<WorkerDevice[]> | undefined;
+  return async () => {
+    devices ??= media.devices();
+    // A failed look is made again at the next turn.
+    devices.catch(() => (devices = undefined));
+    const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: await devices };
+    await store.workers.describe(id, facts);
+  };
 }
 
 const listingBatch = 500;

@@ -44,8 +44,8 @@ export interface CreateUser {
   email: string;
   /** PHC string */
   password: string;
-  /** of the account that is made with the user */
-  accountName: string;
+  /** an account that exists, or the name of one that is made with the user */
+  account: { id: string } | { name: string };
 }
 
 const sameEmail = (email: string) => sql`lower(${consoleUsers.email}) = lower(${email})`;
@@ -79,7 +79,7 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
 
 export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
   return {
-    /** A user with a pending account of its own; null when the email is taken. */
+    /** A user of an account, which is pending when it is new; null when the email is taken. */
     async create(input: CreateUser): Promise<ConsoleUser | null> {
       try {
         return await transact(db, (tx) => createUser(tx, input, vault));
@@ -184,18 +184,21 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
 async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): Promise<ConsoleUser | null> {
   const [known] = await tx.select({ id }).from(consoleUsers).where(sameEmail(input.email));
   if (known) return null;
-  const [account] = await tx
-    .insert(accounts)
-    .values({ id: newId('acct'), name: input.accountName })
-    .returning({ id: accounts.id });
-  await addFirstSecret(tx, vault, account!.id);
+  const owner = 'id' in input.account ? input.account.id : await createAccount(tx, input.account.name, vault);
   const [user] = await tx
     .insert(consoleUsers)
-    .values({ id: newId('user'), accountId: account!.id, email: input.email, password: input.password })
+    .values({ id: newId('user'), accountId: owner, email: input.email, password: input.password })
     .returning(visible);
-  await appendEvent(tx, { accountId: account!.id, kind: 'account.created' });
-  await appendEvent(tx, { accountId: account!.id, kind: 'user.created', data: { user_id: user!.id } });
+  if ('name' in input.account) await appendEvent(tx, { accountId: owner, kind: 'account.created' });
+  await appendEvent(tx, { accountId: owner, kind: 'user.created', data: { user_id: user!.id } });
   return user!;
+}
+
+async function createAccount(tx: Tx, name: string, vault: Vault | undefined): Promise<string> {
+  const made = newId('acct');
+  await tx.insert(accounts).values({ id: made, name });
+  await addFirstSecret(tx, vault, made);
+  return made;
 }
 
 async function endSessions(tx: Tx, userId: string, keep: string | null): Promise<number> {

@@ -41,7 +41,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       await tryAt(email);
       // Hashed in any case: the time must not tell whether the address is known.
       const hash = await passwords.hash(password);
-      await store.users.create({ email, password: hash, accountName: name ?? email });
+      await store.users.create({ email, password: hash, account: { name: name ?? email } });
       return c.json({ accepted: true as const }, 202);
     },
 

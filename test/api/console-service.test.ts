@@ -1,0 +1,148 @@
+/** The console of a running service: the first operator, a webhook's test event, a worker's devices, cookies by fetch. */
+import { execFile } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  ConsoleDeliveryDetail,
+  ConsoleDeliveryList,
+  ConsoleJobDetail,
+  ConsoleSession,
+  OperatorWorkerList,
+} from '../../src/contract/types.gen.ts';
+import { checkedFetch } from '../helpers/http-contract.ts';
+import { createSite, type Running, type Site } from '../helpers/service.ts';
+
+const run = promisify(execFile);
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+let site: Site;
+let api: Running;
+let receiver: Server;
+const received: { headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body });
+      response.end('thanks');
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const port = (receiver.address() as AddressInfo).port;
+  site = await createSite({ FRAMELIFT_SANDBOX_DELAY_MS: '100', FRAMELIFT_ALLOW_HOSTS: `127.0.0.1:${port}` });
+  api = await site.start('start');
+});
+afterAll(async () => {
+  receiver.close();
+  await site?.close();
+});
+
+interface Made {
+  email: string;
+  operator: boolean;
+  password?: string;
+}
+
+/** Signs in and returns calls with the session. */
+async function signIn(email: string, password: string) {
+  const origin = { Origin: api.url, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
+  const response = await checkedFetch(`${api.url}/console/api/sign-in`, {
+    method: 'POST',
+    headers: origin,
+    body: JSON.stringify({ email, password }),
+  });
+  const session = (await response.json()) as ConsoleSession;
+  const headers = { ...origin, Cookie: response.headers.get('set-cookie')!.split(';')[0]!, 'X-CSRF-Token': session.csrf_token };
+  const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const answer = await checkedFetch(`${api.url}/console/api${path}`, init);
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as T;
+  };
+  return { session, call };
+}
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (const end = Date.now() + 30_000; ;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > end) throw new Error('it did not happen in time');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe('the first operator', () => {
+  it('is made on the command line with a password that is printed once, and sees the workers', async () => {
+    const made = await site.framelift<Made>('operators', 'add', 'boss@example.com');
+    expect(made).toMatchObject({ email: 'boss@example.com', operator: true });
+    const { session, call } = await signIn('boss@example.com', made.password!);
+    expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
+    const again = await site.framelift<Made>('operators', 'add', 'Boss@example.com');
+    expect(again).not.toHaveProperty('password');
+    const worker = await until(async () => {
+      const { data } = await call<OperatorWorkerList>('GET', '/operator/workers');
+      return data.find(({ devices }) => devices.length > 0);
+    });
+    expect(worker).toMatchObject({ alive: true, concurrency: 1, devices: [expect.objectContaining({ id: 'cpu', usable: true })] });
+    expect(worker.host).not.toBeNull();
+    expect(await site.framelift<Made[]>('operators', 'list')).toHaveLength(1);
+    await site.framelift('operators', 'remove', 'boss@example.com');
+    await expect(call('GET', '/operator/workers')).rejects.toThrow('operator_required');
+  });
+
+  it('may bring a password of at least 12 characters on standard input, unless there is one', async () => {
+    const add = (password: string) => {
+      const child = run(process.execPath, [cli, 'operators', 'add', 'second@example.com', '--password-stdin'], { env: site.env });
+      child.child.stdin!.end(`${password}\n`);
+      return child;
+    };
+    await expect(add('short')).rejects.toMatchObject({ stderr: expect.stringContaining('at least 12 characters') });
+    const { stdout } = await add('correct horse battery');
+    expect(JSON.parse(stdout)).not.toHaveProperty('password');
+    await expect(add('another horse battery')).rejects.toMatchObject({ stderr: expect.stringContaining('has a password already') });
+    await signIn('second@example.com', 'correct horse battery');
+    await expect(run(process.execPath, [cli, 'operators', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
+      stderr: expect.stringContaining('no email address'),
+    });
+  });
+});
+
+describe('a person', () => {
+  it('tests a webhook and sees request and answer', async () => {
+    const headers = { 'Content-Type': 'application/json' };
+    const credentials = { email: 'dev@example.com', password: 'correct horse battery' };
+    const body = JSON.stringify(credentials);
+    await checkedFetch(`${api.url}/console/api/sign-up`, { method: 'POST', headers, body });
+    const { call } = await signIn(credentials.email, credentials.password);
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+    for (const event of ['job.completed', 'job.failed'] as const) {
+      const { job_id } = await call<{ job_id: string }>('POST', '/webhooks/test', { url, event });
+      const delivery = await until(async () => {
+        const { data } = await call<ConsoleDeliveryList>('GET', `/webhooks/deliveries?state=delivered&job_id=${job_id}`);
+        return data[0];
+      });
+      const { request, attempts } = await call<ConsoleDeliveryDetail>('GET', `/webhooks/deliveries/${delivery.id}`);
+      const got = received.at(-1)!;
+      expect(got.body).toBe(request.body);
+      expect(JSON.parse(got.body)).toMatchObject({ event, job_id });
+      for (const [name, value] of Object.entries(request.headers)) expect(got.headers[name], name).toBe(value);
+      expect(attempts).toMatchObject([{ status: 200, reply: 'thanks', failure: null }]);
+    }
+  });
+
+  it('follows a sandbox job to its result, and plays it', async () => {
+    const { call } = await signIn('dev@example.com', 'correct horse battery');
+    const { capabilities } = await call<ConsoleSession>('GET', '/session');
+    const request = { video_url: capabilities.sample_url.test, resolution: '1080p' };
+    const { id } = await call<{ id: string }>('POST', '/jobs', { lane: 'test', request });
+    await until(async () => ((await call<ConsoleJobDetail>('GET', `/jobs/${id}`)).job.status === 'done' ? true : undefined));
+    const { result, source } = await call<{ result: { url: string } | null; source: null }>('GET', `/jobs/${id}/links`);
+    expect(source).toBeNull();
+    const played = await fetch(`${api.url}${result!.url}`, { headers: { Range: 'bytes=4-7' } });
+    expect([played.status, await played.text()]).toEqual([206, 'ftyp']);
+  });
+});
