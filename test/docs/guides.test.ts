@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Block, readMarkdown } from './markdown.ts';
 import { createReader, matches, type Reader } from './reader.ts';
 import { type DemoService, startDemo } from './service.ts';
+import { title } from './title.ts';
 
-const guides = ['docs/errors.md'];
+const guides = ['docs/secure.md'];
 
 let demo: DemoService;
 beforeAll(async () => {
@@ -27,11 +28,6 @@ describe.each(guides)('%s', (path) => {
     else await reader.follow(block);
   });
 });
-
-function title({ line, language, markers, text }: Block): string {
-  const [kind] = Object.keys(markers);
-  return `line ${line}: ${language} ${kind ?? ''} ${text.trim().split('\n')[0]!.slice(0, 70)}`;
-}
 
 /** The service runs since before: the document must say the same as what started it. */
 function expectStart({ text }: Block): void {
