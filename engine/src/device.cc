@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "cuda/processor.h"
 #include "inference/backend.h"
 #include "media/av_handles.h"
 #include "pipeline/cores.h"
@@ -33,8 +34,34 @@ DeviceInfo Cpu() {
   return info;
 }
 
+DeviceInfo Gpu(const cuda::GpuReport& report) {
+  const cuda::DeviceFacts& facts = report.facts;
+  DeviceInfo info;
+  info.id = facts.id();
+  info.name = facts.name;
+  info.usable = report.is_usable;
+  info.reason = report.reason;
+  info.simd = "sm_" + std::to_string(10 * facts.compute_major + facts.compute_minor);
+  if (info.usable) info.encoder = report.encoder;
+  return info;
+}
+
+/// Stands for the GPUs where there are none to list, and says why.
+DeviceInfo NoGpu() {
+  DeviceInfo info;
+  info.id = "cuda";
+  info.name = "NVIDIA GPU";
+  info.reason = cuda::FindCudaDevices().reason;
+  return info;
+}
+
 }  // namespace
 
-std::vector<DeviceInfo> Devices() { return {Cpu()}; }
+std::vector<DeviceInfo> Devices() {
+  std::vector<DeviceInfo> devices = {Cpu()};
+  for (const cuda::GpuReport& report : cuda::DescribeGpus()) devices.push_back(Gpu(report));
+  if (devices.size() == 1) devices.push_back(NoGpu());
+  return devices;
+}
 
 }  // namespace framelift

@@ -57,7 +57,7 @@ TEST_F(FaultTest, RefusesBadOptionsAndSources) {
   options.model = "dream";
   ExpectError(good, options, ErrorCode::kInvalidArgument);
   options = PlainOptions();
-  options.device = "cuda:0";
+  options.device = "cuda:99";
   ExpectError(good, options, ErrorCode::kUnavailable);
   options = PlainOptions();
   options.limits.max_duration_s = 0.5;

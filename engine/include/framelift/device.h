@@ -7,17 +7,18 @@
 namespace framelift {
 
 struct DeviceInfo {
-  std::string id;           ///< "cpu", "cuda:0"
+  std::string id;           ///< "cpu", "cuda:0"; "cuda" for the GPUs that are not there
   std::string name;         ///< marketing name of the processor
   bool usable = false;
   std::string reason;       ///< why it cannot be used, one sentence; empty when usable
   int threads = 0;          ///< cores this process may use (CPU)
-  std::string simd;         ///< instruction set chosen at run time (CPU), e.g. "AVX3_DL"
-  std::string encoder;      ///< "libx264", "h264_nvenc"
+  std::string simd;         ///< instruction set chosen at run time, e.g. "AVX3_DL", "sm_90"
+  std::string encoder;      ///< "libx264", or "h264_nvenc" where a session of the GPU's encoder could be opened
   std::vector<std::string> inference;  ///< inference backends that work on it
 };
 
-/// Every device known to this build, the CPU first. Never throws.
+/// Every device, the CPU first. Where no GPU can be used there is one entry that says why (no CUDA in this build, no
+/// driver, no GPU). Never throws.
 std::vector<DeviceInfo> Devices();
 
 /// Version of the engine and of the libraries it was linked with, for logs.

@@ -1,5 +1,6 @@
 // What stands in for the CUDA device in a build without CUDA.
 #ifndef FRAMELIFT_CUDA
+#include "cuda/codec_bridge.h"
 #include "cuda/device.h"
 
 namespace framelift::cuda {
@@ -12,6 +13,10 @@ constexpr const char* kReason = "This build has no CUDA stages (run scripts/setu
 CudaState FindCudaDevices() { return {{}, kReason}; }
 
 std::shared_ptr<Device> OpenCudaDevice(int) { throw Error(ErrorCode::kUnavailable, kReason); }
+
+std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>&, StreamHandle, StreamHandle) {
+  throw Error(ErrorCode::kUnavailable, kReason);
+}
 
 }  // namespace framelift::cuda
 #endif

@@ -76,7 +76,7 @@ struct YcbcrMatrix {
   float red;
 };
 
-/// Planar R′G′B′ of a network → working picture of the same size. Chroma is the mean over its place: ¼ ½ ¼ across
+/// Planar R′G′B′ of a network → working picture of the same size, upright and sited left, top left or centred. Chroma is the mean over its place: ¼ ½ ¼ across
 /// for co-sited, ½ ½ for centred, and alike down; edges replicated. One call each for luma (z 0) and chroma (z 1).
 struct TensorToPictureKernel {
   Tensor in;
@@ -118,8 +118,8 @@ struct TensorToPictureKernel {
     }
     float across[3];
     float down[3];
-    Spread(out.log2_x, out.color.site != pixel::ChromaSite::kCentre, across);
-    Spread(out.log2_y, out.color.site == pixel::ChromaSite::kTopLeft, down);
+    Spread(out.log2_x, PlaceAcross(out.color.site) == Place::kFirst, across);
+    Spread(out.log2_y, PlaceDown(out.color.site) == Place::kFirst, down);
     Rgb mean{0, 0, 0};
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < 3; ++i) {

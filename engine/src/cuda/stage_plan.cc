@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pipeline/orient.h"
 #include "pixel/color_matrix.h"
 #include "pixel/resize_plan.h"
 #include "pixel/scene_detector.h"
@@ -49,10 +50,13 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
     std::swap(subsampling.log2_x, subsampling.log2_y);
   }
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
-  first_ = MakePicture(width, height, subsampling, options.color);
   working_color_ = options.color;
+  working_color_.site = pipeline::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
+  first_ = MakePicture(width, height, subsampling, working_color_);
+  first_.shift_x = options.flip_x && subsampling.log2_x != 0 ? width % 2 : 0;
+  first_.shift_y = options.flip_y && subsampling.log2_y != 0 ? height % 2 : 0;
   if (options.tone) {
-    working_color_ = {pixel::Matrix::kBt709, pixel::Range::kLimited, options.color.site};
+    working_color_ = {pixel::Matrix::kBt709, pixel::Range::kLimited, working_color_.site};
     auto tables = std::make_unique<pixel::ToneTables>();
     pixel::FillToneTables(*options.tone, *tables);
     tone_tables_ = static_cast<const pixel::ToneTables*>(Keep(Upload(device_, tables.get(), sizeof *tables)).get());
@@ -60,8 +64,8 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   if (options.tone || denoises_) second_ = MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
   MakeResize();
-  MakeIntermediate();
   MakeContrast();
+  MakeIntermediate();  // last: it makes do with what is left
 }
 
 StagePlan::~StagePlan() = default;

@@ -55,21 +55,38 @@ struct ToneKernelCall {
 
   FRAMELIFT_HD static float LumaOf(const Rgb& v) { return Fma(v.b, 0.0722F, Fma(v.g, 0.7152F, v.r * 0.2126F)); }
 
+  /// Weights of the luma samples from the one before a chroma sample's own to the one behind them.
+  FRAMELIFT_HD static void Spread(int log2, Place place, float (&weight)[4]) {
+    weight[0] = weight[1] = weight[2] = weight[3] = 0;
+    if (log2 == 0) {
+      weight[1] = 1;
+    } else if (place == Place::kMiddle) {
+      weight[1] = weight[2] = 0.5F;
+    } else {
+      const int at = place == Place::kFirst ? 1 : 2;
+      weight[at - 1] = weight[at + 1] = 0.25F;
+      weight[at] = 0.5F;
+    }
+  }
+
   /// Luma around chroma sample (x, y): the mean over its place, edges replicated.
   FRAMELIFT_HD float LumaAtChroma(int x, int y) const {
-    const bool cosited_across = in.color.site != pixel::ChromaSite::kCentre;
-    const bool cosited_down = in.color.site == pixel::ChromaSite::kTopLeft;
-    const auto column = [&](int lx) {
-      const Plane& luma = in.planes[0];
-      if (in.log2_y == 0) return static_cast<float>(luma.Near(lx, y));
-      const float at = luma.Near(lx, 2 * y);
-      const float below = luma.Near(lx, 2 * y + 1);
-      if (!cosited_down) return Fma(at, 0.5F, below * 0.5F);
-      return Fma(luma.Near(lx, 2 * y - 1), 0.25F, Fma(at, 0.5F, below * 0.25F));
-    };
-    if (in.log2_x == 0) return column(x);
-    const float sides = cosited_across ? Fma(column(2 * x - 1), 0.25F, column(2 * x + 1) * 0.25F) : column(2 * x + 1) * 0.5F;
-    return Fma(column(2 * x), 0.5F, sides);
+    float across[4];
+    float down[4];
+    Spread(in.log2_x, PlaceAcross(in.color.site), across);
+    Spread(in.log2_y, PlaceDown(in.color.site), down);
+    const int x0 = (x << in.log2_x) - in.shift_x - 1;
+    const int y0 = (y << in.log2_y) - in.shift_y - 1;
+    float sum = 0;
+    for (int i = 0; i < 4; ++i) {
+      if (across[i] == 0) continue;
+      float column = 0;
+      for (int j = 0; j < 4; ++j) {
+        if (down[j] != 0) column = Fma(in.planes[0].Near(x0 + i, y0 + j), down[j], column);
+      }
+      sum = Fma(column, across[i], sum);
+    }
+    return sum;
   }
 
   FRAMELIFT_HD void operator()(int x, int y, int z) const {

@@ -31,6 +31,8 @@ struct Picture {
   Plane planes[3];
   int log2_x = 1;
   int log2_y = 1;
+  int shift_x = 0;  ///< 1: chroma sample i belongs to luma 2i − 1 and 2i: an axis of odd length that was mirrored
+  int shift_y = 0;
   pixel::ColorSpec color;
 
   int width() const { return planes[0].width; }
@@ -113,12 +115,30 @@ struct Tensor {
   }
 };
 
+/// Where a chroma sample lies along one axis of the luma samples that it belongs to.
+enum class Place { kFirst, kMiddle, kLast };
+
+FRAMELIFT_HD inline Place PlaceAcross(pixel::ChromaSite site) {
+  using Site = pixel::ChromaSite;
+  if (site == Site::kLeft || site == Site::kTopLeft || site == Site::kBottomLeft) return Place::kFirst;
+  if (site == Site::kRight || site == Site::kTopRight || site == Site::kBottomRight) return Place::kLast;
+  return Place::kMiddle;
+}
+
+FRAMELIFT_HD inline Place PlaceDown(pixel::ChromaSite site) {
+  using Site = pixel::ChromaSite;
+  if (site == Site::kTop || site == Site::kTopLeft || site == Site::kTopRight) return Place::kFirst;
+  if (site == Site::kBottom || site == Site::kBottomLeft || site == Site::kBottomRight) return Place::kLast;
+  return Place::kMiddle;
+}
+
 /// Weighted sum of the chroma samples around a place of luma.
 ///
 /// Note [Chroma at luma]
-/// Across: co-sited chroma lies at even columns, odd ones take the mean of both neighbours; centred chroma takes ¾
-/// of its own and ¼ of the nearer neighbour. Down: the same, and only ChromaSite::kTopLeft is co-sited. Edges are
-/// replicated. The CPU's stages do exactly this (pixel/color.cc, pixel/tone_map.cc).
+/// Along each axis: luma where chroma lies takes it as it is, luma between two of them takes the mean; around chroma
+/// that lies in the middle, luma takes ¾ of its own and ¼ of the nearer neighbour. Edges are replicated. The CPU's
+/// stages do exactly this (pixel/color.cc, pixel/tone_map.cc), before the turn; here the turn comes first, and the
+/// sites that only a turn makes are places like the others.
 struct ChromaTaps {
   int column[2];
   float across[2];
@@ -134,23 +154,24 @@ struct ChromaTaps {
   }
 };
 
-FRAMELIFT_HD inline void AxisTaps(int at, int log2, bool cosited, int size, int (&index)[2], float (&weight)[2]) {
-  index[0] = index[1] = log2 != 0 ? at / 2 : at;
+FRAMELIFT_HD inline void AxisTaps(int at, int log2, int shift, Place place, int size, int (&index)[2], float (&weight)[2]) {
+  const int own = log2 != 0 ? (at + shift) / 2 : at;
+  index[0] = index[1] = Clamp(own, 0, size - 1);
   weight[0] = 1;
   weight[1] = 0;
   if (log2 == 0) return;
-  const bool odd = at % 2 != 0;
-  if (cosited && !odd) return;
-  index[1] = Clamp(odd ? at / 2 + 1 : at / 2 - 1, 0, size - 1);
-  weight[1] = cosited ? 0.5F : 0.25F;
+  const bool is_second = (at + shift) % 2 != 0;
+  if (place == (is_second ? Place::kLast : Place::kFirst)) return;
+  index[1] = Clamp(is_second ? own + 1 : own - 1, 0, size - 1);
+  weight[1] = place == Place::kMiddle ? 0.25F : 0.5F;
   weight[0] = 1 - weight[1];
 }
 
 FRAMELIFT_HD inline ChromaTaps TapsAt(int x, int y, const Picture& picture) {
   ChromaTaps taps;
   const Plane& chroma = picture.planes[1];
-  AxisTaps(x, picture.log2_x, picture.color.site != pixel::ChromaSite::kCentre, chroma.width, taps.column, taps.across);
-  AxisTaps(y, picture.log2_y, picture.color.site == pixel::ChromaSite::kTopLeft, chroma.height, taps.row, taps.down);
+  AxisTaps(x, picture.log2_x, picture.shift_x, PlaceAcross(picture.color.site), chroma.width, taps.column, taps.across);
+  AxisTaps(y, picture.log2_y, picture.shift_y, PlaceDown(picture.color.site), chroma.height, taps.row, taps.down);
   return taps;
 }
 

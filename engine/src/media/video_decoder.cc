@@ -6,6 +6,10 @@
 #include "media/av_error.h"
 #include "media/source_policy.h"
 
+extern "C" {
+#include <libavutil/hwcontext.h>
+}
+
 namespace framelift::media {
 namespace {
 
@@ -27,10 +31,57 @@ void ForgetUnknownTags(AVFrame& frame) {
   ForgetUnknown(frame.chroma_location, static_cast<int>(AVCHROMA_LOC_NB), AVCHROMA_LOC_UNSPECIFIED);
 }
 
+/// A decoder with libav's CUDA acceleration: libav's own, which for AV1 is not the one that the CPU uses.
+const AVCodec* GpuDecoder(const AVCodecParameters& parameters) {
+  if (!SuitsGpu(parameters)) return nullptr;
+  const AVCodec* codec = avcodec_find_decoder_by_name(avcodec_get_name(parameters.codec_id));
+  for (int i = 0; codec != nullptr; ++i) {
+    const AVCodecHWConfig* config = avcodec_get_hw_config(codec, i);
+    if (config == nullptr) return nullptr;
+    const bool takes_device = (config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX) != 0;
+    if (takes_device && config->device_type == AV_HWDEVICE_TYPE_CUDA) return codec;
+  }
+  return nullptr;
+}
+
+/// CUDA surfaces where libav offers them; when the GPU refuses the stream, libav asks again without them.
+AVPixelFormat ChooseFormat(AVCodecContext* context, const AVPixelFormat* formats) {
+  for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
+    if (*format == AV_PIX_FMT_CUDA) return *format;
+  }
+  return avcodec_default_get_format(context, formats);
+}
+
 }  // namespace
 
-VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads) {
-  const AVCodec* codec = FindAllowedDecoder(stream.codecpar->codec_id);
+bool SuitsGpu(const AVCodecParameters& p) {
+  // Below about 130 samples some generations fail; odd sides none can.
+  constexpr int kSmallestSide = 144;
+  if (p.width < kSmallestSide || p.height < kSmallestSide || p.width % 2 != 0 || p.height % 2 != 0) return false;
+  if (p.field_order != AV_FIELD_PROGRESSIVE && p.field_order != AV_FIELD_UNKNOWN) return false;
+  const bool is_8bit = p.format == AV_PIX_FMT_YUV420P || p.format == AV_PIX_FMT_YUVJ420P;
+  const bool is_10bit = p.format == AV_PIX_FMT_YUV420P10LE;
+  switch (p.codec_id) {
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_MPEG2VIDEO: return is_8bit;
+    case AV_CODEC_ID_HEVC:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_AV1: return is_8bit || is_10bit;
+    default: return false;
+  }
+}
+
+UniqueFrame ToHost(const AVFrame& frame) {
+  UniqueFrame host = MakeFrame();
+  CheckAv(av_hwframe_transfer_data(host.get(), &frame, 0), ErrorCode::kUnavailable, "A frame cannot be read from the GPU");
+  CheckAv(av_frame_copy_props(host.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
+  return host;
+}
+
+VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu) {
+  const AVCodec* gpu_codec = gpu != nullptr ? GpuDecoder(*stream.codecpar) : nullptr;
+  const AVCodec* codec = gpu_codec != nullptr ? gpu_codec : FindAllowedDecoder(stream.codecpar->codec_id);
   if (codec == nullptr) throw Error(ErrorCode::kUnreadableVideo, "The video's codec is not supported.");
   context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
   CheckAv(avcodec_parameters_to_context(context_.get(), stream.codecpar), ErrorCode::kUnreadableVideo,
@@ -40,6 +91,11 @@ VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, i
   context_->thread_count = threads;
   context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   context_->max_pixels = limits.max_pixels;
+  if (gpu_codec != nullptr) {
+    context_->hw_device_ctx = CheckAlloc(av_buffer_ref(gpu));
+    context_->get_format = ChooseFormat;
+    context_->thread_type = FF_THREAD_SLICE;  // each frame thread would take decoder surfaces, of which there are 32
+  }
   CheckAv(avcodec_open2(context_.get(), codec, nullptr), ErrorCode::kUnreadableVideo,
           "The video's decoder cannot be started");
 }

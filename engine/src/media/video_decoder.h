@@ -9,11 +9,20 @@
 
 namespace framelift::media {
 
+/// Whether a GPU's decoder is worth trying: a codec, bit depth and size that NVDEC generations have in common, and not
+/// declared interlaced (deinterlacing is done on the CPU).
+bool SuitsGpu(const AVCodecParameters& parameters);
+
+/// A frame of a GPU's memory as one of the host's, with all its properties. Throws Error{kUnavailable}.
+UniqueFrame ToHost(const AVFrame& frame);
+
 /// Decoder of one video stream.
 class VideoDecoder {
  public:
-  /// `threads` ≥ 1 is the number of decoding threads. Throws Error{kUnreadableVideo}.
-  VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads);
+  /// `threads` ≥ 1 is the number of decoding threads. `gpu`: a CUDA device of libav's whose decoder is to be used where
+  /// it can (SuitsGpu), borrowed; frames of other videos, and of those that it refuses, lie in the host's memory.
+  /// Throws Error{kUnreadableVideo}.
+  VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu = nullptr);
 
   /// Decodes one packet (nullptr: no more packets, hand out what is held back) and calls `on_frame` for
   /// every frame that comes out. The frame is the callee's to move from; `best_effort_timestamp` is its time.

@@ -24,6 +24,9 @@ constexpr int AlignUp(int value) { return (value + kAlign - 1) / kAlign * kAlign
 constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
                                                        "medium",    "slow",      "slower",   "veryslow", "placebo"};
 
+/// NVENC's presets that take about the same place between fast and small.
+constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4", "p4", "p5", "p6", "p7", "p7"};
+
 void CheckQuality(const EncoderOptions& quality) {
   if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
     throw Error(ErrorCode::kInvalidArgument, "There is no encoder preset named “" + quality.preset + "”.");
@@ -40,8 +43,11 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
       key_interval_(av_rescale_q(kKeyIntervalSeconds, {1, 1}, options.time_base)),
       next_key_(std::numeric_limits<std::int64_t>::min()) {
   CheckQuality(options.quality);
-  const AVCodec* codec = avcodec_find_encoder_by_name("libx264");
-  if (codec == nullptr) throw Error(ErrorCode::kUnavailable, "This build of libavcodec has no libx264.");
+  const bool is_nvenc = options.hw_frames != nullptr;
+  const AVCodec* codec = avcodec_find_encoder_by_name(is_nvenc ? "h264_nvenc" : "libx264");
+  if (codec == nullptr) {
+    throw Error(ErrorCode::kUnavailable, std::string("This build of libavcodec has no ") + (is_nvenc ? "h264_nvenc." : "libx264."));
+  }
   context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
   AVCodecContext& c = *context_;
   c.width = options.width;
@@ -60,17 +66,44 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
   // Key frames come from the grid in Encode; this bound only holds for frame rates far above the average.
   const double frames = av_q2d(options.frame_rate) * kKeyIntervalSeconds;
   c.gop_size = static_cast<int>(std::clamp(std::ceil(frames), 1.0, 1000.0));
+  is_nvenc ? OpenNvenc(options) : OpenX264(options);
+}
+
+void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
   Dictionary settings;
   settings.Set("preset", options.quality.preset.c_str());
   settings.Set("crf", std::to_string(options.quality.crf).c_str());
   settings.Set("profile", "high");
   settings.Set("forced-idr", std::int64_t{1});
-  CheckAv(avcodec_open2(context_.get(), codec, settings.address()), ErrorCode::kInternal,
+  CheckAv(avcodec_open2(context_.get(), nullptr, settings.address()), ErrorCode::kInternal,
           "The encoder cannot be started");
   stride_[0] = AlignUp(options.width);
   stride_[1] = stride_[2] = AlignUp(options.width / 2);
   const std::size_t size = std::size_t(stride_[0]) * options.height + std::size_t(stride_[1]) * options.height + kAlign;
   pool_.reset(CheckAlloc(av_buffer_pool_init(size, nullptr)));
+}
+
+/// Constant quality by the same number as x264's crf; what NVENC holds at once is told, so that it can be counted on.
+void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
+  AVCodecContext& c = *context_;
+  c.pix_fmt = AV_PIX_FMT_CUDA;
+  c.hw_frames_ctx = CheckAlloc(av_buffer_ref(options.hw_frames));
+  c.max_b_frames = 2;
+  c.bit_rate = 0;
+  const auto preset = std::ranges::find(kPresets, options.quality.preset) - kPresets.begin();
+  Dictionary settings;
+  settings.Set("preset", kNvencPresets[static_cast<std::size_t>(preset)]);
+  settings.Set("rc", "vbr");
+  settings.Set("cq", std::to_string(options.quality.crf).c_str());
+  settings.Set("spatial-aq", std::int64_t{1});
+  settings.Set("profile", "high");
+  settings.Set("forced-idr", std::int64_t{1});
+  if (options.hw_surfaces > 0) settings.Set("surfaces", std::int64_t{options.hw_surfaces});
+  const int result = avcodec_open2(&c, nullptr, settings.address());
+  if (result >= 0) return;
+  // Also for ENOMEM, by which drivers say that all sessions are taken.
+  throw Error(ErrorCode::kUnavailable,
+              "The GPU's encoder cannot be started; all of its sessions may be taken (" + AvErrorText(result) + ").");
 }
 
 UniqueFrame VideoEncoder::TakeFrame() {
@@ -101,13 +134,18 @@ void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duratio
     next_key_ = (cell + 1) * key_interval_;
   }
   timings_.push_back({pts, duration});
-  CheckAv(avcodec_send_frame(context_.get(), &frame), ErrorCode::kInternal, "The encoder failed");
+  CheckAv(avcodec_send_frame(context_.get(), &frame), FailureCode(), "The encoder failed");
   Receive(on_packet);
+}
+
+/// A GPU's encoder fails with its GPU, and another device may do the work; libx264's failure is ours.
+ErrorCode VideoEncoder::FailureCode() const {
+  return context_->hw_frames_ctx != nullptr ? ErrorCode::kUnavailable : ErrorCode::kInternal;
 }
 
 void VideoEncoder::Drain(const std::function<void(AVPacket&)>& on_packet) {
   const int result = avcodec_send_frame(context_.get(), nullptr);
-  if (result != AVERROR_EOF) CheckAv(result, ErrorCode::kInternal, "The encoder failed");
+  if (result != AVERROR_EOF) CheckAv(result, FailureCode(), "The encoder failed");
   Receive(on_packet);
 }
 
@@ -123,7 +161,7 @@ void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
   for (;;) {
     const int result = avcodec_receive_packet(context_.get(), packet_.get());
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
-    CheckAv(result, ErrorCode::kInternal, "The encoder failed");
+    CheckAv(result, FailureCode(), "The encoder failed");
     packet_->duration = TakeDuration(packet_->pts);
     packet_->time_base = context_->time_base;
     on_packet(*packet_);

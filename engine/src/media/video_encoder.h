@@ -1,4 +1,4 @@
-// H.264 by libx264.
+// H.264 by libx264, or by a GPU's encoder.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "framelift/enhance.h"
+#include "framelift/error.h"
 #include "media/av_handles.h"
 #include "media/color_tags.h"
 
@@ -20,18 +21,22 @@ struct VideoEncoderOptions {
   SourceColor color;
   EncoderOptions quality;
   int threads = 1;
+  AVBufferRef* hw_frames = nullptr;  ///< frames context of NV12 on a GPU: h264_nvenc encodes; borrowed
+  int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
 
 /// High profile 8-bit 4:2:0, a key frame (IDR) at least every two seconds of presentation time, on a fixed
 /// grid counted from time 0, so that neighbouring segments of a video have theirs alike.
 class VideoEncoder {
  public:
-  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf out of 0…51.
+  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf out of 0…51, and
+  /// Error{kUnavailable} when the GPU opens no session (all of them taken, or a size that it does not encode).
   explicit VideoEncoder(const VideoEncoderOptions& options);
 
   const AVCodecContext& context() const { return *context_; }
 
-  /// A frame to fill for Encode, its planes from a pool that is reused as x264 lets go of them.
+  /// A frame to fill for Encode, its planes from a pool that is reused as x264 lets go of them. Not for a GPU's
+  /// encoder, whose frames come from whoever made `hw_frames`.
   UniqueFrame TakeFrame();
 
   /// Encodes a frame; `pts` and `duration` are in the time base, pts strictly increasing. Packets that are
@@ -46,6 +51,9 @@ class VideoEncoder {
     std::int64_t pts;
     std::int64_t duration;
   };
+  ErrorCode FailureCode() const;
+  void OpenX264(const VideoEncoderOptions& options);
+  void OpenNvenc(const VideoEncoderOptions& options);
   void Receive(const std::function<void(AVPacket&)>& on_packet);
   std::int64_t TakeDuration(std::int64_t pts);
 

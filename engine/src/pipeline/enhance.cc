@@ -25,10 +25,10 @@
 #include "pipeline/bounded_queue.h"
 #include "pipeline/cores.h"
 #include "pipeline/frame_source.h"
-#include "pipeline/pixel_chain.h"
 #include "pipeline/plan.h"
 #include "pipeline/progress_meter.h"
 #include "pipeline/side_streams.h"
+#include "pipeline/stage_chain.h"
 #include "pipeline/stage_clock.h"
 
 extern "C" {
@@ -42,7 +42,7 @@ using Clock = std::chrono::steady_clock;
 
 // Deep enough that a stage rides out its neighbour's slow frames, shallow enough that 4K stays small in memory.
 constexpr std::size_t kDecodedFrames = 4;
-constexpr std::size_t kFinishedFrames = 3;
+constexpr int kFinishedFrames = 3;
 constexpr int kMaxDecoderThreads = 8;
 constexpr int kMaxEncoderThreads = 32;
 
@@ -147,18 +147,22 @@ struct FinishedFrame {
 /// between them are the only things shared; whichever stage is slowest sets the pace and the others wait.
 class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
  public:
-  EnhanceRun(const std::string& input, const std::string& output, const EnhanceOptions& options,
-             const EnhanceCallbacks& callbacks)
+  /// Without a processor the one that the options name is opened.
+  EnhanceRun(std::unique_ptr<Processor> processor, const std::string& input, const std::string& output,
+             const EnhanceOptions& options, const EnhanceCallbacks& callbacks)
       : input_(input),
         output_(output),
         options_(options),
         callbacks_(callbacks),
         threads_(options.threads > 0 ? options.threads : AvailableCores()),
-        start_(Clock::now()) {}
+        start_(Clock::now()),
+        processor_(std::move(processor)) {}
 
   EnhanceResult Run() {
     CheckOptions(options_);
     CheckPaths();
+    if (!processor_) processor_ = OpenProcessor(options_.device, options_.model);
+    if (!processor_->runs_networks()) options_.model = "none";
     plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled);
     Open();
     crew_.Start([this] { DecodeLoop(); });
@@ -188,9 +192,9 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   void Open() {
     const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
     source_ = std::make_unique<FrameSource>(input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
-                                            is_stopped, clocks_);
-    chain_ = std::make_unique<PixelChain>(plan_, source_->codec(), threads_, clocks_, is_stopped);
-    encoder_ = encoder_threads_.Watch([&] { return std::make_unique<media::VideoEncoder>(EncoderSettings()); });
+                                            is_stopped, clocks_, processor_->decoder_device());
+    encoder_ = encoder_threads_.Watch([&] { return processor_->MakeEncoder(EncoderSettings(), kFinishedFrames); });
+    chain_ = processor_->MakeChain({plan_, source_->codec(), threads_, clocks_, is_stopped});
     muxer_ = std::make_unique<media::Muxer>(output_, is_stopped);
     video_stream_ = muxer_->AddVideo(encoder_->context(), media::ReadTags(*source_->demuxer().video()));
     if (!options_.segment) OpenSideStreams();
@@ -342,7 +346,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     result.duration_s = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
     struct stat status = {};
     if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
-    result.device = "cpu";
+    result.device = processor_->name();
     const Strengths& s = plan_.strengths;
     const float denoise = plan_.RestoresLuma() ? plan_.network_strength : s.denoise;
     result.applied = {denoise, s.sharpen, s.adaptive_contrast, s.face_restoration, plan_.model};
@@ -364,10 +368,11 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   StageClocks clocks_;
   std::stop_source stop_;
 
+  std::unique_ptr<Processor> processor_;  ///< before all that works on its device
   std::unique_ptr<FrameSource> source_;
-  std::unique_ptr<PixelChain> chain_;
+  std::unique_ptr<StageChain> chain_;
   LibraryThreads encoder_threads_;
-  std::unique_ptr<media::VideoEncoder> encoder_;
+  std::unique_ptr<FrameEncoder> encoder_;
   std::unique_ptr<media::Muxer> muxer_;  // before side_, whose tracks refer to it
   std::unique_ptr<SideStreams> side_;    ///< none for segments
   int video_stream_ = 0;
@@ -384,14 +389,11 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
 };
 
 }  // namespace
-}  // namespace framelift::pipeline
 
-namespace framelift {
-
-EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
-                      const EnhanceCallbacks& callbacks) {
+EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string& input_path, const std::string& output_path,
+                        const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
   try {
-    return std::make_shared<pipeline::EnhanceRun>(input_path, output_path, options, callbacks)->Run();
+    return std::make_shared<EnhanceRun>(std::move(processor), input_path, output_path, options, callbacks)->Run();
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -399,6 +401,15 @@ EnhanceResult Enhance(const std::string& input_path, const std::string& output_p
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
   }
+}
+
+}  // namespace framelift::pipeline
+
+namespace framelift {
+
+EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
+                      const EnhanceCallbacks& callbacks) {
+  return pipeline::EnhanceOn(nullptr, input_path, output_path, options, callbacks);
 }
 
 }  // namespace framelift

@@ -57,7 +57,7 @@ std::optional<TimedFrame> FrameTimer::Last() {
 }
 
 FrameSource::FrameSource(const std::string& path, const Plan& plan, const EnhanceOptions& options, int threads,
-                         std::function<bool()> is_stopped, StageClocks& clocks)
+                         std::function<bool()> is_stopped, StageClocks& clocks, AVBufferRef* gpu)
     : plan_(plan),
       options_(options),
       clocks_(clocks),
@@ -65,7 +65,7 @@ FrameSource::FrameSource(const std::string& path, const Plan& plan, const Enhanc
       demuxer_options_{options.limits, std::move(is_stopped), !options.segment},
       demuxer_(std::make_unique<media::Demuxer>(file_, demuxer_options_)),
       decoder_(library_threads_.Watch([&] {
-        return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads);
+        return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads, gpu);
       })),
       mender_(demuxer_->video()->time_base, plan.time_base, plan.frame_rate),
       deinterlacer_(plan.time_base),
@@ -157,6 +157,8 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
       if (Seconds(frame->pts) < first_s) return;
     }
   }
+  // Deinterlacing is done on the CPU; what it makes is uploaded again like any frame that the CPU decoded.
+  if (frame && frame->format == AV_PIX_FMT_CUDA && frame->interlaced_frame != 0) frame = media::ToHost(*frame);
   std::vector<media::UniqueFrame> progressive;
   {
     const StageScope scope(clocks_, Stage::kDeinterlace);

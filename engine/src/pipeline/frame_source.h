@@ -41,9 +41,9 @@ class FrameTimer {
 /// Reads a source to its end or to the end of the segment.
 class FrameSource {
  public:
-  /// `is_stopped` is polled while reading. Opens the decoder with `threads` threads.
+  /// `is_stopped` is polled while reading. Opens the decoder with `threads` threads; `gpu`: see media::VideoDecoder.
   FrameSource(const std::string& path, const Plan& plan, const EnhanceOptions& options, int threads,
-              std::function<bool()> is_stopped, StageClocks& clocks);
+              std::function<bool()> is_stopped, StageClocks& clocks, AVBufferRef* gpu = nullptr);
 
   AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
   const media::Demuxer& demuxer() const { return *demuxer_; }

@@ -10,6 +10,7 @@
 #include "media/frame_import.h"
 #include "pipeline/network_stage.h"
 #include "pipeline/plan.h"
+#include "pipeline/stage_chain.h"
 #include "pipeline/stage_clock.h"
 #include "pixel/scene_detector.h"
 #include "pixel/temporal_denoise.h"
@@ -17,7 +18,7 @@
 namespace framelift::pipeline {
 
 /// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
-/// import → turn → tone mapping of HDR → denoise over time, then in space (at the source's size) → network →
+/// import → tone mapping of HDR → turn → denoise over time, then in space (at the source's size) → network →
 /// resize → colour → contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are made once and used for every frame.
 ///
@@ -25,23 +26,23 @@ namespace framelift::pipeline {
 /// A network works in threads of its own. So that the other stages work meanwhile, frames go through in two halves:
 /// Begin takes a frame up to the network and hands it over, End waits for the oldest one and does the rest. Up to
 /// depth() frames are on their way. Without a network depth() is 1 and End does what is left.
-class PixelChain {
+class PixelChain : public StageChain {
  public:
   /// `is_stopped` ends long work of a network between its tiles; optional.
   PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks,
              std::function<bool()> is_stopped = {});
 
   /// Frames that may be begun before the first of them is ended; known after the first Begin.
-  int depth() const { return network_ ? network_->depth() : 1; }
+  int depth() const override { return network_ ? network_->depth() : 1; }
   /// Whether `frame` can be begun while others are on their way; if not, end those first.
-  bool Fits(const AVFrame& frame) const { return importer_ && importer_->Fits(frame, codec_); }
+  bool Fits(const AVFrame& frame) const override { return importer_ && importer_->Fits(frame, codec_); }
 
   /// Takes a frame in, in order. A frame of the warm-up goes through the temporal stages only.
   /// False when the frame was of no use (a warm-up that nothing needs): there is no End for it.
   /// Throws Error{kUnreadableVideo} when the picture's shape changes in mid-stream.
-  bool Begin(const AVFrame& frame, bool is_warm_up);
+  bool Begin(const AVFrame& frame, bool is_warm_up) override;
   /// Fills `out` (data planes of the output's size) from the oldest frame begun; null for one of the warm-up.
-  void End(AVFrame* out);
+  void End(AVFrame* out) override;
 
   /// Begin and End in one.
   void Run(const AVFrame& frame, AVFrame& out);
@@ -49,7 +50,7 @@ class PixelChain {
   void WarmUp(const AVFrame& frame);
 
   /// Charges the network's threads to its stage; call it once, at the end.
-  void AddNetworkTime();
+  void AddNetworkTime() override;
 
  private:
   /// A frame between Begin and End.

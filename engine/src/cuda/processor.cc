@@ -1,0 +1,346 @@
+#include "cuda/processor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "cuda/frame_ring.h"
+#include "cuda/stage_plan.h"
+#include "cuda/uploader.h"
+#include "media/av_error.h"
+#include "media/frame_import.h"
+
+extern "C" {
+#include <libavutil/hwcontext.h>
+}
+
+namespace framelift::cuda {
+namespace {
+
+using pipeline::Stage;
+using pipeline::StageScope;
+
+/// Pictures that NVENC may hold at once; told to it as its number of surfaces (Note [Rings cannot starve]).
+constexpr int kEncoderSurfaces = 16;
+/// x264 copies what it gets before Encode returns.
+constexpr int kHeldByX264 = 0;
+/// In the hands of the stages, in the hands of the encoder's thread, and one to spare.
+constexpr int kInHands = 3;
+/// Decoded surfaces that kernels may still read when the next ones come.
+constexpr int kHeldSurfaces = 4;
+
+/// An encoder that reads what kernels write: on the GPU from device memory, or libx264 from pinned memory.
+class RingEncoder : public pipeline::FrameEncoder {
+ public:
+  RingEncoder(const media::VideoEncoderOptions& options, std::shared_ptr<FrameRing> ring)
+      : ring_(std::move(ring)), encoder_(options) {}
+  ~RingEncoder() override { ring_->Close(); }
+
+  const AVCodecContext& context() const override { return encoder_.context(); }
+  media::UniqueFrame TakeFrame() override { return ring_->Take(); }
+  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet) override {
+    // NVENC would read in the order of the stream by itself; waiting here costs this thread alone, and a fault of a
+    // kernel is told before its picture is encoded.
+    ring_->WaitWritten(frame);
+    encoder_.Encode(frame, pts, duration, on_packet);
+  }
+  void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_.Drain(on_packet); }
+
+ private:
+  std::shared_ptr<FrameRing> ring_;
+  media::VideoEncoder encoder_;
+};
+
+/// What a processor and its parts share.
+struct Session {
+  std::shared_ptr<Device> device;
+  Stream compute;
+  Stream decode;  ///< only with a bridge
+  std::unique_ptr<CodecBridge> bridge;
+  std::shared_ptr<FrameRing> ring;  ///< made with the encoder
+};
+
+AVPixelFormat SampleFormat(const AVFrame& frame) {
+  if (frame.hw_frames_ctx == nullptr) return static_cast<AVPixelFormat>(frame.format);
+  return reinterpret_cast<const AVHWFramesContext*>(frame.hw_frames_ctx->data)->sw_format;
+}
+
+/// The picture within a decoded surface: libav crops hardware frames at the right and bottom only.
+struct Crop {
+  int left = 0;
+  int top = 0;
+  int width = 0;
+  int height = 0;
+  bool operator==(const Crop&) const = default;
+};
+
+Crop CropOf(const AVFrame& frame) {
+  Crop crop{0, 0, frame.width, frame.height};
+  if (frame.format != AV_PIX_FMT_CUDA) return crop;
+  crop.left = static_cast<int>(frame.crop_left);
+  crop.top = static_cast<int>(frame.crop_top);
+  crop.width = std::max(1, frame.width - crop.left);
+  crop.height = std::max(1, frame.height - crop.top);
+  return crop;
+}
+
+/// The stages on a GPU. Frames come from the GPU's decoder as they are, or from a CPU's decoder through the uploader.
+class CudaChain : public pipeline::StageChain {
+ public:
+  CudaChain(std::shared_ptr<Session> session, const pipeline::ChainOptions& options)
+      : session_(std::move(session)),
+        plan_(options.plan),
+        codec_(options.codec),
+        clocks_(options.clocks),
+        uploader_(session_->device),
+        holds_(session_->device, kHeldSurfaces),
+        decoded_(MakeEvent(session_->device)),
+        finished_(MakeEvent(session_->device)) {
+    if (session_->ring->kind() != FrameRing::Kind::kHost) return;
+    download_ = MakeStream(session_->device);
+    for (Finish& finish : finish_) {
+      finish.memory = MakeDeviceMemory(session_->device, session_->ring->bytes());
+      finish.downloaded = MakeEvent(session_->device);
+    }
+  }
+
+  /// Nothing of the device's may read or write memory that goes away now.
+  ~CudaChain() override {
+    try {
+      session_->device->WaitForStream(session_->compute.get());
+      if (download_) session_->device->WaitForStream(download_.get());
+    } catch (const Error&) {
+      // A lost device does neither.
+    }
+  }
+
+  int depth() const override { return 1; }
+
+  bool Fits(const AVFrame& frame) const override {
+    return stages_ && crop_ == CropOf(frame) && format_ == SampleFormat(frame) && media::DescribeColor(frame, codec_) == color_;
+  }
+
+  bool Begin(const AVFrame& frame, bool is_warm_up) override {
+    if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.strengths.denoise <= 0) return false;
+    const StageScope scope(clocks_, Stage::kConvert);
+    if (!Fits(frame)) Prepare(frame);
+    const StreamHandle compute = session_->compute.get();
+    if (frame.format == AV_PIX_FMT_CUDA) {
+      session_->device->Record(decoded_.get(), session_->bridge->decoder_stream());
+      session_->device->WaitOn(compute, decoded_.get());
+      stages_->Process(SurfaceOf(frame), compute);
+      holds_.Keep(frame, compute);
+    } else {
+      const Surface surface = uploader_.Send(importer_->Planes(frame), importer_->layout(), crop_.width, crop_.height, compute);
+      stages_->Process(surface, compute);
+      uploader_.Consumed(compute);
+    }
+    return true;
+  }
+
+  void End(AVFrame* out) override {
+    if (out == nullptr) return;
+    const StageScope scope(clocks_, Stage::kConvert);
+    if (session_->ring->kind() == FrameRing::Kind::kHost) return Download(*out);
+    const StreamHandle compute = session_->compute.get();
+    stages_->Finish(session_->ring->Target(out->data[0]), compute);
+    session_->ring->MarkWritten(*out, compute);
+  }
+
+ private:
+  /// A finished picture on its way to the host; two, so that the next one is made meanwhile.
+  struct Finish {
+    DeviceMemory memory;
+    Event downloaded;
+  };
+
+  void Prepare(const AVFrame& frame) {
+    crop_ = CropOf(frame);
+    const double aspect = static_cast<double>(crop_.width) / crop_.height;
+    if (aspect_ && std::abs(aspect / *aspect_ - 1) > 0.02) {
+      throw Error(ErrorCode::kUnreadableVideo, "The picture changes its shape in the middle of the video.");
+    }
+    aspect_ = aspect;
+    format_ = SampleFormat(frame);
+    color_ = media::DescribeColor(frame, codec_);
+    if (frame.format == AV_PIX_FMT_CUDA) {
+      const auto layout = media::NativeLayout(format_);
+      if (!layout) throw Error(ErrorCode::kUnreadableVideo, "The video's pixel format is not supported.");
+      layout_ = *layout;
+    } else {
+      importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
+      color_ = importer_->color();
+      layout_ = importer_->layout();
+      uploader_.Prepare(layout_, crop_.width, crop_.height);
+    }
+    session_->device->WaitForStream(session_->compute.get());  // what the old stages own is read until then
+    stages_.reset();
+    stages_ = std::make_unique<StagePlan>(session_->device, OptionsOf());
+  }
+
+  StageOptions OptionsOf() const {
+    StageOptions o;
+    o.stored_width = crop_.width;
+    o.stored_height = crop_.height;
+    o.stored_subsampling = layout_.subsampling;
+    o.color = color_.spec;
+    o.output_color = color_.output_spec;
+    o.transpose = plan_.orientation.transpose;
+    o.flip_x = plan_.orientation.flip_x;
+    o.flip_y = plan_.orientation.flip_y;
+    if (color_.hdr) o.tone = pixel::ToneMapOptions{*color_.hdr, color_.gamut, plan_.peak_nits};
+    o.denoise_strength = plan_.strengths.denoise;
+    o.temporal_strength = pipeline::TemporalStrength(plan_.strengths.denoise);
+    o.noise_sigma = plan_.traits.noise_sigma;
+    o.contrast_strength = plan_.strengths.adaptive_contrast;
+    o.sharpen_strength = plan_.strengths.sharpen;
+    o.output_width = plan_.output.width;
+    o.output_height = plan_.output.height;
+    return o;
+  }
+
+  Surface SurfaceOf(const AVFrame& frame) const {
+    Surface surface = DescribeSurface(layout_, crop_.width, crop_.height);
+    const int bytes = layout_.bits == 8 ? 1 : 2;
+    for (int p = 0; p < 3; ++p) {
+      if (frame.data[p] == nullptr) continue;
+      const int left = p == 0 ? crop_.left : (crop_.left >> layout_.subsampling.log2_x) * (layout_.semi_planar ? 2 : 1);
+      const int top = p == 0 ? crop_.top : crop_.top >> layout_.subsampling.log2_y;
+      surface.data[p] = frame.data[p] + std::ptrdiff_t{top} * frame.linesize[p] + std::ptrdiff_t{left} * bytes;
+      surface.stride[p] = frame.linesize[p];
+    }
+    return surface;
+  }
+
+  void Download(AVFrame& out) {
+    Device& device = *session_->device;
+    FrameRing& ring = *session_->ring;
+    next_finish_ = (next_finish_ + 1) % 2;
+    Finish& finish = finish_[next_finish_];
+    const StreamHandle compute = session_->compute.get();
+    device.WaitOn(compute, finish.downloaded.get());
+    stages_->Finish(ring.Target(finish.memory.get()), compute);
+    device.Record(finished_.get(), compute);
+    device.WaitOn(download_.get(), finished_.get());
+    const auto row = static_cast<std::ptrdiff_t>(ring.bytes());
+    device.CopyAsync({out.data[0], row, finish.memory.get(), row, ring.bytes(), 1}, download_.get());
+    device.Record(finish.downloaded.get(), download_.get());
+    ring.MarkWritten(out, download_.get());
+    device.CountDownload(ring.bytes());
+  }
+
+  std::shared_ptr<Session> session_;
+  pipeline::Plan plan_;
+  AVCodecID codec_;
+  pipeline::StageClocks& clocks_;
+  std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
+  Crop crop_;
+  AVPixelFormat format_ = AV_PIX_FMT_NONE;
+  media::SourceColor color_;
+  pixel::PackedLayout layout_;
+  std::unique_ptr<media::FrameImporter> importer_;  ///< of frames in the host's memory
+  Uploader uploader_;
+  FrameHolds holds_;
+  Event decoded_;
+  Event finished_;
+  Stream download_;
+  Finish finish_[2];
+  int next_finish_ = 0;
+  std::unique_ptr<StagePlan> stages_;
+};
+
+class CudaProcessor : public pipeline::Processor {
+ public:
+  explicit CudaProcessor(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+
+  std::string name() const override {
+    const DeviceFacts& facts = session_->device->facts();
+    return facts.id() + " (" + facts.name + ")";
+  }
+  bool runs_networks() const override { return false; }
+  AVBufferRef* decoder_device() const override { return session_->bridge ? session_->bridge->decoder_device() : nullptr; }
+
+  std::unique_ptr<pipeline::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
+    if (session_->bridge) {
+      if (const UniqueBuffer frames = session_->bridge->MakeEncoderFrames(options.width, options.height)) {
+        try {
+          return MakeGpuEncoder(options, frames.get(), queued);
+        } catch (const Error& error) {
+          // All sessions taken, or a size that this GPU does not encode: the CPU encodes what the GPU made.
+          if (error.code() != ErrorCode::kUnavailable) throw;
+        }
+      }
+    }
+    const int count = queued + kInHands + kHeldByX264;
+    session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kHost, options.width, options.height, count);
+    return std::make_unique<RingEncoder>(options, session_->ring);
+  }
+
+  std::unique_ptr<pipeline::StageChain> MakeChain(const pipeline::ChainOptions& options) override {
+    return std::make_unique<CudaChain>(session_, options);
+  }
+
+ private:
+  std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames, int queued) {
+    options.hw_frames = frames;
+    options.hw_surfaces = kEncoderSurfaces;
+    session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kDevice, options.width, options.height,
+                                     queued + kInHands + kEncoderSurfaces, frames);
+    return std::make_unique<RingEncoder>(options, session_->ring);
+  }
+
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace
+
+std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute, std::unique_ptr<CodecBridge> bridge) {
+  auto session = std::make_shared<Session>();
+  session->device = std::move(device);
+  session->compute = std::move(compute);
+  session->bridge = std::move(bridge);
+  return std::make_unique<CudaProcessor>(std::move(session));
+}
+
+std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
+  auto session = std::make_shared<Session>();
+  session->device = OpenCudaDevice(index);
+  session->compute = MakeStream(session->device);
+  session->decode = MakeStream(session->device);
+  session->bridge = OpenCodecBridge(session->device, session->decode.get(), session->compute.get());
+  return std::make_unique<CudaProcessor>(std::move(session));
+}
+
+namespace {
+
+GpuReport Describe(const DeviceFacts& facts) {
+  GpuReport report{facts, false, "", "libx264"};
+  try {
+    const std::shared_ptr<Device> device = OpenCudaDevice(facts.index);
+    const Stream decode = MakeStream(device);
+    const Stream compute = MakeStream(device);
+    const auto bridge = OpenCodecBridge(device, decode.get(), compute.get());
+    report.is_usable = true;
+    const UniqueBuffer frames = bridge->MakeEncoderFrames(640, 360);
+    media::VideoEncoderOptions options;
+    options.width = 640;
+    options.height = 360;
+    options.hw_frames = frames.get();
+    const media::VideoEncoder session(options);
+    report.encoder = "h264_nvenc";
+  } catch (const std::exception& error) {
+    if (!report.is_usable) report.reason = error.what();
+  }
+  return report;
+}
+
+}  // namespace
+
+std::vector<GpuReport> DescribeGpus() {
+  std::vector<GpuReport> reports;
+  for (const DeviceFacts& facts : FindCudaDevices().devices) reports.push_back(Describe(facts));
+  return reports;
+}
+
+}  // namespace framelift::cuda

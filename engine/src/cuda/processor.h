@@ -1,0 +1,32 @@
+// The GPU as a device of the pipeline: decoder, stages and encoder that share its memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/codec_bridge.h"
+#include "cuda/device.h"
+#include "pipeline/stage_chain.h"
+
+namespace framelift::cuda {
+
+/// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing.
+std::unique_ptr<pipeline::Processor> OpenProcessor(int index);
+
+/// What a GPU of this machine is good for.
+struct GpuReport {
+  DeviceFacts facts;
+  bool is_usable = false;
+  std::string reason;   ///< why it is not, one sentence
+  std::string encoder;  ///< "h264_nvenc" where a real session of it could be opened, else "libx264"
+};
+
+/// Looks at every GPU that the driver tells of. Never throws; takes some tenths of a second a GPU.
+std::vector<GpuReport> DescribeGpus();
+
+/// OpenProcessor on any Device, with the codecs that `bridge` brings; null: decoding and encoding on the CPU, each frame
+/// uploaded once and downloaded once.
+std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute, std::unique_ptr<CodecBridge> bridge);
+
+}  // namespace framelift::cuda

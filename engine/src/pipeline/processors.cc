@@ -1,0 +1,82 @@
+// Which device works, and the one that is always there.
+#include <charconv>
+#include <utility>
+
+#include "cuda/processor.h"
+#include "framelift/error.h"
+#include "pipeline/pixel_chain.h"
+#include "pipeline/stage_chain.h"
+
+namespace framelift::pipeline {
+namespace {
+
+class CpuEncoder : public FrameEncoder {
+ public:
+  explicit CpuEncoder(const media::VideoEncoderOptions& options) : encoder_(options) {}
+  const AVCodecContext& context() const override { return encoder_.context(); }
+  media::UniqueFrame TakeFrame() override { return encoder_.TakeFrame(); }
+  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet) override {
+    encoder_.Encode(frame, pts, duration, on_packet);
+  }
+  void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_.Drain(on_packet); }
+
+ private:
+  media::VideoEncoder encoder_;
+};
+
+class Cpu : public Processor {
+ public:
+  std::string name() const override { return "cpu"; }
+  bool runs_networks() const override { return true; }
+  AVBufferRef* decoder_device() const override { return nullptr; }
+  std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int) override {
+    return std::make_unique<CpuEncoder>(options);
+  }
+  std::unique_ptr<StageChain> MakeChain(const ChainOptions& o) override {
+    return std::make_unique<PixelChain>(o.plan, o.codec, o.threads, o.clocks, o.is_stopped);
+  }
+};
+
+bool NamesNetwork(const std::string& model) { return model != "auto" && model != "none"; }
+
+/// The number in "cuda:N"; throws for anything else.
+int CudaIndex(const std::string& device) {
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = -1;
+  if (device.starts_with(kPrefix)) {
+    const char* end = device.data() + device.size();
+    const auto [stop, error] = std::from_chars(device.data() + kPrefix.size(), end, index);
+    if (error == std::errc() && stop == end && index >= 0) return index;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "There is no device named “" + device + "”.");
+}
+
+}  // namespace
+
+void CheckDeviceName(const std::string& device) {
+  if (device != "auto" && device != "cpu") CudaIndex(device);
+}
+
+std::unique_ptr<Processor> OpenCpu() { return std::make_unique<Cpu>(); }
+
+std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::string& model) {
+  if (device == "cpu") return OpenCpu();
+  if (device != "auto") {
+    const int index = CudaIndex(device);
+    if (NamesNetwork(model)) {
+      throw Error(ErrorCode::kUnavailable, "Networks do not run on a GPU in this build; leave the model to “auto” or the device to “cpu”.");
+    }
+    return cuda::OpenProcessor(index);
+  }
+  if (NamesNetwork(model)) return OpenCpu();
+  for (const cuda::DeviceFacts& facts : cuda::FindCudaDevices().devices) {
+    try {
+      return cuda::OpenProcessor(facts.index);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable) throw;  // the next one, else the CPU
+    }
+  }
+  return OpenCpu();
+}
+
+}  // namespace framelift::pipeline
