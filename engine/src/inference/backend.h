@@ -49,7 +49,7 @@ struct CompileOptions {
   Shape input;
   int requests = 1;         ///< that run at once
   int threads = 1;          ///< for all requests together
-  bool allow_bf16 = false;  ///< compute in bfloat16 where the processor does so natively
+  bool allow_bf16 = false;  ///< compute in bfloat16 where the processor is faster at it (AMX)
 };
 
 /// A network that was read from a file and is not bound to shapes yet.

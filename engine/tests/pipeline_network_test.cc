@@ -1,0 +1,323 @@
+// Networks in the pipeline. Their results are known by arithmetic, or held against the plain filter's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "helpers/clips.h"
+#include "helpers/onnx_file.h"
+#include "inference/backend.h"
+#include "pipeline/coding_error.h"
+#include "pipeline/network_choice.h"
+#include "pipeline/network_stage.h"
+#include "pipeline/plan.h"
+
+namespace framelift {
+namespace {
+
+using pipeline::FitNetwork;
+using testing::DecodeLuma;
+using testing::DeepNetwork;
+using testing::Ffmpeg;
+using testing::NearestNetwork;
+using testing::Psnr;
+using testing::StreamFacts;
+using testing::SwappedRgbNetwork;
+using testing::TemporaryFolder;
+
+bool HasOpenVino() {
+  const auto names = inference::AvailableBackends();
+  return std::find(names.begin(), names.end(), "openvino") != names.end();
+}
+
+#define NEEDS_OPENVINO()                                                                                      \
+  if (!HasOpenVino()) GTEST_SKIP() << "OpenVINO is not in this build: networks are NOT tested (scripts/setup-openvino)."
+
+ModelFile Described(const std::string& name, int scale, ModelFile::Precision precision = ModelFile::Precision::kFp32) {
+  ModelFile file;
+  file.name = name;
+  file.scale = scale;
+  file.precision = precision;
+  file.path = name + std::to_string(scale) + (precision == ModelFile::Precision::kInt8 ? "-int8" : "");
+  return file;
+}
+
+TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
+  const std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("other", 4)};
+  struct Case { Size in, out; int scale, passes; bool after; };
+  for (const Case& c : {Case{{960, 540}, {1920, 1080}, 2, 1, false}, {{960, 540}, {3840, 2160}, 2, 2, false},
+                        {{1280, 720}, {1920, 1080}, 2, 1, false}, {{900, 506}, {1920, 1080}, 2, 1, false},
+                        {{640, 360}, {1920, 1080}, 2, 2, false}, {{320, 180}, {3840, 2160}, 2, 2, false},
+                        {{1920, 1080}, {1920, 1080}, 1, 1, false}, {{1916, 1080}, {1920, 1080}, 1, 1, false},
+                        {{3840, 2160}, {1920, 1080}, 1, 1, true}, {{720, 576}, {1440, 1080}, 2, 1, false}}) {
+    const auto fit = FitNetwork(models, "fast", c.in, c.out);
+    ASSERT_TRUE(fit.has_value());
+    EXPECT_EQ(fit->file.scale, c.scale) << c.in.width << " to " << c.out.width;
+    EXPECT_EQ(fit->passes, c.passes) << c.in.width << " to " << c.out.width;
+    EXPECT_EQ(fit->after_resize, c.after) << c.in.width << " to " << c.out.width;
+  }
+  EXPECT_EQ(FitNetwork(models, "other", {480, 270}, {1920, 1080})->passes, 1);
+  EXPECT_FALSE(FitNetwork(models, "none such", {480, 270}, {1920, 1080}).has_value());
+  EXPECT_FALSE(FitNetwork({Described("fast", 2)}, "fast", {1920, 1080}, {1920, 1080}).has_value());
+}
+
+TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
+  ModelFile int8 = Described("fast", 2, ModelFile::Precision::kInt8);
+  for (const double loss : {-0.2, 0.05, 0.3}) {
+    int8.loss_db = loss;
+    const auto fit = FitNetwork({Described("fast", 2), int8}, "fast", {960, 540}, {1920, 1080});
+    const bool is_int8 = fit->file.precision == ModelFile::Precision::kInt8;
+    EXPECT_EQ(is_int8, inference::HasFastInt8() && loss <= 0.1) << loss;
+  }
+  EXPECT_TRUE(FitNetwork({int8}, "fast", {960, 540}, {1920, 1080}).has_value());  // better than none
+}
+
+TEST(NetworkStrength, FollowsNoiseAndCompression) {
+  const auto strength = [](float noise, float coding) {
+    return pipeline::ChooseNetworkStrength({}, {noise, 0.9F, coding});
+  };
+  EXPECT_EQ(strength(0, 0), 0);
+  EXPECT_EQ(strength(0.3F, 0.3F), 0);
+  EXPECT_NEAR(strength(25, 0), 0.5F, 1e-6);
+  EXPECT_NEAR(strength(3, 4), 0.1F, 1e-6);
+  EXPECT_EQ(strength(80, 0), 1);
+  EnhanceOptions options;
+  options.denoise = {Strength::Mode::kOff, 0};
+  EXPECT_EQ(pipeline::ChooseNetworkStrength(options, {25, 0.9F, 5}), 0);
+  options.denoise = {Strength::Mode::kFixed, 0.3F};
+  EXPECT_EQ(pipeline::ChooseNetworkStrength(options, {0, 0.9F, 0}), 0.3F);
+}
+
+TEST(CodingError, FallsWithTheRate) {
+  const auto error = [](AVCodecID codec, std::int64_t rate) {
+    return pipeline::CodingErrorOfRate(codec, rate, 1280, 720, 25);
+  };
+  EXPECT_GT(error(AV_CODEC_ID_H264, 500'000), error(AV_CODEC_ID_H264, 5'000'000));
+  EXPECT_LT(error(AV_CODEC_ID_HEVC, 2'000'000), error(AV_CODEC_ID_H264, 2'000'000));
+  EXPECT_GT(error(AV_CODEC_ID_MPEG2VIDEO, 2'000'000), error(AV_CODEC_ID_H264, 2'000'000));
+  EXPECT_EQ(error(AV_CODEC_ID_FFV1, 2'000'000), 0);
+  EXPECT_EQ(error(AV_CODEC_ID_H264, 0), 0);
+}
+
+class NetworkPipeline : public ::testing::Test {
+ protected:
+  ModelFile Save(const std::string& name, const std::string& bytes, int scale, int halo = 0) {
+    ModelFile file = Described(name, scale);
+    file.path = folder_.File(name + std::to_string(scale) + ".onnx");
+    std::ofstream(file.path, std::ios::binary) << bytes;
+    file.halo = halo;
+    return file;
+  }
+
+  std::string Clip(const std::string& name, const std::string& size, const std::string& encode, double seconds = 0.4) {
+    const std::string path = folder_.File(name);
+    Ffmpeg("-f lavfi -i testsrc2=size=" + size + ":rate=25:duration=" + std::to_string(seconds) + " " + encode + " '" + path + "'");
+    return path;
+  }
+
+  /// No enhancement but the network, into the box of 1080p, nearly without loss.
+  static EnhanceOptions Options(const std::vector<ModelFile>& models, const std::string& model = "test") {
+    EnhanceOptions options = testing::PlainOptions();
+    options.model = model;
+    options.models = models;
+    options.encoder.crf = 1;
+    return options;
+  }
+
+  TemporaryFolder folder_;
+};
+
+// A network that repeats pixels, then no resize: what comes out is known to the pixel.
+TEST_F(NetworkPipeline, TwiceTheSizeIsExactlyTheNetworksPicture) {
+  NEEDS_OPENVINO();
+  const std::string source = Clip("in.mkv", "960x540", "-c:v ffv1 -pix_fmt yuv420p -color_range tv -colorspace bt709");
+  EnhanceOptions options = Options({Save("test", NearestNetwork(2), 2)});
+  options.target = Target::k1080p;
+  const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+  EXPECT_EQ(result.applied.model, "test");
+  EXPECT_EQ(result.frames, 10);
+  Ffmpeg("-i '" + source + "' -vf scale=1920:1080:flags=neighbor -c:v ffv1 '" + folder_.File("want.mkv") + "'");
+  EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("want.mkv"))), 49);
+  EXPECT_TRUE(std::ranges::any_of(result.stages, [](const StageTime& s) { return s.name == "network" && s.cpu_seconds > 0; }));
+}
+
+// A network that keeps the picture as it is: the way in and out may lose nothing, at any size and ratio.
+TEST_F(NetworkPipeline, TheWayThroughANetworkLosesNothing) {
+  NEEDS_OPENVINO();
+  struct Case { const char* size; const char* format; const char* filter; };
+  for (const Case& c : {Case{"322x182", "yuv420p", "-color_range tv"}, {"161x121", "yuv444p", ""}, {"320x180", "yuv422p10le", ""},
+                        {"320x180", "yuvj420p", "-color_range pc"}}) {
+    SCOPED_TRACE(c.size + std::string(" ") + c.format);
+    const std::string source = Clip(std::string("in-") + c.size + c.format + ".mkv", c.size,
+                                    std::string("-c:v ffv1 -pix_fmt ") + c.format + " " + c.filter);
+    EnhanceOptions plain = Options({});
+    plain.model = "none";
+    Enhance(source, folder_.File("plain.mp4"), plain);
+    for (const bool is_rgb : {false, true}) {
+      ModelFile file = Save("test", is_rgb ? SwappedRgbNetwork(1) : NearestNetwork(1), 1);
+      if (is_rgb) file.layout = ModelFile::Layout::kRgb;
+      const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), Options({file}));
+      EXPECT_EQ(result.applied.model, "test");
+      if (!is_rgb) { EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("plain.mp4"))), 50); }
+    }
+  }
+}
+
+TEST_F(NetworkPipeline, ColoursComeOutOfAnRgbNetworkAsItMadeThem) {
+  NEEDS_OPENVINO();
+  const std::string source = folder_.File("red.mkv");
+  Ffmpeg("-f lavfi -i color=red:size=160x120:rate=10:duration=0.3 -c:v ffv1 -pix_fmt yuv420p '" + source + "'");
+  for (const int scale : {1, 2, 3}) {
+    ModelFile file = Save("test", SwappedRgbNetwork(scale), scale);
+    file.layout = ModelFile::Layout::kRgb;
+    EnhanceOptions options = Options({file});
+    Enhance(source, folder_.File("out.mp4"), options);
+    const auto rgb = testing::DecodeRgb(folder_.File("out.mp4"));
+    ASSERT_GE(rgb.size(), 3U);
+    EXPECT_NEAR(rgb[0], 0, 4);
+    EXPECT_NEAR(rgb[1], 0, 4);
+    EXPECT_NEAR(rgb[2], 254, 4);
+  }
+}
+
+TEST_F(NetworkPipeline, AnyRatioEndsAtTheExactSize) {
+  NEEDS_OPENVINO();
+  const std::vector<ModelFile> models = {Save("test", NearestNetwork(2), 2), Save("test", NearestNetwork(1), 1)};
+  struct Case { const char* size; Target target; int width, height; };
+  for (const Case& c : {Case{"320x240", Target::k1080p, 1440, 1080}, {"1280x720", Target::k1080p, 1920, 1080},
+                        {"480x854", Target::k1080p, 1080, 1920}, {"1918x1078", Target::kSource, 1918, 1078},
+                        {"2560x1440", Target::k1080p, 1920, 1080}, {"161x121", Target::k1080p, 1438, 1080}}) {
+    SCOPED_TRACE(c.size);
+    const std::string source = Clip("in.mkv", c.size, "-c:v ffv1 -pix_fmt yuv444p", 0.08);
+    EnhanceOptions options = Options(models);
+    options.target = c.target;
+    const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+    EXPECT_EQ(result.applied.model, "test");
+    EXPECT_EQ(result.height, c.height);
+    EXPECT_EQ(std::atoi(StreamFacts(folder_.File("out.mp4"), "v").at("width").c_str()), result.width);
+    EnhanceOptions plain = options;
+    plain.model = "none";
+    const EnhanceResult other = Enhance(source, folder_.File("plain.mp4"), plain);
+    EXPECT_EQ(result.width, other.width);
+    EXPECT_EQ(result.frames, other.frames);
+    EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("plain.mp4"))), 18);
+  }
+}
+
+TEST_F(NetworkPipeline, FramesKeepTheirOrderAndSegmentsEqualTheWhole) {
+  NEEDS_OPENVINO();
+  const std::string source = Clip("in.mkv", "160x120", "-c:v ffv1 -pix_fmt yuv420p", 2);
+  EnhanceOptions options = Options({Save("test", DeepNetwork(1, 3, 16), 1, 3)});
+  options.adaptive_contrast = {Strength::Mode::kFixed, 0.5F};
+  for (const int threads : {1, 3}) {
+    options.threads = threads;
+    options.segment.reset();
+    Enhance(source, folder_.File("whole.mp4"), options);
+    options.segment = Segment{0.8, 1.6};
+    const EnhanceResult part = Enhance(source, folder_.File("part.mp4"), options);
+    EXPECT_EQ(part.frames, 20);
+    Ffmpeg("-ss 0.8 -i '" + folder_.File("whole.mp4") + "' -frames:v 20 -c:v ffv1 '" + folder_.File("cut.mkv") + "'");
+    EXPECT_GT(Psnr(DecodeLuma(folder_.File("cut.mkv")), DecodeLuma(folder_.File("part.mp4"))), 44);
+  }
+}
+
+TEST_F(NetworkPipeline, AutoTakesFastOnlyWhereItHasSomethingToDo) {
+  NEEDS_OPENVINO();
+  const ModelFile fast = Save("fast", NearestNetwork(2), 2);
+  const ModelFile restores = Save("fast", NearestNetwork(1), 1);
+  const ModelFile other = Save("other", NearestNetwork(2), 2);
+  const std::string clean = Clip("clean.mkv", "1920x1080", "-c:v ffv1 -pix_fmt yuv420p", 0.12);
+  const std::string small = Clip("small.mkv", "320x180", "-c:v ffv1 -pix_fmt yuv420p", 0.12);
+  const std::string coarse = Clip("coarse.mp4", "1920x1080", "-c:v libx264 -preset ultrafast -qp 45 -pix_fmt yuv420p", 0.12);
+  const auto ran = [&](const std::string& source, const std::vector<ModelFile>& models, const std::string& model) {
+    EnhanceOptions options = Options(models, model);
+    options.target = Target::k1080p;
+    options.denoise = {};
+    return Enhance(source, folder_.File("out.mp4"), options).applied;
+  };
+  EXPECT_EQ(ran(small, {fast, other}, "auto").model, "fast");
+  EXPECT_EQ(ran(small, {other}, "auto").model, "none");
+  EXPECT_EQ(ran(small, {fast}, "none").model, "none");
+  EXPECT_EQ(ran(small, {fast, other}, "other").model, "other");
+  EXPECT_EQ(ran(clean, {fast, restores}, "auto").model, "none");
+  EXPECT_EQ(ran(clean, {fast}, "fast").model, "none");  // has no file that would serve
+  const AppliedEnhancements restored = ran(coarse, {fast, restores}, "auto");
+  EXPECT_EQ(restored.model, "fast");
+  EXPECT_GT(restored.denoise, 0.1F);  // from the stream's quantiser: the picture itself has no noise
+}
+
+TEST_F(NetworkPipeline, TheStreamsQuantiserSetsTheStrength) {
+  NEEDS_OPENVINO();
+  const ModelFile fast = Save("fast", NearestNetwork(2), 2);
+  const auto strength = [&](const std::string& encode, const std::string& name) {
+    EnhanceOptions options = Options({fast}, "fast");
+    options.target = Target::k1080p;
+    options.denoise = {};
+    return Enhance(Clip(name, "320x180", encode, 0.2), folder_.File("out.mp4"), options).applied.denoise;
+  };
+  const float fine = strength("-c:v libx264 -qp 18 -pix_fmt yuv420p", "fine.mp4");
+  const float middle = strength("-c:v libx264 -qp 30 -pix_fmt yuv420p", "middle.mp4");
+  const float rough = strength("-c:v libx264 -qp 42 -pix_fmt yuv420p", "rough.mp4");
+  EXPECT_LT(fine, middle);
+  EXPECT_LT(middle, rough);
+  EXPECT_LT(strength("-c:v mpeg4 -q:v 2", "fine.avi"), strength("-c:v mpeg4 -q:v 20", "rough.avi"));
+}
+
+TEST_F(NetworkPipeline, WhatCannotRunIsSaidInOneSentence) {
+  const std::string source = Clip("in.mkv", "160x120", "-c:v ffv1 -pix_fmt yuv420p", 0.2);
+  const auto refusal = [&](const EnhanceOptions& options, ErrorCode code) -> std::string {
+    try {
+      Enhance(source, folder_.File("out.mp4"), options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      EXPECT_FALSE(testing::FileExists(folder_.File("out.mp4")));
+      return error.what();
+    }
+    ADD_FAILURE() << "ran";
+    return "";
+  };
+  EXPECT_EQ(refusal(Options({}, "imaginary"), ErrorCode::kInvalidArgument), "There is no model named “imaginary”.");
+  EnhanceOptions options = Options({Save("test", "no network", 2)});
+  options.target = Target::k1080p;
+  if (!HasOpenVino()) {
+    EXPECT_NE(refusal(options, ErrorCode::kUnavailable).find("OpenVINO"), std::string::npos);
+    return;
+  }
+  EXPECT_NE(refusal(options, ErrorCode::kInvalidArgument).find("not an ONNX network"), std::string::npos);
+  options.models[0].path = "/nowhere/model.onnx";
+  EXPECT_NE(refusal(options, ErrorCode::kInvalidArgument).find("cannot be read"), std::string::npos);
+}
+
+TEST_F(NetworkPipeline, CancellingEndsAHeavyNetworkSoon) {
+  NEEDS_OPENVINO();
+  const std::string source = Clip("in.mkv", "960x540", "-c:v ffv1 -pix_fmt yuv420p", 2);
+  EnhanceOptions options = Options({Save("test", DeepNetwork(2, 10, 64), 2, 10)});
+  options.target = Target::k1080p;
+  std::atomic<bool> cancelled = false;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    cancelled = true;
+  });
+  EnhanceCallbacks callbacks;
+  callbacks.is_cancelled = [&] { return cancelled.load(); };
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    Enhance(source, folder_.File("out.mp4"), options, callbacks);
+    ADD_FAILURE() << "was not cancelled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+  later.join();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 6.0);
+  EXPECT_FALSE(testing::FileExists(folder_.File("out.mp4")));
+}
+
+}  // namespace
+}  // namespace framelift
