@@ -2,6 +2,7 @@
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -12,10 +13,12 @@ from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import device, load_averaged, load_state, quantised, release
 from .samples import Batches, NoiseSource, PhotoSource
+from .tables import draw_curves, write_tables
 from .trainer import Trainer, build, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
+CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
 def sources_for(shares, scale):
@@ -27,9 +30,9 @@ def sources_for(shares, scale):
         elif name == 'noise':
             made[name] = NoiseSource(scale)
         elif name == 'clips':
+            make_shard('training', 0, CLIPS)
+            make_shard('validation', 0, VALIDATION_CLIPS)
             made[name] = ClipSource(scale)
-            if not made[name].rows:
-                raise GroundError('no_clips: make them first with: engine/training/ground.sh clips')
         else:
             raise GroundError(f'unknown_source: there is no kind of samples called {name}.')
     return made
@@ -51,6 +54,11 @@ def train(args):
     chosen = recipe(args.recipe, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
                     patch=args.patch, seed=args.seed, warm_up=args.warm_up)
     folder = Path(args.run) if args.run else RUNS / args.network
+    start = Path(args.start) if args.start else folder / 'last.pt'
+    state = load_state(start) if args.start or start.exists() else None
+    if args.finish:
+        begun = 0 if args.fresh or state is None else state['number']
+        chosen = replace(chosen, steps=begun + args.finish, decay=args.finish)
     torch.manual_seed(chosen.seed)
     torch.set_num_threads(1)  # one thread a worker: two that wait for each other lose more than they gain
     net = build(network)
@@ -58,14 +66,10 @@ def train(args):
                       network.scale, chosen.seed)
     trainer = Trainer(net, batches, chosen, args.workers)
     worked = 0.0
-    start = Path(args.start) if args.start else folder / 'last.pt'
-    if start.exists():
-        state = torch.load(start, weights_only=True)
+    if state is not None:
         trainer.restore(state, optimiser=not args.fresh)
-        worked = state.get('hours', 0.0)
-        print(f'resumed {start} at step {state["number"]}', flush=True)
-    elif args.start:
-        raise GroundError(f'no_checkpoint: {start} is not there.')
+        worked = state['hours']
+        print(f'resumed {start.name} at step {state["number"]}', flush=True)
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
     run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, args.recipe, worked)
@@ -86,6 +90,8 @@ def release_command(args):
                 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
+    if (folder / 'log.jsonl').exists():
+        draw_curves(folder, network)
 
 
 def parser():
@@ -96,7 +102,8 @@ def parser():
     t.add_argument('--recipe', choices=RECIPES, default='mixed')
     t.add_argument('--run', help='folder of checkpoints and log (default: runs/NETWORK)')
     t.add_argument('--start', help='checkpoint to begin from (default: the last of the run)')
-    t.add_argument('--fresh', action='store_true', help='take only the weights of that checkpoint')
+    t.add_argument('--fresh', action='store_true', help='take only weights of that checkpoint (those that fit)')
+    t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
     t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
@@ -116,6 +123,9 @@ def parser():
     r.add_argument('--int8-steps', type=int, default=3000)
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)
+    d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
+    d.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
+    d.set_defaults(action=lambda a: write_tables(a.sets))
     lister = commands.add_parser('list-photos', help='writes photos.json anew')
     lister.set_defaults(action=lambda a: list_photos())
     return p

@@ -5,15 +5,20 @@ On these networks it is where Adam is after three times as many steps (table in 
 import torch
 
 
-def orthogonal(matrix, rounds=5):
-    """The nearest semi-orthogonal matrix, roughly: Newton-Schulz with the quintic of the Muon write-up."""
-    tall = matrix.shape[0] > matrix.shape[1]
-    x = matrix.T if tall else matrix
-    x = x / (x.norm() + 1e-7)
+def orthogonal(matrices, rounds=5):
+    """The nearest semi-orthogonal matrices of [..., rows, columns], roughly: Newton-Schulz with the quintic of the
+    Muon write-up, carried out on the Gram matrix (every round is a polynomial of it), which is the small one."""
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    x = matrices.mT if tall else matrices
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    gram, one = x @ x.mT, torch.eye(x.shape[-2])
+    whole = one
     for _ in range(rounds):
-        gram = x @ x.T
-        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
-    return x.T if tall else x
+        step = 3.4445 * one - 4.7750 * gram + 2.0315 * gram @ gram
+        whole = step @ whole
+        gram = step @ gram @ step
+    x = whole @ x
+    return x.mT if tall else x
 
 
 class MuonAdam(torch.optim.Optimizer):
@@ -27,19 +32,28 @@ class MuonAdam(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure=None):
         for group in self.param_groups:
-            update = self._muon if group['kind'] == 'muon' else self._adam
+            if group['kind'] == 'muon':
+                self._muon(group)
+                continue
             for parameter in group['params']:
                 if parameter.grad is not None:
-                    update(group, parameter, self.state[parameter])
+                    self._adam(group, parameter, self.state[parameter])
 
-    def _muon(self, group, parameter, state):
-        if not state:
-            state['momentum'] = torch.zeros_like(parameter)
-        momentum, beta = state['momentum'], group['momentum']
-        momentum.mul_(beta).add_(parameter.grad)
-        flat = parameter.grad.add(momentum, alpha=beta).reshape(parameter.shape[0], -1)
-        grow = max(1.0, flat.shape[0] / flat.shape[1]) ** 0.5
-        parameter.add_(orthogonal(flat).reshape(parameter.shape), alpha=-group['lr'] * group['factor'] * grow)
+    def _muon(self, group):
+        beta, alike = group['momentum'], {}
+        for parameter in group['params']:
+            if parameter.grad is None:
+                continue
+            state = self.state[parameter]
+            if not state:
+                state['momentum'] = torch.zeros_like(parameter)
+            momentum = state['momentum'].mul_(beta).add_(parameter.grad)
+            flat = parameter.grad.add(momentum, alpha=beta).reshape(parameter.shape[0], -1)
+            alike.setdefault(tuple(flat.shape), []).append((parameter, flat))
+        for (rows, columns), pairs in alike.items():
+            grow = max(1.0, rows / columns) ** 0.5
+            for (parameter, _), change in zip(pairs, orthogonal(torch.stack([flat for _, flat in pairs]))):
+                parameter.add_(change.reshape(parameter.shape), alpha=-group['lr'] * group['factor'] * grow)
 
     def _adam(self, group, parameter, state):
         if not state:

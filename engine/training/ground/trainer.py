@@ -2,6 +2,7 @@
 import copy
 import json
 import math
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -94,12 +95,17 @@ class Trainer:
                 'average': self.average}
 
     def restore(self, state, optimiser=True):
-        """Takes a state up; without `optimiser` only its weights (another recipe begins)."""
+        """Takes a state up; without `optimiser` only those of its averaged weights that fit (another run begins)."""
+        if not optimiser:
+            own = self.net.state_dict()
+            fitting = {k: v for k, v in state['average'].items() if k in own and own[k].shape == v.shape}
+            self.net.load_state_dict({**own, **fitting})
+            self.average = {k: v.detach().clone() for k, v in self.net.state_dict().items()}
+            return
         self.net.load_state_dict(state['net'])
         self.average = {k: v.clone() for k, v in state['average'].items()}
-        if optimiser:
-            self.optimiser.load_state_dict(state['optimiser'])
-            self.number = state['number']
+        self.optimiser.load_state_dict(state['optimiser'])
+        self.number = state['number']
 
 
 def save(path, state, **more):
@@ -117,12 +123,14 @@ def append_log(path, row):
 
 
 def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0):
-    """Trains until the recipe's last step or for `minutes`; checkpoints, scores and logs every `every` steps."""
+    """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
+    `every` steps and at the end."""
     begun, last, losses = time.time(), time.time(), []
-    cpu = time.process_time()
+    cpu, asked = time.process_time(), []
+    signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     while trainer.number < trainer.recipe.steps:
         losses.append(trainer.step())
-        out_of_time = minutes is not None and time.time() - begun > minutes * 60
+        out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
         if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
             continue
         row = {'step': trainer.number, 'recipe': label, 'loss': sum(r['loss'] for r in losses) / len(losses),

@@ -1,0 +1,115 @@
+"""engine/models/README.md, written from the manifest, the logs and fresh measurements. Nothing in it is typed in."""
+import hashlib
+import json
+
+from . import sets
+from .curves import draw
+from .openvino_net import OpenVinoNet
+from .photos import GroundError
+from .release import MODELS, device
+from .validate import filter_scores
+
+INTRODUCTION = '''# Networks
+
+Made by this project: trained by `engine/training` on the photographs listed below and on what that code makes of them;
+no weights come from elsewhere. This page is written by `engine/training/ground.sh tables`; the numbers are those of
+the files in this folder as OpenVINO runs them. `manifest.json` says the same to programs.
+
+Input `x`: float32 [1, 2, H, W], H and W even. Plane 0: luma, gamma-coded, 0 black, 1 white. Plane 1: the strength of
+restoration, 0 to 1: the root mean square of what noise and coding added to the luma, in 8-bit codes / 50
+(0: enlarge only; 0.5: noise of sigma 25). Output `y`: float32 [1, 1, scale·H, scale·W], luma, not clipped.
+'''
+
+
+def _row(cells):
+    return '| ' + ' | '.join(str(c) for c in cells) + ' |\n'
+
+
+def _table(head, rows):
+    return '\n' + _row(head) + _row(['---'] * len(head)) + ''.join(_row(r) for r in rows)
+
+
+def _models():
+    models = json.loads((MODELS / 'manifest.json').read_text())['models']
+    for model in models:
+        data = (MODELS / model['file']).read_bytes()
+        if hashlib.sha256(data).hexdigest() != model['sha256']:
+            raise GroundError(f'file_changed: {model["file"]} is not the file of the manifest.')
+        model['bytes'] = data
+    return models
+
+
+def _files(models):
+    rows = []
+    for m in models:
+        fast, median = OpenVinoNet(m['bytes'], m['scale']).milliseconds()
+        rows.append([f'`{m["file"]}`', m['scale'], m['precision'], len(m['bytes']), f'{fast:.1f} / {median:.1f}',
+                     m['scores'].get('loss_db', '')])
+    return ('\n## Files\n\nTime: one frame of 960×540, 2 threads, fastest / median of 40 runs, on ' + device() + '.\n'
+            + _table(['file', 'scale', 'precision', 'bytes', 'ms', 'dB below fp32'], rows))
+
+
+def _scores(model):
+    """Tables of one file: photographs, clips, noise."""
+    s, text = model['scores'], f'\n### `{model["file"]}`\n'
+    others = ['bicubic', 'lanczos3'] if model['scale'] == 2 else ['source']
+    rows = []
+    if 'validation' in s:
+        rows.append(['photographs, strength 0', '', s['validation']['psnr_y'], *(s['validation'][o] for o in others)])
+    for table in ('clips', 'noise'):
+        for group, r in s[table].items():
+            rows.append([group, r['pictures'], r['network'], *(r[o] for o in others)])
+    return text + _table(['validation data', 'pictures', 'network', *others], rows)
+
+
+def _on_sets(models, wanted):
+    """PSNR-Y / SSIM-Y of the ×2 files on sets of pictures."""
+    if not wanted:
+        return ''
+    text = ('\n## Sets of the papers\n\nPSNR-Y / SSIM-Y, ×2, strength 0; Y of BT.601, a border of 2 pixels cut off. '
+            'The sets are not part of this project and were not trained on.\n')
+    rows, head = [], ['set', 'bicubic', 'lanczos3']
+    enlarging = [m for m in models if m['scale'] == 2]
+    for name, folder in wanted:
+        pairs, cells = sets.pairs_of(folder), []
+        for model in enlarging:
+            scores = sets.scores(OpenVinoNet(model['bytes'], 2), pairs)
+            cells.append(scores['network'])
+        cells = [scores['bicubic'], scores['lanczos3'], *cells]
+        rows.append([f'{name} ({len(pairs)})', *(f'{p:.2f} / {q:.4f}' for p, q in cells)])
+    return text + _table(head + [f'`{m["file"]}`' for m in enlarging], rows)
+
+
+def _training(models):
+    rows = []
+    for m in models:
+        t = m['training']
+        rows.append([f'`{m["file"]}`', t['steps'], t['int8_steps'] if m['precision'] == 'int8' else '', t['hours'],
+                     t['device'], f'`{t["command"]}`'])
+    return '\n## Training\n\nHours are of the wall clock, on a machine that did other work as well.\n' + _table(
+        ['file', 'steps', 'int8 steps', 'hours', 'on', 'command'], rows)
+
+
+def _data(models):
+    rows = [[d['source'], d['pictures'], d['licence']] for d in models[0]['data']]
+    return ('\n## Data\n\nPhotographs trained on (`engine/training/photos.json` lists each with its SHA-256; one in '
+            'ten is kept for validation):\n' + _table(['repository', 'pictures', 'licence as stated'], rows))
+
+
+def write_tables(wanted):
+    """Writes the page and, where a run's log is at hand, its curves. `wanted`: ['NAME=FOLDER', …]."""
+    named = [w.split('=', 1) for w in wanted]
+    if any(len(n) != 2 for n in named):
+        raise GroundError('bad_set: --sets takes NAME=FOLDER.')
+    models = _models()
+    text = INTRODUCTION + _files(models) + '\n## Scores\n\nPSNR-Y in dB on pictures that were not trained on.\n'
+    text += ''.join(_scores(m) for m in models) + _on_sets(models, named) + _training(models)
+    for png in sorted(MODELS.glob('curves-*.png')):
+        text += f'\n![{png.stem}]({png.name})\n'
+    (MODELS / 'README.md').write_text(text + _data(models))
+
+
+def draw_curves(run, network):
+    """curves-fast-xN.png from a run's log."""
+    levels = {'psnr_photos': filter_scores()} if network.scale == 2 else {}
+    draw(run / 'log.jsonl', MODELS / f'curves-fast-x{network.scale}.png', network.title, levels)
