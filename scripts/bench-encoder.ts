@@ -13,10 +13,17 @@ import { join, resolve } from 'node:path';
 const buildFolder = process.argv[2] ?? 'build/engine';
 const isQuick = process.argv.includes('--quick');
 const vmafFfmpeg = process.env.FRAMELIFT_VMAF_FFMPEG ?? 'ffmpeg';
-const frames = isQuick ? 24 : 72;
+
+/** `--NAME a,b` among the arguments. */
+function listOf(name: string): string[] | undefined {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? undefined : process.argv[at + 1]?.split(',');
+}
+
+const frames = Number(listOf('frames')?.[0] ?? (isQuick ? 24 : 72));
 const allPresets = ['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium'];
-const presets = isQuick ? ['superfast', 'veryfast', 'medium'] : allPresets;
-const factors = isQuick ? [16, 18, 20, 22] : [16, 18, 20, 22, 24, 26];
+const presets = listOf('presets') ?? (isQuick ? ['superfast', 'veryfast', 'medium'] : allPresets);
+const factors = listOf('crf')?.map(Number) ?? (isQuick ? [14, 16, 18, 20] : [14, 16, 18, 20, 22, 24]);
 const wantedVmaf = 95;
 const control = 'veryfast:2';
 

@@ -107,6 +107,11 @@ const Row kPictures[] = {
     {"turned-180.mp4", nullptr, "-c:v libx264 -pix_fmt yuv420p", 25, 160, 90, "", "turn 180"},
     {"turned-270.mp4", nullptr, "-c:v libx264 -pix_fmt yuv420p", 25, 90, 160, "", "turn 270"},
     {"turned-wide-pixels.mp4", nullptr, "-vf setsar=2/1 -c:v libx264 -pix_fmt yuv420p", 25, 90, 320, "", "turn 90"},
+    {"telecine.mpg", "-f lavfi -i testsrc2=size=160x96:rate=24000/1001:duration=1", "-vf telecine -c:v mpeg2video", -1, 160, 96},
+    {"telecine-fields.ts", "-f lavfi -i testsrc2=size=160x96:rate=24000/1001:duration=1",
+     "-vf telecine -c:v mpeg2video -flags +ildct+ilme", -1, 160, 96},
+    {"cropped.mkv", "-f lavfi -i testsrc2=size=174x98:rate=25:duration=1",
+     "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p", 25, 174, 98},
     {"interlaced.mpg", "-f lavfi -i testsrc2=size=160x96:rate=50:duration=1",
      "-vf tinterlace=interleave_top,fieldorder=tff -c:v mpeg2video -flags +ildct+ilme", 25, 160, 96},
     {"interlaced.mp4", "-f lavfi -i testsrc2=size=160x96:rate=50:duration=1",
@@ -199,6 +204,21 @@ std::string Codecs(const std::string& file, const std::string& type) {
     if (!list.empty()) list += ' ';
     list += codec;
   }
+  return list;
+}
+
+/// Languages of the sound tracks as three letters, "und" where there is none.
+std::vector<std::string> SoundLanguages(const std::string& file) {
+  std::istringstream lines(RunCommand("ffprobe -v error -select_streams a -show_entries stream=index:stream_tags=language "
+                                      "-of default=noprint_wrappers=1 '" + file + "'"));
+  std::map<int, std::string> languages;  // a transport stream's are told twice
+  int index = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("index=", 0) == 0) languages.emplace(index = std::atoi(line.c_str() + 6), "und");
+    if (line.rfind("TAG:language=", 0) == 0 && line.size() == 16) languages[index] = line.substr(13);
+  }
+  std::vector<std::string> list;
+  for (const auto& [stream, language] : languages) list.push_back(language);
   return list;
 }
 
@@ -384,6 +404,7 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
   EXPECT_NEAR(static_cast<double>(before.video.size()), static_cast<double>(result.frames), known.lost);
   EXPECT_EQ(static_cast<std::int64_t>(after.video.size()), result.frames);
   EXPECT_EQ(after.audio.size(), before.audio.size());
+  EXPECT_EQ(SoundLanguages(output), SoundLanguages(source));
   if (before.video.size() == after.video.size()) ExpectSameClock(before, after, known.tolerance_s);
 }
 

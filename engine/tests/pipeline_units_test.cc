@@ -201,8 +201,8 @@ TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
       for (int p = 1; p < 3; ++p) {
         for (int y = 4; y < out.plane(p).height - 4; ++y) {
           for (int x = 4; x < out.plane(p).width - 4; ++x) {
-            // Lanczos-3 keeps an even slope to a hundredth of it.
-            ASSERT_NEAR(out.plane(p).Row(y)[x], expected.plane(p).Row(y)[x] + origin, 4)
+            // Lanczos-3 keeps an even slope but for a few hundredths; half a luma sample beside is 37 and more.
+            ASSERT_NEAR(out.plane(p).Row(y)[x], expected.plane(p).Row(y)[x] + origin, 12)
                 << "site " << static_cast<int>(site) << " orientation " << i << " plane " << p << " at " << x << "," << y;
           }
         }

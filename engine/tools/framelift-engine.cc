@@ -33,7 +33,7 @@ constexpr const char* kHelp =
     "  --denoise, --sharpen, --contrast, --face  auto|off|0…1   (auto)\n"
     "  --model NAME, --device NAME   network and processor (auto)\n"
     "  --threads N                   0 = all cores (0)\n"
-    "  --preset NAME, --crf N        of x264 (veryfast, 18)\n"
+    "  --preset NAME, --crf N        of x264 (superfast, 16)\n"
     "  --segment START,END[,WARMUP]  seconds of presentation time, frames of run-in\n"
     "  --max-duration SECONDS        refuse longer videos (0 = any)\n";
 

@@ -16,14 +16,16 @@ struct SourceColor {
   AVColorPrimaries primaries = AVCOL_PRI_BT709;      ///< output tag
   AVColorTransferCharacteristic transfer = AVCOL_TRC_BT709;  ///< output tag
   AVColorSpace matrix = AVCOL_SPC_BT709;             ///< output tag
-  std::optional<pixel::HdrTransfer> hdr;             ///< set for what is to be tone-mapped
-  pixel::Primaries gamut = pixel::Primaries::kBt2020;  ///< of an HDR source
+  std::optional<pixel::HdrTransfer> hdr;             ///< set for what is to be tone-mapped, or only its primaries converted
+  pixel::Primaries gamut = pixel::Primaries::kBt2020;  ///< of such a source
   bool operator==(const SourceColor&) const = default;
 };
 
 /// Note [Colour of the output]
-/// SDR: the samples become BT.709 limited range, chroma left-sited. Primaries and transfer are not converted,
-/// their tags are carried over from the source (BT.709 where it has none).
+/// SDR: the samples become BT.709 limited range, chroma left-sited. Primaries and transfer that are near those of BT.709
+/// (BT.601's of both kinds) are not converted, their tags are carried over from the source (BT.709 where it has none).
+/// Wide primaries (BT.2020, P3 with D65 white) are converted to BT.709 (Note [Tone mapping] in pixel/tone_map.h): many
+/// players show 8-bit H.264 as BT.709 whatever its tags say, which would leave such a film pale.
 /// HDR (PQ or HLG): tone-mapped to BT.709 (Note [Tone mapping] in pixel/tone_map.h) and tagged as that, since 8-bit
 /// H.264 is played as SDR by most players whatever its tags say.
 ///

@@ -32,7 +32,45 @@ void TransposeRows(const ConstPlane& in, const Plane& out, const media::Orientat
   }
 }
 
+/// Place along an axis: −1 first, 0 middle, 1 last.
+struct SitePlaces {
+  int x;
+  int y;
+};
+
+SitePlaces PlacesOf(pixel::ChromaSite site) {
+  using pixel::ChromaSite;
+  switch (site) {
+    case ChromaSite::kLeft: return {-1, 0};
+    case ChromaSite::kCentre: return {0, 0};
+    case ChromaSite::kTopLeft: return {-1, -1};
+    case ChromaSite::kTop: return {0, -1};
+    case ChromaSite::kRight: return {1, 0};
+    case ChromaSite::kBottom: return {0, 1};
+    case ChromaSite::kTopRight: return {1, -1};
+    case ChromaSite::kBottomLeft: return {-1, 1};
+    case ChromaSite::kBottomRight: return {1, 1};
+  }
+  return {0, 0};
+}
+
+pixel::ChromaSite SiteOf(SitePlaces places) {
+  using pixel::ChromaSite;
+  constexpr ChromaSite kSites[3][3] = {{ChromaSite::kTopLeft, ChromaSite::kTop, ChromaSite::kTopRight},
+                                       {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kRight},
+                                       {ChromaSite::kBottomLeft, ChromaSite::kBottom, ChromaSite::kBottomRight}};
+  return kSites[places.y + 1][places.x + 1];
+}
+
 }  // namespace
+
+pixel::ChromaSite OrientedSite(pixel::ChromaSite site, const media::Orientation& orientation) {
+  SitePlaces places = PlacesOf(site);
+  if (orientation.transpose) std::swap(places.x, places.y);
+  if (orientation.flip_x) places.x = -places.x;
+  if (orientation.flip_y) places.y = -places.y;
+  return SiteOf(places);
+}
 
 pixel::Subsampling OrientedSubsampling(pixel::Subsampling subsampling, const media::Orientation& orientation) {
   if (orientation.transpose) std::swap(subsampling.log2_x, subsampling.log2_y);

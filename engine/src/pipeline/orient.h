@@ -6,14 +6,15 @@
 
 namespace framelift::pipeline {
 
+/// Where chroma of a picture that was sited as `site` lies after the turn. (Of a mirrored axis with an odd number of luma
+/// samples as of an even one: its chroma would lie up to one luma sample beside any named place.)
+pixel::ChromaSite OrientedSite(pixel::ChromaSite site, const media::Orientation& orientation);
+
 /// What a turn makes of the chroma subsampling (4:2:2 becomes 4:4:0 and the other way round).
 pixel::Subsampling OrientedSubsampling(pixel::Subsampling subsampling, const media::Orientation& orientation);
 
-// The chroma siting is kept as it is labelled. Strictly, left-sited chroma turned by 90° lies at the top or
-// bottom; shifting it into place would blur every turned video for a quarter to half of a chroma sample that
-// the common players do not correct either (they turn the planes, too).
-
-/// Writes `in` turned into `out`, which has the turned size and subsampling. Exact: samples only move.
+/// Writes `in` turned into `out`, which has the turned size and subsampling. Exact: samples only move; the resize
+/// brings chroma from where OrientedSite says to the left again.
 void Orient(const pixel::Image& in, pixel::Image& out, const media::Orientation& orientation, pixel::ThreadPool& pool);
 
 }  // namespace framelift::pipeline

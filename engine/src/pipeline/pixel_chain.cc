@@ -11,9 +11,6 @@
 namespace framelift::pipeline {
 namespace {
 
-/// Averaging over time costs no detail, so it is used in full long before the spatial filter is.
-float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
-
 void CopyPlane(pixel::ConstPlane from, pixel::Plane to) {
   for (int y = 0; y < to.height; ++y) {
     std::memcpy(to.Row(y), from.Row(y), sizeof(std::uint16_t) * static_cast<std::size_t>(to.width));
@@ -57,14 +54,15 @@ void PixelChain::Prepare(const AVFrame& frame) {
   const pixel::Subsampling subsampling = OrientedSubsampling(importer_->subsampling(), plan_.orientation);
   int width = importer_->width();
   int height = importer_->height();
-  imported_ = pixel::Image(width, height, importer_->subsampling(), importer_->color().spec);
-  if (plan_.orientation.transpose) std::swap(width, height);
-  if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
+  imported_ = pixel::Image(width, height, importer_->subsampling(), color);
   tone_mapper_ = MakeToneMapper(importer_->color(), plan_.peak_nits);
   if (tone_mapper_) {
     color = {pixel::Matrix::kBt709, pixel::Range::kLimited, color.site};
-    toned_ = pixel::Image(width, height, subsampling, color);
+    toned_ = pixel::Image(width, height, importer_->subsampling(), color);
   }
+  if (plan_.orientation.transpose) std::swap(width, height);
+  color.site = OrientedSite(color.site, plan_.orientation);
+  if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
   if (contrast_ || plan_.strengths.denoise > 0) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
@@ -113,13 +111,16 @@ pixel::Image& PixelChain::Import(const AVFrame& frame) {
   pixel::Image* image = &imported_;
   Timed(Stage::kConvert, [&] {
     importer_->Run(frame, imported_, pool_);
+    // Before the turn: tone mapping takes chroma from where decoders put it.
+    if (tone_mapper_) {
+      tone_mapper_->Run(imported_, toned_, pool_);
+      image = &toned_;
+    }
     if (plan_.orientation.is_identity()) return;
-    Orient(imported_, oriented_, plan_.orientation, pool_);
+    Orient(*image, oriented_, plan_.orientation, pool_);
     image = &oriented_;
   });
-  if (!tone_mapper_) return *image;
-  Timed(Stage::kConvert, [&] { tone_mapper_->Run(*image, toned_, pool_); });
-  return toned_;
+  return *image;
 }
 
 pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {

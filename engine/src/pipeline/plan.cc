@@ -15,6 +15,7 @@
 #include "pipeline/coding_error.h"
 #include "pipeline/network_choice.h"
 #include "pipeline/picture_stats.h"
+#include "pipeline/stage_chain.h"
 #include "pixel/stages.h"
 
 namespace framelift::pipeline {
@@ -33,14 +34,6 @@ void CheckStrength(const Strength& strength, const char* name) {
   if (strength.mode == Strength::Mode::kFixed && !(strength.value >= 0.0F && strength.value <= 1.0F)) {
     throw Error(ErrorCode::kInvalidArgument, std::string("The strength of ") + name + " must lie between 0 and 1.");
   }
-}
-
-void CheckDevice(const std::string& device) {
-  if (device == "auto" || device == "cpu") return;
-  if (device.rfind("cuda:", 0) == 0) {
-    throw Error(ErrorCode::kUnavailable, "The device “" + device + "” is not available: this build has no CUDA stages.");
-  }
-  throw Error(ErrorCode::kInvalidArgument, "There is no device named “" + device + "”.");
 }
 
 /// Gathers traits frame by frame.
@@ -140,7 +133,7 @@ void CheckOptions(const EnhanceOptions& options) {
   CheckStrength(options.sharpen, "sharpen");
   CheckStrength(options.adaptive_contrast, "adaptive contrast");
   CheckStrength(options.face_restoration, "face restoration");
-  CheckDevice(options.device);
+  CheckDeviceName(options.device);
   if (options.model != "auto" && options.model != "none" && !IsInstalled(options.models, options.model)) {
     throw Error(ErrorCode::kInvalidArgument, "There is no model named “" + options.model + "”.");
   }
@@ -166,8 +159,8 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
   const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
-  const float flatness = std::clamp((0.5F - traits.luma_spread) / 0.25F, 0.0F, 1.0F);
-  const float content = std::clamp((traits.luma_spread - 0.05F) / 0.2F, 0.0F, 1.0F);
+  const float flatness = std::clamp((0.35F - traits.luma_spread) / 0.15F, 0.0F, 1.0F);
+  const float content = std::clamp((traits.luma_spread - 0.05F) / 0.15F, 0.0F, 1.0F);
   const float contrast = 0.2F * std::min(flatness, content);
   return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
           Resolve(options.adaptive_contrast, contrast), 0.0F};

@@ -55,8 +55,9 @@ struct Plan {
 ///   by 0.1 a code to at most 0.6. The part over time has twice that strength.
 /// - sharpen: 0 without enlargement; 0.25 for ×2 and more, in proportion between; halved on a source noisy
 ///   enough to be denoised, since what is left of the noise would be sharpened too.
-/// - adaptive contrast: 0 for a picture that uses half of the legal luma range or more, rising to 0.2 at a
-///   quarter; below that it falls to 0 again at 5 %, since a blank or a title has nothing to bring out.
+/// - adaptive contrast: 0 for a picture that uses 35 % of the legal luma range or more (photographs of soft or dark
+///   scenes lie there, and they are to stay as they are), rising to 0.2 at a fifth (fog, a faded film); below that it
+///   falls to 0 again at 5 %, since a blank or a title has nothing to bring out.
 /// - face restoration: 0 until there is a network for it.
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
 
@@ -71,7 +72,7 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 /// Throws Error{kUnavailable} when a network was asked for by name and none can run.
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength);
 
-/// The tone mapping that frames of this colour need; none for SDR.
+/// The tone mapping that frames of this colour need; none for SDR of usual primaries.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);
 
 /// Opens the source, looks at a few frames of it and decides. Throws what Probe throws, and

@@ -33,8 +33,9 @@ using ConstPlane = PlaneView<const std::uint16_t>;
 
 enum class Matrix { kBt601, kBt709, kBt2020 };
 enum class Range { kLimited, kFull };
-/// Horizontal siting of chroma samples relative to luma; vertical siting is centred but for kTopLeft.
-enum class ChromaSite { kLeft, kCentre, kTopLeft };
+/// Where in its block of luma samples (2 × 2 for 4:2:0) a chroma sample lies. Decoders give the first three, the others
+/// come of turning and mirroring a picture: only the resize knows them, which makes kLeft of all.
+enum class ChromaSite { kLeft, kCentre, kTopLeft, kTop, kRight, kBottom, kTopRight, kBottomLeft, kBottomRight };
 
 struct ColorSpec {
   Matrix matrix = Matrix::kBt709;

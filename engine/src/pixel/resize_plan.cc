@@ -61,9 +61,41 @@ void TrimTaps(std::vector<Tap>& sets) {
   }
 }
 
-SampleGrid ChromaGrid(int log2, bool first_sample) {
+/// Place of a chroma sample along one axis of its block.
+enum class Place { kFirst, kMiddle, kLast };
+
+SampleGrid ChromaGrid(int log2, Place place) {
   const int step = 1 << log2;
-  return {step, first_sample ? 0.5 : 0.5 * step};
+  switch (place) {
+    case Place::kFirst: return {step, 0.5};
+    case Place::kMiddle: return {step, 0.5 * step};
+    case Place::kLast: return {step, step - 0.5};
+  }
+  return {};
+}
+
+Place PlaceAcross(ChromaSite site) {
+  switch (site) {
+    case ChromaSite::kLeft:
+    case ChromaSite::kTopLeft:
+    case ChromaSite::kBottomLeft: return Place::kFirst;
+    case ChromaSite::kRight:
+    case ChromaSite::kTopRight:
+    case ChromaSite::kBottomRight: return Place::kLast;
+    default: return Place::kMiddle;
+  }
+}
+
+Place PlaceDown(ChromaSite site) {
+  switch (site) {
+    case ChromaSite::kTop:
+    case ChromaSite::kTopLeft:
+    case ChromaSite::kTopRight: return Place::kFirst;
+    case ChromaSite::kBottom:
+    case ChromaSite::kBottomLeft:
+    case ChromaSite::kBottomRight: return Place::kLast;
+    default: return Place::kMiddle;
+  }
 }
 
 /// Whole number by which the plane is enlarged, 0 when there is none that the kernels know.
@@ -89,11 +121,11 @@ void StoreTaps(const std::vector<Tap>& sets, AxisPlan& plan) {
 }  // namespace
 
 SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site) {
-  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, site != ChromaSite::kCentre);
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, PlaceAcross(site));
 }
 
 SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site) {
-  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, site == ChromaSite::kTopLeft);
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, PlaceDown(site));
 }
 
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst,

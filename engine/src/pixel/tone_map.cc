@@ -272,9 +272,22 @@ void GamutMatrix(Primaries primaries, float (&out)[3][3], float (&luminance)[3])
   std::copy(gamut.luminance, gamut.luminance + 3, luminance);
 }
 
+constexpr double kSdrGamma = 2.4;  // ITU-R BT.1886 with black at 0
+
+/// Tables that leave brightness as it is.
+void FillGamutTables(ToneTables& tables) {
+  for (int i = 0; i < kTableSteps + 2; ++i) {
+    const double v = std::min(1.0, static_cast<double>(i) / kTableSteps);
+    tables.light[i] = static_cast<float>(std::pow(v, kSdrGamma));
+    tables.system[i] = tables.gain[i] = 1;
+    tables.signal[i] = static_cast<float>(std::pow(v * v, 1 / kSdrGamma));
+  }
+}
+
 }  // namespace
 
 void FillToneTables(const ToneMapOptions& options, ToneTables& tables) {
+  if (options.transfer == HdrTransfer::kSdr) return FillGamutTables(tables);
   const bool is_hlg = options.transfer == HdrTransfer::kHlg;
   const double nominal = is_hlg ? kHlgPeakNits : kPqPeakNits;
   const double peak = is_hlg ? kHlgPeakNits : options.peak_nits;
@@ -286,7 +299,7 @@ void FillToneTables(const ToneMapOptions& options, ToneTables& tables) {
     // Below a millionth of the peak the curve is a straight line; at 0 there is nothing to divide by.
     const double nits = std::max(light, 1e-6) * nominal;
     tables.gain[i] = static_cast<float>(ToneCurve(nits, peak) / nits * nominal);
-    tables.signal[i] = static_cast<float>(std::pow(v * v, 1 / 2.4));
+    tables.signal[i] = static_cast<float>(std::pow(v * v, 1 / kSdrGamma));
   }
 }
 

@@ -1,4 +1,4 @@
-// HDR pictures (PQ, HLG) to SDR BT.709.
+// HDR pictures (PQ, HLG), and SDR ones of wide primaries, to SDR BT.709.
 //
 // Note [Tone mapping]
 // Per pixel, chroma interpolated to the place of luma and luma to the place of chroma:
@@ -11,6 +11,8 @@
 // 4. Gamut: linear RGB of the source's primaries → BT.709 primaries, clipped to 0…1 per channel.
 // 5. Inverse EOTF of ITU-R BT.1886 for a display with black at 0: the power 1/2.4.
 // 6. R′G′B′ → Y′CbCr BT.709, limited range.
+//
+// SDR of wide primaries takes the same way with BT.1886 (the power 2.4, 1 = white) for step 2 and no step 3.
 //
 // SDR white (code 235) stands for 203 nits, the reference white of ITU-R BT.2408: what is dark enough to be left
 // alone by the EETF (up to 89 nits for a peak of 1000) shows in SDR with the brightness in relation to white that
@@ -25,7 +27,7 @@
 
 namespace framelift::pixel {
 
-enum class HdrTransfer { kPq, kHlg };
+enum class HdrTransfer { kPq, kHlg, kSdr };  ///< kSdr: not HDR, only its primaries are converted
 enum class Primaries { kBt2020, kP3D65, kBt709 };
 
 /// Light that SDR white stands for, in nits.
