@@ -49,8 +49,8 @@ const environment = z.object({
   FRAMELIFT_MODELS_DIR: z.string().min(1).optional(),
   FRAMELIFT_ENCODER_PRESET: z
     .enum(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
-    .default('veryfast'),
-  FRAMELIFT_ENCODER_CRF: integer(18, 0, 51),
+    .default('superfast'),
+  FRAMELIFT_ENCODER_CRF: integer(16, 0, 51),
   FRAMELIFT_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_RATE_LIMITS: rateLimits,
