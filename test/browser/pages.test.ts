@@ -1,6 +1,6 @@
 /** Every page in both themes and two widths: accessible, within its width, quiet; screenshots for people to look at. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeViolations, type Look, openTab, openWorld, screenshot, signUp, type World } from './world.ts';
+import { axeViolations, type Look, openTab, openWorld, screenshot, signUp, type Tab, type World } from './world.ts';
 
 let world: World;
 let signedIn: NonNullable<Look['state']>;
@@ -51,7 +51,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
-  { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'After · 1920 × 1080' },
+  { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'Difference' },
   { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'processing_failed' },
   { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
   { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },
@@ -62,26 +62,39 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'retention', path: () => '/secure?tab=retention', sign: '1 to 365' },
   { name: 'settings', path: () => '/settings', sign: 'This one' },
   { name: 'operator', path: () => '/operator', sign: 'Queued jobs' },
-  { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Nobody waits' },
+  { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Somebody else' },
   { name: 'operator-workers', path: () => '/operator/workers', sign: 'Last seen' },
   { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },
   { name: 'nothing', path: () => '/no/such/page', sign: 'There is no page at this address' },
 ];
 
+// The rules of accessibility depend on the theme (contrast) and on the width (what is shown): each once is enough.
+const judged = new Set(['light-1280', 'dark-360']);
+
 describe.each(looks)('in $name', ({ theme, width, name }) => {
+  let tab: Tab;
+  let visitor: Tab;
+  beforeAll(async () => {
+    const height = width < 500 ? 760 : 860;
+    tab = await openTab(world, { theme, width, height, state: signedIn });
+    visitor = await openTab(world, { theme, width, height });
+  });
+  afterAll(async () => {
+    await tab.page.context().close();
+    await visitor.page.context().close();
+  });
+
   for (const { name: pageName, path, sign, signedOut = false } of pages) {
     it(`${pageName} is accessible, fits, and is quiet`, async () => {
-      const height = width < 500 ? 760 : 860;
-      const { page, complaints } = await openTab(world, { theme, width, height, ...(signedOut ? {} : { state: signedIn }) });
+      const { page, complaints } = signedOut ? visitor : tab;
       await page.goto(`${world.url}${path()}`);
       await page.getByText(sign).filter({ visible: true }).first().waitFor();
       if (pageName === 'job-done') await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
       await screenshot(page, `${pageName}-${name}`);
-      expect(await axeViolations(page)).toEqual([]);
+      if (judged.has(name)) expect(await axeViolations(page)).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       expect(overflow, 'pixels that stick out to the side').toBe(0);
       expect(complaints).toEqual([]);
-      await page.context().close();
     });
   }
 });

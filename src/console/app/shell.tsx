@@ -70,12 +70,12 @@ export function Shell({ children }: { children: ReactNode }) {
       <a className="skip-link" href="#content">
         Skip to content
       </a>
-      <div className="topbar">
+      <header className="topbar">
         <Brand />
         <IconButton label={open ? 'Close the menu' : 'Open the menu'} tone="quiet" aria-expanded={open} aria-controls="navigation" onClick={() => setOpen(!open)}>
           {open ? <X size={18} aria-hidden="true" /> : <MenuIcon size={18} aria-hidden="true" />}
         </IconButton>
-      </div>
+      </header>
       <Navigation open={open} location={location} />
       <main className="main" id="content" tabIndex={-1}>
         {children}

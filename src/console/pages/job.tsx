@@ -168,13 +168,27 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
   );
 }
 
+/** Moments with those of one kind that follow each other taken together, such as one link after another. */
+function gather(moments: readonly ConsoleJobMoment[]): { moment: ConsoleJobMoment; times: number }[] {
+  const gathered: { moment: ConsoleJobMoment; times: number }[] = [];
+  for (const moment of moments) {
+    const last = gathered.at(-1);
+    if (last !== undefined && last.moment.text === moment.text) gathered[gathered.length - 1] = { moment, times: last.times + 1 };
+    else gathered.push({ moment, times: 1 });
+  }
+  return gathered;
+}
+
 function Timeline({ moments }: { moments: readonly ConsoleJobMoment[] }) {
   return (
     <Panel title="Timeline">
       <ol className="timeline">
-        {moments.map((moment, index) => (
-          <li key={index} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
-            <span className="wrap-anywhere">{moment.text}</span>
+        {gather(moments).map(({ moment, times }) => (
+          <li key={moment.at + moment.kind} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
+            <span className="wrap-anywhere">
+              {moment.text}
+              {times > 1 && <span className="muted"> {times} times, the last:</span>}
+            </span>
             <time className="small muted num nowrap" dateTime={moment.at} title={formatDateTimeFull(moment.at)}>
               {formatMoment(moment.at, moments[0]?.at)}
             </time>
@@ -196,7 +210,7 @@ function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
   }
   return (
     <Panel title="Charges" flush foot={<span className="num">Cost {creditsInDollars(net)} · {formatCount(net)} credits</span>}>
-      <table className="table">
+      <table className="table cards">
         <thead>
           <tr>
             <th>What</th>
@@ -208,10 +222,10 @@ function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
         <tbody>
           {charges.map((charge) => (
             <tr key={charge.id}>
-              <td>{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
-              <td className="num">{formatSigned(charge.amount)}</td>
-              <td className="num">{formatCount(charge.balance)}</td>
-              <td className="num small muted">
+              <td data-label="What">{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
+              <td data-label="Credits" className="num">{formatSigned(charge.amount)}</td>
+              <td data-label="Balance" className="num">{formatCount(charge.balance)}</td>
+              <td data-label="When" className="num small muted">
                 <Ago at={charge.at} />
               </td>
             </tr>

@@ -1,6 +1,6 @@
 /** Dialogs on the browser's own element: modal, focus kept inside and given back, Escape closes. */
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './feedback.tsx';
 
@@ -17,7 +17,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, wide = false, sticky = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // A layout effect: closed while it is still in the page, the browser gives the focus back to where it was.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (dialog !== null && !dialog.open) dialog.showModal();
     return () => dialog?.close();

@@ -57,8 +57,8 @@ function Labels({ mode, peek, labels }: Pick<StageProps, 'mode' | 'peek' | 'labe
   if (mode === 'difference' && !peek) return <span className="stage-label left">Difference</span>;
   return (
     <>
-      {mode !== 'after' && <span className="stage-label left">Before · {labels.before}</span>}
-      {!peek && <span className="stage-label right">After · {labels.after}</span>}
+      {mode !== 'after' && <span className="stage-label left">Before<span className="dims"> · {labels.before}</span></span>}
+      {!peek && <span className="stage-label right">After<span className="dims"> · {labels.after}</span></span>}
     </>
   );
 }
