@@ -21,6 +21,16 @@ using pixel::Image;
 using pixel::testing::PictureSize;
 using testing::StandInDevice;
 
+/// The suite is built twice: as it is, and for test:gpu with the GPU as its device.
+std::shared_ptr<Device> TestDevice() {
+#ifdef FRAMELIFT_ON_GPU
+  static const std::shared_ptr<Device> device = OpenCudaDevice(0);
+  return device;
+#else
+  return std::make_shared<StandInDevice>();
+#endif
+}
+
 /// A frame of the decoder's: raw planes with odd strides.
 struct RawFrame {
   RawFrame() = default;
@@ -155,7 +165,9 @@ class DeviceTwin {
     const int w = o.output_width;
     const int h = o.output_height;
     stride_ = (w + 63) / 64 * 64;
-    memory_ = MakeDeviceMemory(device_, static_cast<std::size_t>(stride_) * h * 2);
+    bytes_ = static_cast<std::size_t>(stride_) * h * 2;
+    memory_ = MakeDeviceMemory(device_, bytes_);
+    host_ = MakePinnedMemory(device_, bytes_);
     plan_ = std::make_unique<StagePlan>(device_, o);
   }
 
@@ -171,12 +183,15 @@ class DeviceTwin {
     out.chroma[1] = is_nv12_ ? out.chroma[0] + 1 : out.chroma[0] + stride_ * (out.height / 2);
     out.chroma_step = is_nv12_ ? 2 : 1;
     plan_->Finish(out, stream_.get());
+    device_->CopyAsync({host_.get(), 0, memory_.get(), 0, bytes_, 1}, stream_.get());
     device_->WaitForStream(stream_.get());
     std::vector<std::uint8_t> codes;
+    const auto* host = static_cast<const std::uint8_t*>(host_.get());
     for (int y = 0; y < out.height; ++y) {
-      for (int x = 0; x < out.width; ++x) codes.push_back(out.luma[y * stride_ + x]);
+      for (int x = 0; x < out.width; ++x) codes.push_back(host[y * stride_ + x]);
     }
-    for (const std::uint8_t* plane : out.chroma) {
+    for (const std::uint8_t* on_device : out.chroma) {
+      const std::uint8_t* plane = host + (on_device - out.luma);
       for (int y = 0; y < out.height / 2; ++y) {
         for (int x = 0; x < out.width / 2; ++x) codes.push_back(plane[y * stride_ + x * out.chroma_step]);
       }
@@ -194,7 +209,9 @@ class DeviceTwin {
   Uploader uploader_;
   Stream stream_;
   std::ptrdiff_t stride_ = 0;
+  std::size_t bytes_ = 0;
   DeviceMemory memory_;
+  PinnedMemory host_;
   std::unique_ptr<StagePlan> plan_;
 };
 
@@ -253,7 +270,7 @@ const std::vector<std::pair<PictureSize, PictureSize>>& Ratios() {
 void ExpectAgreement(const StageOptions& o, const pixel::PackedLayout& layout, const std::vector<RawFrame>& frames,
                      const std::string& name, double tolerated_share = 0.02) {
   CpuTwin cpu(o, layout);
-  DeviceTwin device(std::make_shared<StandInDevice>(), o, layout, true);
+  DeviceTwin device(TestDevice(), o, layout, true);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Difference d = Compare(cpu.Run(frames[i]), device.Run(frames[i]));
     EXPECT_LE(d.worst, 1) << name << ", frame " << i;
@@ -281,7 +298,7 @@ TEST(CudaStages, ImportAndTurnAreExactForEveryFormatAndOrientation) {
         const std::string name = std::string(format.name) + " turn " + std::to_string(turn);
         const RawFrame frame = MakeRaw(size, format.layout, 3);
         CpuTwin cpu(o, format.layout);
-        DeviceTwin device(std::make_shared<StandInDevice>(), o, format.layout, turn % 2 == 0);
+        DeviceTwin device(TestDevice(), o, format.layout, turn % 2 == 0);
         auto by_cpu = cpu.Run(frame);
         auto by_device = device.Run(frame);
         const bool is_copy = turn == 0 && format.layout.subsampling == pixel::Subsampling{1, 1};
@@ -426,7 +443,7 @@ TEST(CudaStages, ScenesAreCutAtTheSamePictures) {
   std::vector<RawFrame> frames;
   for (const double shade : {0.0, 1.0, 2.0, 60.0, 61.0, 2.0, 2.0, -70.0, -70.0, -70.0}) frames.push_back(MakeRaw(size, layout, 5, shade));
   CpuTwin cpu(o, layout);
-  DeviceTwin device(std::make_shared<StandInDevice>(), o, layout, true);
+  DeviceTwin device(TestDevice(), o, layout, true);
   for (const RawFrame& frame : frames) EXPECT_LE(Compare(cpu.Run(frame), device.Run(frame)).worst, 1);
   EXPECT_GE(cpu.cuts, 1);
 }

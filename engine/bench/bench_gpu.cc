@@ -1,0 +1,287 @@
+// Measures the GPU's side of the engine: each kernel against the device's own copy bandwidth, and frames a second of
+// decoding, stages, encoding and the whole pipeline. Prints one JSON object. Fails without a GPU.
+//   bench_gpu CLIP [cuda index]     CLIP: a progressive 8-bit 4:2:0 video that NVDEC decodes, of some seconds
+// Bytes of a kernel are those that it has to move: each input read once, each output written once.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cuda/processor.h"
+#include "cuda/stage_plan.h"
+#include "media/demuxer.h"
+#include "media/video_decoder.h"
+#include "pipeline/plan.h"
+
+namespace framelift::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::size_t Bytes(const Plane& plane) { return static_cast<std::size_t>(plane.width) * plane.height * 2; }
+std::size_t Bytes(const Picture& picture) { return Bytes(picture.planes[0]) + Bytes(picture.planes[1]) + Bytes(picture.planes[2]); }
+template <typename T>
+std::size_t Bytes(const View<T>& view) {
+  return static_cast<std::size_t>(view.width) * view.height * sizeof(T);
+}
+template <typename In, typename Out, bool kAcross>
+std::size_t Moved(const ResizeKernel<In, Out, kAcross>& k, Extent extent) {
+  const std::size_t in = kAcross ? static_cast<std::size_t>(k.in[0].width) * k.rows : static_cast<std::size_t>(k.in[0].width) * k.in[0].height;
+  return (in * sizeof(In) + static_cast<std::size_t>(k.out[0].width) * k.rows * sizeof(Out)) * extent.z;
+}
+std::size_t Moved(const ImportKernel& k, Extent) { return Bytes(k.out) + Bytes(k.out) / (k.in.bits == 8 ? 2 : 1); }
+std::size_t Moved(const SurfaceToTensorKernel& k, Extent) {
+  return Bytes(k.shape) / (k.in.bits == 8 ? 2 : 1) + static_cast<std::size_t>(k.out.channels) * k.out.width * k.out.height * 2;
+}
+std::size_t Moved(const TensorToPictureKernel& k, Extent) {
+  return Bytes(k.out) + static_cast<std::size_t>(k.in.channels) * k.in.width * k.in.height * 2;
+}
+std::size_t Moved(const ToneKernelCall& k, Extent) { return Bytes(k.in) + Bytes(k.out); }
+std::size_t Moved(const ShrinkKernel& k, Extent) { return Bytes(k.luma) / 2; }
+std::size_t Moved(const SceneKernel& k, Extent) { return static_cast<std::size_t>(k.cells) * sizeof(float) * 3; }
+std::size_t Moved(const TemporalKernel& k, Extent) { return Bytes(k.in) * 8; }
+std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }
+std::size_t Moved(const CurveKernel& k, Extent) { return static_cast<std::size_t>(k.across) * k.down * pixel::kSamplesPerTile * 2; }
+std::size_t Moved(const FinishLumaKernel& k, Extent) {
+  return Bytes(k.luma.in.planes[0]) * 3 / 2 + (k.luma.mixes_chroma ? Bytes(k.luma.in.planes[1]) * 2 : 0);
+}
+std::size_t Moved(const FinishChromaKernel& k, Extent) { return Bytes(k.in.planes[1]) * 3; }
+
+template <typename... Kernels>
+std::size_t MovedBy(const KernelCall& call, List<Kernels...>) {
+  std::size_t bytes = 0;
+  ((call.id == kKernelId<Kernels> ? (bytes = Moved(*reinterpret_cast<const Kernels*>(call.kernel), call.extent), 0) : 0), ...);
+  return bytes;
+}
+
+/// Remembers the calls that a plan makes, so that each can be timed by itself.
+class Recorder : public Device {
+ public:
+  explicit Recorder(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  const DeviceFacts& facts() const override { return device_->facts(); }
+  void* Allocate(std::size_t bytes) override { return device_->Allocate(bytes); }
+  void Free(void* memory) noexcept override { device_->Free(memory); }
+  void* AllocatePinned(std::size_t bytes) override { return device_->AllocatePinned(bytes); }
+  void FreePinned(void* memory) noexcept override { device_->FreePinned(memory); }
+  std::size_t FreeBytes() override { return device_->FreeBytes(); }
+  StreamHandle MakeStream() override { return device_->MakeStream(); }
+  void DestroyStream(StreamHandle stream) noexcept override { device_->DestroyStream(stream); }
+  EventHandle MakeEvent() override { return device_->MakeEvent(); }
+  void DestroyEvent(EventHandle event) noexcept override { device_->DestroyEvent(event); }
+  void Record(EventHandle event, StreamHandle stream) override { device_->Record(event, stream); }
+  void WaitOn(StreamHandle stream, EventHandle event) override { device_->WaitOn(stream, event); }
+  bool HasHappened(EventHandle event) override { return device_->HasHappened(event); }
+  void WaitFor(EventHandle event) override { device_->WaitFor(event); }
+  void WaitForStream(StreamHandle stream) override { device_->WaitForStream(stream); }
+  void CopyAsync(const Copy& copy, StreamHandle stream) override { device_->CopyAsync(copy, stream); }
+  void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override { device_->ClearAsync(memory, bytes, stream); }
+  void Launch(const KernelCall& call, StreamHandle stream) override {
+    calls.push_back(call);
+    device_->Launch(call, stream);
+  }
+  std::vector<KernelCall> calls;
+
+ private:
+  std::shared_ptr<Device> device_;
+};
+
+/// Median seconds of one of `repeats` launches in a row, over nine rounds after a warm-up.
+template <typename Work>
+double Seconds(Device& device, StreamHandle stream, int repeats, const Work& work) {
+  std::vector<double> rounds;
+  for (int round = -2; round < 9; ++round) {
+    device.WaitForStream(stream);
+    const auto start = Clock::now();
+    for (int i = 0; i < repeats; ++i) work();
+    device.WaitForStream(stream);
+    if (round >= 0) rounds.push_back(Since(start) / repeats);
+  }
+  std::nth_element(rounds.begin(), rounds.begin() + 4, rounds.end());
+  return rounds[4];
+}
+
+/// Bytes a second that a large copy within the device reads and writes.
+double CopyBandwidth(const std::shared_ptr<Device>& device, StreamHandle stream) {
+  constexpr std::size_t kBytes = std::size_t{512} << 20;
+  const DeviceMemory from = MakeDeviceMemory(device, kBytes);
+  const DeviceMemory to = MakeDeviceMemory(device, kBytes);
+  device->ClearAsync(from.get(), kBytes, stream);
+  return 2.0 * kBytes / Seconds(*device, stream, 10, [&] { device->CopyAsync({to.get(), 0, from.get(), 0, kBytes, 1}, stream); });
+}
+
+StageOptions OptionsOf(int width, int height, int out_width, int out_height) {
+  StageOptions o;
+  o.stored_width = width;
+  o.stored_height = height;
+  o.color = {pixel::Matrix::kBt601, pixel::Range::kFull, pixel::ChromaSite::kCentre};
+  o.denoise_strength = o.temporal_strength = o.contrast_strength = o.sharpen_strength = 0.4F;
+  o.noise_sigma = 3;
+  o.output_width = out_width;
+  o.output_height = out_height;
+  return o;
+}
+
+/// Each kernel of one frame, with all stages on.
+void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int width, int height, int out_width, int out_height,
+                  bool is_hdr, bool is_last) {
+  const auto recorder = std::make_shared<Recorder>(device);
+  const Stream stream = MakeStream(device);
+  StageOptions options = OptionsOf(width, height, out_width, out_height);
+  if (is_hdr) options.tone = pixel::ToneMapOptions{};
+  StagePlan plan(recorder, options);
+  std::vector<std::uint8_t> samples(static_cast<std::size_t>(width) * height * 3 / 2);
+  for (std::uint8_t& sample : samples) sample = static_cast<std::uint8_t>(16 + std::rand() % 220);
+  const DeviceMemory memory = Upload(device, samples.data(), samples.size());
+  Surface surface;
+  surface.width = width;
+  surface.height = height;
+  surface.semi_planar = true;
+  surface.data[0] = static_cast<const std::uint8_t*>(memory.get());
+  surface.data[1] = surface.data[0] + width * height;
+  surface.stride[0] = surface.stride[1] = width;
+  const auto ring = FrameRing::Make(device, FrameRing::Kind::kDevice, out_width, out_height, 1);
+  const media::UniqueFrame frame = ring->Take();
+  plan.Process(surface, stream.get());
+  plan.Finish(ring->Target(frame->data[0]), stream.get());
+  device->WaitForStream(stream.get());
+  std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"kernels\": [\n", width, height, out_width, out_height, is_hdr ? "true" : "false");
+  const std::vector<KernelCall> calls = recorder->calls;
+  double total = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const double seconds = Seconds(*device, stream.get(), 50, [&] { device->Launch(calls[i], stream.get()); });
+    const auto bytes = static_cast<double>(MovedBy(calls[i], KernelList{}));
+    total += seconds;
+    std::printf("      {\"name\": \"%s\", \"ms\": %.4f, \"mb\": %.2f, \"gb_per_s\": %.1f, \"of_copy\": %.3f}%s\n", kKernelNames[calls[i].id],
+                seconds * 1e3, bytes / 1e6, bytes / seconds / 1e9, bytes / seconds / bandwidth, i + 1 < calls.size() ? "," : "");
+  }
+  std::printf("    ], \"sum_ms\": %.4f}%s\n", total * 1e3, is_last ? "" : ",");
+}
+
+struct Gpu {
+  explicit Gpu(int index) : device(OpenCudaDevice(index)), decode(MakeStream(device)) {
+    Stream compute = MakeStream(device);
+    const StreamHandle handle = compute.get();
+    processor = MakeProcessor(device, std::move(compute), OpenCodecBridge(device, decode.get(), handle));
+  }
+  std::shared_ptr<Device> device;
+  Stream decode;
+  std::unique_ptr<pipeline::Processor> processor;
+};
+
+struct Decoded {
+  std::vector<media::UniqueFrame> first;  ///< a few, to feed the stages with
+  std::int64_t frames = 0;
+  double seconds = 0;
+  AVCodecID codec = AV_CODEC_ID_NONE;
+};
+
+Decoded BenchDecode(const std::string& clip, Gpu& gpu) {
+  media::FileSource source(clip);
+  media::Demuxer demuxer(source, {});
+  demuxer.ReadVideoOnly();
+  media::VideoDecoder decoder(*demuxer.video(), {}, 1, gpu.processor->decoder_device());
+  Decoded decoded;
+  decoded.codec = demuxer.video()->codecpar->codec_id;
+  const auto keep = [&](media::UniqueFrame frame) {
+    if (decoded.first.size() < 4) decoded.first.push_back(std::move(frame));
+  };
+  const media::UniquePacket packet = media::MakePacket();
+  const auto start = Clock::now();
+  while (demuxer.ReadPacket(packet.get())) {
+    decoder.Decode(packet.get(), keep);
+    av_packet_unref(packet.get());
+  }
+  decoder.Decode(nullptr, keep);
+  gpu.device->WaitForStream(gpu.decode.get());
+  decoded.seconds = Since(start);
+  decoded.frames = decoder.frames();
+  return decoded;
+}
+
+media::VideoEncoderOptions EncoderOf(const pipeline::Plan& plan) {
+  media::VideoEncoderOptions options;
+  options.width = plan.output.width;
+  options.height = plan.output.height;
+  options.time_base = plan.time_base;
+  options.frame_rate = plan.frame_rate;
+  options.threads = 16;
+  return options;
+}
+
+void BenchPipeline(const std::string& clip, int index) {
+  EnhanceOptions options;
+  options.model = "none";
+  options.device = "cuda:" + std::to_string(index);
+  options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kFixed, 0.4F};
+  const pipeline::Plan plan = pipeline::MakePlan(clip, options, 4, {});
+  Gpu gpu(index);
+  const Decoded decoded = BenchDecode(clip, gpu);
+  const bool is_on_gpu = !decoded.first.empty() && decoded.first[0]->format == AV_PIX_FMT_CUDA;
+  const auto encoder = gpu.processor->MakeEncoder(EncoderOf(plan), 3);
+  pipeline::StageClocks clocks;
+  const auto chain = gpu.processor->MakeChain({plan, decoded.codec, 4, clocks, {}});
+  const int frames = 300;
+  media::UniqueFrame last;
+  const auto stages = [&] {
+    const auto start = Clock::now();
+    for (int i = 0; i < frames; ++i) {
+      chain->Begin(*decoded.first[static_cast<std::size_t>(i) % decoded.first.size()], false);
+      last = encoder->TakeFrame();
+      chain->End(last.get());
+    }
+    encoder->Encode(*last, 0, 1, [](AVPacket&) {});  // waits until the last one is written
+    return frames / Since(start);
+  };
+  stages();
+  const double stages_fps = stages();
+  const auto start = Clock::now();
+  for (int i = 1; i <= frames; ++i) encoder->Encode(*last, i * 3600, 3600, [](AVPacket&) {});
+  encoder->Drain([](AVPacket&) {});
+  const double encode_fps = frames / Since(start);
+  const std::string output = clip + ".gpu.mp4";
+  const EnhanceResult result = Enhance(clip, output, options);
+  std::remove(output.c_str());
+  const double decode_fps = static_cast<double>(decoded.frames) / decoded.seconds;
+  const double pipeline_fps = static_cast<double>(result.frames) / result.wall_seconds;
+  const double slowest = std::min({decode_fps, stages_fps, encode_fps});
+  std::printf("  \"fps\": {\"decode\": %.1f, \"stages\": %.1f, \"encode\": %.1f, \"pipeline\": %.1f, \"of_slowest\": %.3f},\n", decode_fps,
+              stages_fps, encode_fps, pipeline_fps, pipeline_fps / slowest);
+  std::printf("  \"decoder\": \"%s\", \"encoder\": \"%s\", \"frames\": %lld, \"output\": \"%dx%d\"\n", is_on_gpu ? "nvdec" : "cpu",
+              encoder->context().codec->name, static_cast<long long>(result.frames), result.width, result.height);
+}
+
+int Run(const std::string& clip, int index) {
+  const auto device = OpenCudaDevice(index);
+  const DeviceFacts& facts = device->facts();
+  const Stream stream = MakeStream(device);
+  const double bandwidth = CopyBandwidth(device, stream.get());
+  std::printf("{\n  \"device\": \"%s\", \"compute\": \"%d.%d\", \"copy_gb_per_s\": %.1f,\n  \"sizes\": [\n", facts.name.c_str(),
+              facts.compute_major, facts.compute_minor, bandwidth / 1e9);
+  BenchKernels(device, bandwidth, 1280, 720, 1920, 1080, false, false);
+  BenchKernels(device, bandwidth, 1920, 1080, 3840, 2160, false, false);
+  BenchKernels(device, bandwidth, 3840, 2160, 1920, 1080, true, true);
+  std::printf("  ],\n");
+  BenchPipeline(clip, index);
+  std::printf("}\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace framelift::cuda
+
+int main(int count, char** arguments) {
+  try {
+    framelift::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2]) : 0);  // before all else: without a GPU, one sentence
+    if (count < 2) throw std::runtime_error("A clip is needed: bench_gpu CLIP [index].");
+    return framelift::cuda::Run(arguments[1], count > 2 ? std::atoi(arguments[2]) : 0);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench:gpu: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,20 @@
+// Tests that were asked to run on a GPU fail where there is none: nothing is skipped.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "cuda/device.h"
+
+int main(int count, char** arguments) {
+  testing::InitGoogleTest(&count, arguments);
+  try {
+    const auto device = framelift::cuda::OpenCudaDevice(0);
+    const framelift::cuda::DeviceFacts& facts = device->facts();
+    std::printf("on %s, %s, sm_%d%d, %.1f GiB\n", facts.id().c_str(), facts.name.c_str(), facts.compute_major, facts.compute_minor,
+                static_cast<double>(facts.memory_bytes) / (1 << 30));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "test:gpu: %s\n", error.what());
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}
