@@ -6,7 +6,7 @@ import { createReader, matches, type Reader } from './reader.ts';
 import { type DemoService, startDemo } from './service.ts';
 import { title } from './title.ts';
 
-const guides = ['docs/models.md'];
+const guides = ['docs/quick-start.md', 'README.md', 'docs/errors.md', 'docs/webhooks.md', 'docs/secure.md', 'docs/models.md'];
 
 let demo: DemoService;
 beforeAll(async () => {

@@ -1,11 +1,17 @@
 /** Tables of the documents that state what other files state too: neither may say more or less than the other. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { loadConfig } from '../../src/config.ts';
 import { defaultQuotas } from '../../src/http/middleware/rate-limit.ts';
+import { createHttpMetrics } from '../../src/http/metrics.ts';
 import { statusByCode } from '../../src/http/problem.ts';
+import { createWorkerMetrics } from '../../src/jobs/metrics.ts';
+import { registerServiceMetrics } from '../../src/service-metrics.ts';
+import type { Store } from '../../src/store/index.ts';
 import { codeOf, readMarkdown, root } from './markdown.ts';
 
 const reference = z.looseObject({ $ref: z.string().optional(), description: z.string().optional() });
@@ -68,3 +74,59 @@ describe('docs/errors.md', () => {
     expect(Object.fromEntries(shown)).toEqual({ create, read, other });
   });
 });
+
+describe('docs/operating.md', () => {
+  const { rows } = readMarkdown('docs/operating.md');
+  const source = readFileSync(join(root, 'src/config.ts'), 'utf8');
+  const variables = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): ([\s\S]*?),\n(?= {2}[A-Z]|\}\))/gm)];
+  const table = new Map(rows.flatMap((row) => (/^[A-Z0-9_]+$/.test(codeOf(row[0]) ?? '') ? [[codeOf(row[0])!, row]] : [])));
+
+  it('has every variable of the configuration, and no other', () => {
+    expect(variables.length).toBeGreaterThan(25);
+    expect([...table.keys()].toSorted()).toEqual(variables.map(([, name]) => name!).toSorted());
+  });
+
+  it('has the defaults of the code', () => {
+    for (const [, name, rule] of variables) {
+      const shown = table.get(name!)![1]!;
+      const inCode = defaultOf(name!, rule!);
+      if (inCode === null) expect(shown, name).not.toMatch(/^`[^`]*`$/);
+      else expect(shown, name).toBe(`\`${inCode}\``);
+    }
+  });
+
+  it('is read by the service as the table says', () => {
+    const defaults = Object.fromEntries(
+      [...table].flatMap(([name, row]) => (codeOf(row[1]) === null ? [] : [[name, codeOf(row[1])!]])),
+    );
+    const { rateLimits: _, ...unset } = loadConfig({});
+    const { rateLimits, ...set } = loadConfig(defaults);
+    expect(set).toEqual(unset);
+    expect(rateLimits).toEqual(defaultQuotas);
+  });
+
+  it('has every metric of ours, and no other', () => {
+    const registry = new Registry();
+    createHttpMetrics({ registry, processMetrics: false });
+    createWorkerMetrics(registry);
+    registerServiceMetrics({ registry, store: {} as Store });
+    const shown = [...new Set(rows.flatMap((row) => (codeOf(row[0])?.startsWith('framelift_') ? [codeOf(row[0])!] : [])))];
+    expect(shown.toSorted()).toEqual(registry.getMetricsAsArray().map(({ name }) => name).toSorted());
+  });
+
+  it('has every alert, and no other', () => {
+    const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8');
+    const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+    const shown = rows.flatMap((row) => (/^[A-Z][a-z]+[A-Z]\w+$/.test(codeOf(row[0]) ?? '') ? [codeOf(row[0])!] : []));
+    expect(shown.toSorted()).toEqual(alerts.toSorted());
+  });
+});
+
+/** What a rule of src/config.ts gives when the variable is unset; null for what is not a fixed value. */
+function defaultOf(name: string, rule: string): string | null {
+  if (name === 'FRAMELIFT_RATE_LIMITS') return Object.entries(defaultQuotas).map(([key, count]) => `${key}=${count}`).join(',');
+  if (['FRAMELIFT_THREADS', 'FRAMELIFT_METRICS_PORT', 'FRAMELIFT_ALLOW_HOSTS'].includes(name)) return null;
+  if (/\.optional\(\)$/.test(rule)) return null;
+  const [, number, flag, text] = /^integer\((\d+)|\.default\((true|false)\)|\.default\('([^']*)'\)/.exec(rule) ?? [];
+  return number ?? text ?? (flag === 'true' ? '1' : '0');
+}
