@@ -50,6 +50,7 @@ const steps: Step[] = [
       return { passed: attribute('tests') - failed - attribute('skipped') - attribute('disabled'), failed };
     },
   },
+  { name: 'engine, fuzzed', command: ['bash', 'scripts/fuzz-engine', '--short'] },
   {
     name: 'service',
     command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
