@@ -152,14 +152,15 @@ void Compress(Sample& sample, const std::string& crf, double rate) {
   if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "There is no room for temporary files.");
   const std::string path = std::string(folder) + "/low.mp4";
   const Plane& first = sample.low[0];
-  const std::string command = "ffmpeg -v error -y -f rawvideo -pix_fmt gray -s " + std::to_string(first.width) + "x" +
+  const std::string command = "ffmpeg -v error -y -f rawvideo -pix_fmt yuv420p -s " + std::to_string(first.width) + "x" +
                               std::to_string(first.height) + " -r " + std::to_string(rate) +
-                              " -i - -vf format=yuv420p,setparams=range=tv -c:v libx264 -preset medium -crf " + crf + " '" + path + "'";
+                              " -i - -c:v libx264 -preset medium -crf " + crf + " '" + path + "'";
   FILE* pipe = popen(("sh -c \"" + command + "\"").c_str(), "w");
   if (pipe == nullptr) throw Error(ErrorCode::kIo, "ffmpeg cannot be started.");
   for (Plane& plane : sample.low) {
-    std::vector<std::uint8_t> bytes(plane.data.size());
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::lround(std::clamp(plane.data[i], 0.0F, 255.0F)));
+    // Luma as it is and neutral chroma; both sides are even.
+    std::vector<std::uint8_t> bytes(plane.data.size() * 3 / 2, 128);
+    for (std::size_t i = 0; i < plane.data.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::lround(std::clamp(plane.data[i], 0.0F, 255.0F)));
     if (std::fwrite(bytes.data(), 1, bytes.size(), pipe) != bytes.size()) break;
   }
   const bool ok = pclose(pipe) == 0;
