@@ -1,7 +1,7 @@
 /**
  * Starts the real service (API, worker, PostgreSQL) on loopback and lets Schemathesis loose on it: every operation,
- * all checks, all phases, with sandbox and live keys of both tiers, under one fixed seed and one that is drawn and
- * printed (`--seed N` repeats it). Fails on any failure, error or skipped operation, and when some operation never
+ * all checks, all phases, with sandbox and live keys of both tiers and with a session of the console, under one fixed
+ * seed and one that is drawn and printed (`--seed N` repeats it). Fails on any failure, error or skipped operation, and when some operation never
  * answered a well-formed request with success.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -16,6 +16,7 @@ import { z } from 'zod';
 import { openDatabase } from '../src/database.ts';
 import { generateApiKey, hashApiKey } from '../src/domain/api-key.ts';
 import type { Lane, Tier } from '../src/domain/job.ts';
+import { createPasswords } from '../src/domain/passwords.ts';
 import { createStore, migrate, type Store } from '../src/store/index.ts';
 import { type FileServer, startFileServer } from '../test/helpers/fileserver.ts';
 import { operations as documentedOperations } from '../test/helpers/http-contract.ts';
@@ -40,6 +41,8 @@ const { values } = parseArgs({
 
 interface Run {
   name: string;
+  /** who calls: programs with a key, or the console's page with a session */
+  audience: 'keys' | 'console';
   lane: Lane;
   tier: Tier;
   seed: number;
@@ -124,6 +127,59 @@ async function writeKeys(store: Store, path: string, { lane, tier }: Run): Promi
   return entries[0]!.key;
 }
 
+const password = 'correct horse battery';
+
+interface Session {
+  id: string;
+  email: string;
+  accountId: string;
+  headers: Record<string, string>;
+}
+
+/** Somebody who has signed in to the console; the headers are those of the page. */
+async function signIn({ url, store }: World, name: string, operator: boolean): Promise<Session> {
+  const email = `${name}@example.com`;
+  const accountId = await createAccount(store, name);
+  await store.users.create({ email, password: await createPasswords().hash(password), account: { id: accountId } });
+  await store.users.setOperator(email, operator);
+  const response = await fetch(`${url}/console/api/sign-in`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  const { id, csrf_token } = (await response.json()) as { id: string; csrf_token: string };
+  const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return { id, email, accountId, headers: { Cookie: cookie, 'X-CSRF-Token': csrf_token } };
+}
+
+/** As `writeKeys`, of two people; the stranger is no operator, who may see everybody's. */
+async function writeSessions(world: World, path: string): Promise<object> {
+  const [ours, stranger] = [await signIn(world, 'ours', true), await signIn(world, 'stranger', false)];
+  const entry = (name: string, { headers }: Session) => ({
+    name,
+    fixedHeaders: Object.entries(headers).map(([header, value]) => ({ name: header, value })),
+  });
+  await writeFile(path, JSON.stringify({ auth: [entry('ours', ours), entry('stranger', stranger)] }));
+  const delivery = await makeDelivery(world, ours.headers);
+  const { id: session, email, headers } = ours;
+  return { url: world.url, session, email, password, headers, delivery, account: stranger.accountId };
+}
+
+/** A webhook delivery that was made. */
+async function makeDelivery({ url, files }: World, headers: Record<string, string>): Promise<string> {
+  const body = JSON.stringify({ url: `${files.url}/webhook`, event: 'job.completed' });
+  const init = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body };
+  const made = await fetch(`${url}/console/api/webhooks/test`, init);
+  if (!made.ok) throw new Error(`the test event was refused: ${await made.text()}`);
+  for (let look = 0; look < 300; look += 1) {
+    const response = await fetch(`${url}/console/api/webhooks/deliveries?state=delivered`, { headers });
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    if (data[0] !== undefined) return data[0].id;
+    await sleep(100);
+  }
+  throw new Error('the test event was not delivered in time');
+}
+
 interface Link {
   key: string;
   query: Record<string, string>;
@@ -195,6 +251,8 @@ interface Facts {
   link: Link;
   deletedJob: string;
   addressPattern: string;
+  /** what the hooks need of the console's people; empty in other runs */
+  console: object;
 }
 
 function commandOf(one: Run, url: string): string[] {
@@ -202,6 +260,8 @@ function commandOf(one: Run, url: string): string[] {
     ...['--no-color', '--config-file', join(root, 'test/contract/schemathesis.toml')],
     // From the file, which is what the service serves: what it loads over HTTP it takes for no operation.
     ...['run', join(root, 'openapi.yaml'), '--url', url],
+    one.audience === 'console' ? '--include-tag' : '--exclude-tag',
+    'Console',
     ...['--phases', 'examples,coverage,fuzzing,stateful', '--mode', 'all'],
     ...['--max-examples', String(one.examples), '--seed', String(one.seed)],
     ...['--report', 'json', '--report-json-path', join(reports, `${one.name}.json`)],
@@ -219,6 +279,7 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
     FRAMELIFT_CONTRACT_LINK: JSON.stringify(facts.link),
     FRAMELIFT_CONTRACT_DELETED: facts.deletedJob,
     FRAMELIFT_CONTRACT_LANE: one.lane,
+    FRAMELIFT_CONTRACT_CONSOLE: JSON.stringify(facts.console),
     FRAMELIFT_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
     FRAMELIFT_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
     FRAMELIFT_CONTRACT_ADDRESS: facts.addressPattern,
@@ -243,13 +304,18 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
   return verdict;
 }
 
+/** Operations of the document that are for those who call. */
+function operationsOf(audience: Run['audience']) {
+  return documentedOperations.filter(({ path }) => path.startsWith('/console/') === (audience === 'console'));
+}
+
 async function verdictOf(one: Run, ok: boolean, seconds: number): Promise<Verdict> {
   const text = await readFile(join(reports, `${one.name}.json`), 'utf8').catch(() => '');
   // A fuzzer that was ended, or that fell, leaves an empty report or none.
   if (text === '') return { run: one, ok: false, cases: 0, failures: 1, skipped: 0, accepted: [], seconds };
   const { operations, test_cases, failures, errors, valid_rates, complete } = report.parse(JSON.parse(text));
   const count = [...failures, ...errors].reduce((sum, group) => sum + group.count, 0);
-  const skipped = documentedOperations.length - operations.tested;
+  const skipped = operationsOf(one.audience).length - operations.tested;
   const accepted = Object.entries(valid_rates)
     .filter(([, phases]) => Object.values(phases).some((rate) => rate.accepted > 0))
     .map(([operation]) => operation);
@@ -293,7 +359,7 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       FRAMELIFT_ALLOW_HOSTS: files.hostPort,
       FRAMELIFT_SANDBOX_DELAY_MS: '20',
       // Throttling is tested elsewhere; here it would hide what is behind it.
-      FRAMELIFT_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000',
+      FRAMELIFT_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
       FRAMELIFT_ENCODER_PRESET: 'ultrafast',
     });
     closing.unshift(() => stop(child));
@@ -315,8 +381,11 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
     for (const one of runs.filter((other) => other.lane === name)) {
       if (interrupted) break;
       const keys = join(folder, `${one.name}.json`);
-      const deletedJob = await makeDeletedJob(world, await writeKeys(world.store, keys, one), one);
-      const verdict = await fuzz(one, { ...world, keys, deletedJob, addressPattern });
+      const prepared =
+        one.audience === 'console'
+          ? { deletedJob: '', console: await writeSessions(world, keys) }
+          : { deletedJob: await makeDeletedJob(world, await writeKeys(world.store, keys, one), one), console: {} };
+      const verdict = await fuzz(one, { ...world, ...prepared, keys, addressPattern });
       console.log(line(verdict));
       verdicts.push(verdict);
     }
@@ -325,21 +394,25 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
   return (await Promise.all([lane('test'), lane('live')])).flat();
 }
 
+/** Only local demos take uploads, and this service is none; they are tested by test/api/console-uploads.test.ts. */
+const refusedHere = new Set(['POST /console/api/uploads']);
+
 /** A fuzzer whose well-formed requests are all refused proves little: each operation must have answered 2xx. */
 function neverAccepted(verdicts: Verdict[]): string[] {
   const accepted = new Set(verdicts.flatMap((verdict) => verdict.accepted));
   return documentedOperations
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-    .filter((operation) => !accepted.has(operation));
+    .filter((operation) => !accepted.has(operation) && !refusedHere.has(operation));
 }
 
 async function main(): Promise<number> {
   const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
   const all: Run[] = [
-    { name: 'sandbox-secure', lane: 'test', tier: 'secure', seed: fixedSeed, examples: 20 },
-    { name: 'sandbox-standard', lane: 'test', tier: 'standard', seed: drawn, examples: 10 },
-    { name: 'live-secure', lane: 'live', tier: 'secure', seed: fixedSeed, examples: 12 },
-    { name: 'live-standard', lane: 'live', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'sandbox-secure', audience: 'keys', lane: 'test', tier: 'secure', seed: fixedSeed, examples: 20 },
+    { name: 'sandbox-standard', audience: 'keys', lane: 'test', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'live-secure', audience: 'keys', lane: 'live', tier: 'secure', seed: fixedSeed, examples: 12 },
+    { name: 'live-standard', audience: 'keys', lane: 'live', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'console', audience: 'console', lane: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },
   ];
   const runs = all.filter(({ name }) => values.only === undefined || values.only === name);
   console.log(`Seeds: ${fixedSeed} (fixed) and ${drawn} (drawn; --seed ${drawn} repeats it)`);

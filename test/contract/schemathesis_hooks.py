@@ -4,6 +4,9 @@ A generated address names no host. Where one is well-formed, it becomes one of a
 starts, so that a valid body is really accepted (and charged, in the live lane) and nothing is asked of strangers'
 hosts. Bodies that are wrong in any way stay wrong: nothing but the address is replaced.
 
+In the console each person has a session of which the fuzzer's own calls could rob it: those that end a session get one
+of their own, and passwords change into themselves. Ids of keys, jobs and deliveries become real ones now and then.
+
 Likewise nobody can generate a signature or the id of a deleted job: some well-formed download links and ids become
 real ones, and most idempotency keys one that was never used.
 """
@@ -12,9 +15,11 @@ import itertools
 import json
 import os
 import re
+import threading
 import uuid
 import zlib
 
+import requests
 import schemathesis
 
 VIDEO = os.environ["FRAMELIFT_CONTRACT_VIDEO"]
@@ -23,7 +28,11 @@ LINK = json.loads(os.environ["FRAMELIFT_CONTRACT_LINK"])
 DELETED = os.environ["FRAMELIFT_CONTRACT_DELETED"]
 LIVE = os.environ["FRAMELIFT_CONTRACT_LANE"] == "live"
 
+CONSOLE = json.loads(os.environ["FRAMELIFT_CONTRACT_CONSOLE"])
+OURS = CONSOLE.get("headers", {})
+
 KEYS = itertools.count()
+TURNS = itertools.count()
 
 ADDRESS = re.compile(os.environ["FRAMELIFT_CONTRACT_ADDRESS"])
 MODEL = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
@@ -60,22 +69,98 @@ def is_positive(case):
     return case.meta is not None and case.meta.generation.mode == schemathesis.GenerationMode.POSITIVE
 
 
+def console(method, path, body=None, headers=OURS):
+    """One call that must succeed."""
+    response = requests.request(method, CONSOLE["url"] + "/console/api" + path, json=body, headers=headers, timeout=30)
+    response.raise_for_status()
+    return response
+
+
+def new_session():
+    """Headers and id of a session of our own person that nobody else uses."""
+    credentials = {"email": CONSOLE["email"], "password": CONSOLE["password"]}
+    response = console("POST", "/sign-in", credentials, {})
+    cookie = response.headers["Set-Cookie"].split(";")[0]
+    return {"Cookie": cookie, "X-CSRF-Token": response.json()["csrf_token"]}, response.json()["id"]
+
+
+def new_key():
+    return console("POST", "/keys", {"lane": "test", "tier": "standard"}).json()["key"]["id"]
+
+
+def new_job():
+    body = {"lane": "test", "request": {"video_url": VIDEO, "resolution": "1080p"}}
+    return console("POST", "/jobs", body).json()["id"]
+
+
+REAL_IDS = {
+    "consoleEndSession": lambda: new_session()[1],
+    "consoleRevokeKey": new_key,
+    "consoleRotateKey": new_key,
+    "consoleGetJob": new_job,
+    "consoleDeleteJob": new_job,
+    "consoleGetJobLinks": new_job,
+    "consoleGetDelivery": lambda: CONSOLE["delivery"],
+    "consoleResendDelivery": lambda: CONSOLE["delivery"],
+    "operatorDecide": lambda: CONSOLE["account"],
+    "operatorGrant": lambda: CONSOLE["account"],
+}
+
+
+def as_ours(case):
+    return bool(OURS) and (case.headers or {}).get("Cookie") == OURS["Cookie"]
+
+
+def prepare_console(operation, case):
+    turn = next(TURNS) % 2
+    if operation == "consoleStreamJobs":
+        # The stream tells of what happens from now on.
+        threading.Timer(0.3, new_job).start()
+    # The fuzzer learns ids from what it reads, that of the session under test as well.
+    if operation == "consoleEndSession" and (case.path_parameters or {}).get("id") == CONSOLE["session"]:
+        case.path_parameters = {"id": new_session()[1]}
+    if not is_positive(case):
+        # What would end the session under test is tried by well-formed calls only.
+        if operation == "consoleSignOut" and as_ours(case):
+            case.headers.update(new_session()[0])
+        return
+    if operation in REAL_IDS and as_ours(case) and turn:
+        case.path_parameters = {"id": REAL_IDS[operation]()}
+    if operation == "consoleSignOut" and as_ours(case):
+        case.headers.update(new_session()[0])
+    if operation == "consoleSignIn" and turn:
+        case.body = {"email": CONSOLE["email"], "password": CONSOLE["password"]}
+    if operation == "consoleChangePassword" and isinstance(case.body, dict):
+        case.body["new_password"] = CONSOLE["password"]
+        if turn:
+            case.body["current_password"] = CONSOLE["password"]
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     operation = case.operation.definition.raw.get("operationId")
+    if OURS:
+        prepare_console(operation, case)
     if operation == "downloadFile":
         use_signed_link(case)
     elif operation == "getDeletionCertificate":
         use_deleted_job(case)
-    elif operation == "createJob":
+    elif operation in ("createJob", "consoleCreateJob"):
         use_own_idempotency_key(case)
     body = case.body
     if not isinstance(body, dict):
         return
+    if operation == "consoleTestWebhook" and is_address(body.get("url")):
+        body["url"] = WEBHOOK
+    # The console names the lane beside the job.
+    live = LIVE
+    if isinstance(body.get("request"), dict):
+        live = body.get("lane") == "live"
+        body = body["request"]
     if is_address(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
     # The sandbox fetches nothing, and knows no models.
-    if not LIVE:
+    if not live:
         return
     if is_address(body.get("video_url")):
         body["video_url"] = VIDEO
