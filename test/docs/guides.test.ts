@@ -11,16 +11,22 @@ const guides = ['docs/quick-start.md', 'README.md', 'docs/errors.md', 'docs/webh
 let demo: DemoService;
 beforeAll(async () => {
   demo = await startDemo();
-}, 120_000);
+}, 200_000);
 afterAll(() => demo?.stop());
 
 describe.each(guides)('%s', (path) => {
-  const { blocks } = readMarkdown(path);
+  const { blocks, links } = readMarkdown(path);
   let reader: Reader;
   beforeAll(async () => {
     reader = await createReader({ cwd: demo.checkout.dir, words: demo.words });
   });
   afterAll(() => reader?.leave());
+
+  it('points at pages that the service has', async () => {
+    for (const { target } of links.filter((link) => link.target.startsWith('http://127.0.0.1'))) {
+      expect((await fetch(inOurWords(target))).status, target).toBe(200);
+    }
+  });
 
   it.each(blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }) => {
     if (block.markers['started'] !== undefined) expectStart(block);

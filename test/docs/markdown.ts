@@ -82,6 +82,7 @@ function readLine(found: Markdown, line: string, number: number): void {
   }
   const prose = line.replaceAll(/`[^`]*`/g, (code) => ' '.repeat(code.length));
   for (const [, target] of prose.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/g)) found.links.push({ target: target!, line: number });
+  for (const [, target] of prose.matchAll(/<(https?:[^\s>]+)>/g)) found.links.push({ target: target!, line: number });
   for (const [, target] of prose.matchAll(/<img [^>]*src="([^"]+)"/g)) found.links.push({ target: target!, line: number });
 }
 

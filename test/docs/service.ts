@@ -17,7 +17,10 @@ export interface DemoService {
   stop(): Promise<void>;
 }
 
-/** The ports that the documents name are taken as others here: several services may run on one machine. */
+/**
+ * What `npm start` does after scripts/bootstrap, which every run of the tests begins with. The ports that the documents name 
+ * are taken as others here: several services may run on one machine.
+ */
 export async function startDemo(): Promise<DemoService> {
   const checkout = await createCheckout();
   const port = await freePorts(3);
@@ -57,7 +60,7 @@ function ready(child: ChildProcess, log: string): Promise<string> {
   const file = createWriteStream(log);
   let printed = '';
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`The service did not come up:\n${printed}`)), 100_000);
+    const timer = setTimeout(() => reject(new Error(`The service did not come up:\n${printed}`)), 180_000);
     const hear = (chunk: Buffer) => {
       file.write(chunk);
       printed += chunk.toString();

@@ -107,7 +107,7 @@ describe('docs/operating.md', () => {
 
   it('has every metric of ours, and no other', () => {
     const registry = new Registry();
-    createHttpMetrics({ registry, processMetrics: false });
+    createHttpMetrics({ registry });
     createWorkerMetrics(registry);
     registerServiceMetrics({ registry, store: {} as Store });
     const shown = [...new Set(rows.flatMap((row) => (codeOf(row[0])?.startsWith('framelift_') ? [codeOf(row[0])!] : [])))];
