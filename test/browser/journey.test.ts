@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyCertificate } from '../../src/evidence/index.ts';
 import { verifyWebhook } from '../../src/sdk/webhook.ts';
@@ -55,6 +56,11 @@ async function until<T>(look: () => T | undefined | Promise<T | undefined>, what
   }
 }
 
+/** Waits for a message at the edge of the page; it is in a live region as well. */
+function told(page: Page, text: string): Promise<void> {
+  return page.locator('.toast', { hasText: text }).waitFor();
+}
+
 describe('a newcomer', () => {
   it('refuses a short password before it is sent, then signs up and waits for approval', async () => {
     const { page } = customer;
@@ -88,14 +94,14 @@ describe('a newcomer', () => {
     await page.reload();
     await page.getByRole('link', { name: /^Accounts/ }).click();
     await page.getByRole('button', { name: 'Approve Analytical Engines' }).click();
-    await page.getByText('Analytical Engines is approved.').waitFor();
+    await told(page, 'Analytical Engines is approved.');
     await page.getByRole('radio', { name: 'Approved' }).click();
     await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
     await page.getByRole('menuitem', { name: 'Grant credits' }).click();
-    await page.getByLabel('Credits').fill('5000');
+    await page.getByLabel('Credits', { exact: true }).fill('5000');
     await page.getByLabel('Note').fill('Welcome');
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
-    await page.getByText('Analytical Engines got 5,000 credits.').waitFor();
+    await told(page, 'Analytical Engines got 5,000 credits.');
 
     await customer.page.goto(`${world.url}/credits`);
     await customer.page.getByRole('cell', { name: 'Welcome' }).waitFor();
@@ -132,7 +138,7 @@ describe('keys', () => {
     await page.getByRole('button', { name: 'Rotate', exact: true }).click();
     const fresh = (await page.locator('dialog [data-secret]').textContent()) ?? '';
     await page.getByRole('button', { name: 'I have copied it' }).click();
-    await page.getByText('Replaced').waitFor();
+    await page.locator('.badge', { hasText: 'Replaced' }).waitFor();
     expect([await accountStatus(fresh), await accountStatus(secret)]).toEqual([200, 200]);
   });
 
@@ -141,7 +147,7 @@ describe('keys', () => {
     await page.getByRole('button', { name: `Actions for svc_live_…${secret.slice(-4)}` }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('The key is revoked.').waitFor();
+    await told(page, 'The key is revoked.');
     expect(await accountStatus(secret)).toBe(401);
   });
 
@@ -279,14 +285,14 @@ describe('webhooks', () => {
     await page.goto(`${world.url}/webhooks`);
     await page.getByRole('button', { name: 'Show' }).click();
     const secret = (await page.locator('[data-secret]').textContent()) ?? '';
-    await page.getByLabel('Address').fill(`http://127.0.0.1:${port()}/hook`);
+    await page.getByLabel('Address', { exact: true }).fill(`http://127.0.0.1:${port()}/hook`);
     await page.getByRole('button', { name: 'Send the test event' }).click();
     const event = await until(() => received[0], 'the delivery');
     expect(await verifyWebhook({ ...event, secret })).toMatchObject({ event: 'job.completed' });
-    await page.getByText('Delivered').waitFor();
+    await page.locator('.badge', { hasText: 'Delivered' }).waitFor();
     await page.getByRole('button', { name: /^Details of job.completed/ }).click();
     await page.getByText('thank you').waitFor();
-    expect(await page.getByRole('region', { name: 'request' }).textContent()).toContain(event.body);
+    expect(await page.getByRole('region', { name: 'request', exact: true }).textContent()).toContain(event.body);
     expect(await axeViolations(page)).toEqual([]);
   });
 
@@ -302,7 +308,7 @@ describe('webhooks', () => {
   it('tells what a receiver that refuses has answered', async () => {
     const { page } = customer;
     answer = 500;
-    await page.getByLabel('Event').selectOption('job.failed');
+    await page.getByLabel('Event', { exact: true }).selectOption('job.failed');
     await page.getByRole('button', { name: 'Send the test event' }).click();
     await page.getByText('1 failed try').waitFor();
     await page.getByRole('button', { name: /^Details of job.failed/ }).click();
@@ -330,7 +336,7 @@ describe('sessions', () => {
     await page.locator('[aria-invalid="true"]').waitFor();
     await page.getByLabel('Current password').fill(password);
     await page.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByText('The password is changed; 1 other session ended.').waitFor();
+    await told(page, 'The password is changed; 1 other session ended.');
 
     await other.page.reload();
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -76,7 +76,7 @@ export async function openTab(world: World, look: Look = {}): Promise<Tab> {
     ...(look.state === undefined ? {} : { storageState: look.state }),
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('console', (message) => {

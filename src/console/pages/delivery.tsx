@@ -47,15 +47,15 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
           ...(delivery.next_at === null ? [] : ([['Next try', <Ago key="next" at={delivery.next_at} />]] as const)),
         ]}
       />
-      <section className="stack-s" aria-label="Request">
+      <div className="stack-s">
         <h3>Request</h3>
         <CodeBlock text={requestText(detail)} wrap label="request" />
         <p className="small muted">The time and the signatures are made anew for every try and are not kept.</p>
-      </section>
-      <section className="stack-s" aria-label="Tries">
+      </div>
+      <div className="stack-s">
         <h3>Tries</h3>
         {attempts.length === 0 ? <p className="muted">None yet.</p> : attempts.toReversed().map((attempt) => <Attempt key={attempt.number} attempt={attempt} />)}
-      </section>
+      </div>
       {error !== null && <ErrorNotice error={error} />}
       <div className="dialog-foot">
         <Button busy={busy} disabled={request.url === null} onClick={run}>
