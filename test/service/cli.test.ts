@@ -61,6 +61,31 @@ describe('enhance', () => {
   });
 });
 
+describe('models', () => {
+  it('lists what is installed, also for programs', async () => {
+    const { status, stdout } = await framelift(['models', 'list']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^fast {2}×2 fp32 luma\+strength/m);
+    const listed = JSON.parse((await framelift(['models', 'list', '--json'])).stdout) as { name: string }[];
+    expect(listed.map((model) => model.name)).toContain('fast');
+  });
+
+  it('checks a shipped file and times it', async () => {
+    const file = fileURLToPath(new URL('../../engine/models/fast-x2.onnx', import.meta.url));
+    const { status, stdout } = await framelift(['models', 'check', file, '--size', '64x48']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^fast: good\. 64×48 → 128×96, [\d.]+ ms a frame in \w+ on openvino\.\n$/);
+    const bench = await framelift(['models', 'bench', 'fast', '--size', '64x48', '--json']);
+    for (const line of bench.stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ name: 'fast', inputWidth: 64 });
+  });
+
+  it('enhances with the named network and says so', async () => {
+    const { status, stdout } = await framelift(['enhance', 'in.mp4', 'net.mp4', '--resolution', '1080p', '--model', 'fast']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/, model fast\n$/);
+  });
+});
+
 describe('an error is one line and exit status 1', () => {
   const wrong: Record<string, { args: string[]; env?: Record<string, string>; says: RegExp }> = {
     'a file that is not there': { args: ['probe', 'absent.mp4'], says: /^framelift: There is no file absent\.mp4\.\n$/ },
@@ -72,6 +97,13 @@ describe('an error is one line and exit status 1', () => {
     'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would replace the input/ },
     'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
     'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
+    'a model file that is none': { args: ['models', 'check', 'text.mp4'], says: /^framelift: Model “text\.mp4”: The model file is not an ONNX network, or it is damaged\.\n$/ },
+    'a model file that is not there': { args: ['models', 'check', 'absent.onnx'], says: /^framelift: There is no file absent\.onnx\.\n$/ },
+    'a folder of models without a manifest': {
+      args: ['models', 'list'],
+      env: { FRAMELIFT_MODELS_DIR: '/nowhere' },
+      says: /manifest\.json: the manifest cannot be read\.\n$/,
+    },
     'a model that is not installed': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--model', 'absent'], says: /^framelift: [^\n]*absent[^\n]*\n$/ },
     'a command that is none': { args: ['fly'], says: /unknown command 'fly'/ },
     'an account that is not there': {
