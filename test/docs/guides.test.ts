@@ -1,12 +1,10 @@
 /** Every command of the guides, followed in order by a reader with a freshly started service. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Block, readMarkdown } from './markdown.ts';
+import { type Block, guides, readMarkdown } from './markdown.ts';
 import { createReader, matches, type Reader } from './reader.ts';
 import { type DemoService, startDemo } from './service.ts';
 import { title } from './title.ts';
-
-const guides = ['docs/quick-start.md', 'README.md', 'docs/errors.md', 'docs/webhooks.md', 'docs/secure.md', 'docs/models.md'];
 
 let demo: DemoService;
 beforeAll(async () => {

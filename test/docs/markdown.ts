@@ -4,19 +4,22 @@ import { join } from 'node:path';
 
 export const root = join(import.meta.dirname, '../..');
 
-/** Every document that is tested, relative to the root of the repository. */
-export const documents = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
+/** Followed in this order, block by block, with one service (guides.test.ts). */
+export const guides = [
   'docs/quick-start.md',
-  'docs/webhooks.md',
+  'README.md',
   'docs/errors.md',
+  'docs/webhooks.md',
   'docs/secure.md',
-  'docs/operating.md',
   'docs/models.md',
-  'docs/architecture.md',
 ] as const;
+/** Followed on a machine of its own (operating.test.ts). */
+export const operatorsGuide = 'docs/operating.md';
+/** Without anything to follow. */
+export const toBeRead = ['CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md'] as const;
+
+/** Relative to the root of the repository. */
+export const documents: readonly string[] = [...guides, operatorsGuide, ...toBeRead];
 
 export interface Block {
   /** first word of the info string; '' where there is none */

@@ -18,7 +18,7 @@ export interface DemoService {
 }
 
 /**
- * What `npm start` does after scripts/bootstrap, which every run of the tests begins with. The ports that the documents name 
+ * What `npm start` does after scripts/bootstrap, which every run of the tests begins with. The ports that the documents name
  * are taken as others here: several services may run on one machine.
  */
 export async function startDemo(): Promise<DemoService> {
