@@ -13,7 +13,8 @@
 // Pictures, as the papers do it: the original is cropped to a multiple of the scale and reduced as R′G′B′ by MATLAB's
 // antialiased bicubic, rounded to 8 bits; Y of BT.601 in [16, 235] of that is enlarged, rounded, and held against the
 // original's Y without a border of `scale` pixels. Clips: luma as the stream has it, the same otherwise, PSNR as the
-// mean over frames. h264: luma goes through x264 (medium, the given CRF) in between; noise: Gaussian, seeded.
+// mean over frames. h264: luma goes through x264 (medium, the given CRF) in between; noise: Gaussian, seeded,
+// and ffmpeg's nlmeans (p = 7, r = 9, the best of three strengths) with Lanczos-3 stands beside.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12
 #pragma GCC diagnostic ignored "-Wrestrict"  // false alarm about joining strings, GCC bug 105651
 #endif
@@ -27,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -395,6 +397,84 @@ class NetworkMethod : public Method {
   int height_ = 0;
 };
 
+/// Non-local means by ffmpeg, then Lanczos-3: what noise is removed with today. Its best strength is taken.
+class NlmeansMethod : public Method {
+ public:
+  NlmeansMethod(double sigma, int scale) : sigma_(sigma), scale_(scale) {}
+  std::string name() const override { return "nlmeans+lanczos3"; }
+
+  std::optional<Plane> Enlarge(const Sample& sample, std::size_t frame, float) override {
+    if (sample_ != sample.name) {
+      sample_ = sample.name;
+      double best = -1;
+      for (const double factor : {0.12, 0.2, 0.3}) {
+        std::vector<Plane> made = Filter(sample.low, factor * sigma_);
+        const Plane enlarged = Resize(made[0], sample.high[0].width, sample.high[0].height, kLanczosKernel);
+        if (const double psnr = PsnrY(enlarged, sample.high[0], scale_); psnr > best) {
+          best = psnr;
+          made_ = std::move(made);
+        }
+      }
+    }
+    return Resize(made_[frame], sample.high[frame].width, sample.high[frame].height, kLanczosKernel);
+  }
+
+  Times Time(int width, int height, int) override {
+    constexpr int kFrames = 8;
+    std::vector<Plane> frames(kFrames, Plane(width, height));
+    std::mt19937 random(1);
+    for (Plane& plane : frames) {
+      for (float& value : plane.data) value = static_cast<float>(random() & 255U);
+    }
+    const auto start = Clock::now();
+    const double cpu = ChildrenCpuMs();
+    Filter(frames, 0.2 * sigma_);
+    return {std::chrono::duration<double, std::milli>(Clock::now() - start).count() / kFrames, (ChildrenCpuMs() - cpu) / kFrames};
+  }
+
+ private:
+  static double ChildrenCpuMs() {
+    rusage usage = {};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-3;
+  }
+
+  /// Through files: a pipe into the program and one out of it would wait for each other.
+  static std::vector<Plane> Filter(const std::vector<Plane>& frames, double strength) {
+    char folder[] = "/tmp/bench-networks-XXXXXX";
+    if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "There is no room for temporary files.");
+    const std::string base = folder;
+    const std::size_t count = frames[0].data.size();
+    std::ofstream in(base + "/in.raw", std::ios::binary);
+    for (const Plane& plane : frames) {
+      std::string bytes;
+      for (const float value : plane.data) bytes += static_cast<char>(std::lround(std::clamp(value, 0.0F, 255.0F)));
+      in << bytes;
+    }
+    in.close();
+    const std::string format = " -f rawvideo -pix_fmt gray -s " + std::to_string(frames[0].width) + "x" + std::to_string(frames[0].height);
+    const std::string command = "ffmpeg -v error -y" + format + " -i " + base + "/in.raw -vf nlmeans=s=" +
+                                std::to_string(std::clamp(strength, 1.0, 30.0)) + ":p=7:r=9 -f rawvideo -pix_fmt gray " + base + "/out.raw";
+    const bool ok = std::system(command.c_str()) == 0;
+    std::ifstream out(base + "/out.raw", std::ios::binary);
+    std::vector<Plane> made;
+    std::string bytes(count, '\0');
+    while (ok && out.read(bytes.data(), static_cast<std::streamsize>(count))) {
+      made.emplace_back(frames[0].width, frames[0].height);
+      for (std::size_t i = 0; i < count; ++i) made.back().data[i] = static_cast<std::uint8_t>(bytes[i]);
+    }
+    std::filesystem::remove_all(folder);
+    if (made.size() != frames.size()) throw Error(ErrorCode::kInternal, "ffmpeg could not filter the frames.");
+    return made;
+  }
+
+  double sigma_;
+  int scale_;
+  std::string sample_;
+  std::vector<Plane> made_;
+};
+
 /// C. Dong et al. 2016, FSRCNN(d = 56, s = 12, m = 4) ×2, random weights: only its speed is compared.
 std::string Fsrcnn() {
   using testing::OnnxFile;
@@ -501,6 +581,7 @@ void Run(const Options& o) {
   for (const ModelFile& file : o.models) {
     if (file.scale == o.scale) methods.push_back(std::make_unique<NetworkMethod>(*backend, file));
   }
+  if (o.degrade == "noise") methods.push_back(std::make_unique<NlmeansMethod>(std::atof(o.parameter.c_str()), o.scale));
   std::vector<Score> scores(methods.size());
   for (const std::string& path : o.files) {
     const Sample sample = Load(path, o);
