@@ -8,6 +8,7 @@ import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSyn
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { addonFile, projectRoot } from './addon.ts';
+import { gpuArguments } from './gpu.ts';
 import { seccompProgram } from './seccomp.ts';
 
 export type SandboxKind = 'bubblewrap' | 'none';
@@ -35,6 +36,8 @@ export interface ChildPlan {
   script?: string;
   mounts: Mount[];
   limits: ResourceLimits;
+  /** device files of the GPU that the child may use (gpu.ts); none without it */
+  gpuFiles?: readonly string[];
 }
 
 export interface ChildCommand {
@@ -55,6 +58,12 @@ const childModule = 'src/media/child.ts';
  */
 const reservedBytes = 2 * 1024 ** 3 + availableParallelism() * 32 * 1024 ** 2;
 
+/** What the driver keeps in the child's own memory beside the work: contexts, pinned frames, machine code. */
+const driverBytes = 4 * 1024 ** 3;
+const openFiles = 256;
+/** The driver holds some dozens of files a GPU. */
+const openFilesWithGpu = 1024;
+
 /** First executable of this name on the PATH. */
 export function findProgram(name: string, path = process.env.PATH ?? '/usr/bin:/bin'): string | undefined {
   for (const folder of path.split(delimiter)) {
@@ -70,16 +79,16 @@ export function findProgram(name: string, path = process.env.PATH ?? '/usr/bin:/
 }
 
 /** prlimit's part of the command line; empty where util-linux is absent. */
-function limited(limits: ResourceLimits): string[] {
+function limited({ limits, gpuFiles = [] }: ChildPlan): string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === undefined) return [];
   const cpuSeconds = Math.ceil((limits.timeoutMs / 1000) * availableParallelism()) + 10;
   return [
     prlimit,
-    `--data=${limits.memoryBytes + reservedBytes}`,
+    `--data=${limits.memoryBytes + reservedBytes + (gpuFiles.length > 0 ? driverBytes : 0)}`,
     `--fsize=${limits.outputBytes}`,
     `--cpu=${cpuSeconds}`,
-    '--nofile=256',
+    `--nofile=${gpuFiles.length > 0 ? openFilesWithGpu : openFiles}`,
     '--core=0',
     '--',
   ];
@@ -131,6 +140,7 @@ function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
     ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
     ...systemMounts(),
     ...['--proc', '/proc', '--dev', '/dev', '--size', String(64 * 1024 * 1024), '--tmpfs', '/tmp'],
+    ...gpuArguments(plan.gpuFiles ?? []),
     ...mounts,
     ...['--remount-ro', '/', '--chdir', '/'],
     ...(seccompProgram(process.arch) === undefined ? [] : ['--seccomp', String(filterFd)]),
@@ -150,6 +160,7 @@ export function childCommand(plan: ChildPlan): ChildCommand {
   const bwrap = plan.kind === 'bubblewrap' ? findProgram('bwrap') : undefined;
   if (plan.kind === 'bubblewrap' && bwrap === undefined) throw new Error('bwrap is not installed');
   const inner = bwrap === undefined ? plain(plan) : bubblewrapped(plan, bwrap);
-  const [file, ...args] = [...limited(plan.limits), ...inner];
-  return { file: file!, args, filter: bwrap === undefined ? undefined : seccompProgram(process.arch) };
+  const [file, ...args] = [...limited(plan), ...inner];
+  const gpu = (plan.gpuFiles ?? []).length > 0;
+  return { file: file!, args, filter: bwrap === undefined ? undefined : seccompProgram(process.arch, { gpu }) };
 }

@@ -27,9 +27,19 @@ function presentable(message: string): boolean {
   return /^[^\p{Cc}\\/]{1,300}$/u.test(message);
 }
 
+/** The cause of a failure that another device may not have: the engine said so, or the child crashed. */
+class DeviceFault extends Error {
+  override readonly name = 'DeviceFault';
+}
+
+export function isDeviceFault(error: unknown): boolean {
+  return error instanceof FrameliftError && error.cause instanceof DeviceFault;
+}
+
 export function failureFromChild(failure: ChildFailure): FrameliftError {
   const known = table[failure.code] ?? { code: 'processing_failed' as const, message: generic };
-  const cause = new Error(`${failure.code}: ${failure.message}`);
+  const Cause = failure.code === 'unavailable' ? DeviceFault : Error;
+  const cause = new Cause(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);
   const own = presentable(failure.message) ? failure.message : generic;
@@ -39,7 +49,7 @@ export function failureFromChild(failure: ChildFailure): FrameliftError {
 /** The child ended without an answer. `said` is the end of its standard error, for the log. */
 export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, said: string): FrameliftError {
   const how = exit.signal === null ? `status ${exit.code}` : `signal ${exit.signal}`;
-  const cause = new Error(`the media child ended with ${how}${said === '' ? '' : `: ${said}`}`);
+  const cause = new DeviceFault(`the media child ended with ${how}${said === '' ? '' : `: ${said}`}`);
   return new FrameliftError('processing_failed', generic, { cause });
 }
 

@@ -9,6 +9,7 @@ import { BlockReader, type BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import { misbehaved, timedOut } from './failures.ts';
 import { Gate } from './gate.ts';
+import { findGpuFiles, onAnyDevice } from './gpu.ts';
 import { deviceList, enhanceResult, modelReport, probeResult } from './messages.ts';
 import { type InstalledModel, toModelFile } from './models.ts';
 import { runChild } from './session.ts';
@@ -45,6 +46,8 @@ export interface MediaOptions {
   remote?: BlockOptions;
   /** probes at once, each a process; others wait. Default: twice the cores, at least 4 */
   maxProbes?: number;
+  /** device files of GPUs that children may use when no CPU is asked for; default: those of this machine */
+  gpuFiles?: string[];
   /** told the process id of each child when it starts */
   onChild?: (pid: number) => void;
 }
@@ -122,9 +125,13 @@ class ChildMedia implements Media {
   readonly sandbox: Media['sandbox'];
   readonly #options: MediaOptions;
   readonly #probes: Gate;
+  readonly #gpuFiles: string[];
+  readonly #logger: MediaLogger;
 
   constructor(options: MediaOptions, sandbox: Media['sandbox']) {
     this.#options = options;
+    this.#logger = options.logger ?? silent;
+    this.#gpuFiles = options.gpuFiles ?? findGpuFiles();
     this.#probes = new Gate(options.maxProbes ?? Math.max(4, 2 * availableParallelism()));
     this.sandbox = sandbox;
   }
@@ -172,7 +179,7 @@ class ChildMedia implements Media {
     // whatever it writes, nothing else appears in the output folder.
     const folder = await mkdtemp(join(resolve(request.outputDir), '.media-'));
     try {
-      const result = await this.#enhanceInto(folder, input, request);
+      const result = await this.#enhanceOnAnyDevice(folder, input, request);
       const made = await lstat(join(folder, outputName)).catch((error: unknown) => {
         throw misbehaved(error);
       });
@@ -188,7 +195,7 @@ class ChildMedia implements Media {
 
   devices() {
     return runChild({
-      plan: this.#plan([], devicesTimeoutMs),
+      plan: { ...this.#plan([], devicesTimeoutMs), gpuFiles: this.#gpuFiles },
       message: { op: 'devices' },
       result: deviceList,
       onStart: this.#options.onChild,
@@ -209,6 +216,26 @@ class ChildMedia implements Media {
     });
   }
 
+  /** A second run is told as part of the same work: its progress goes on where it has caught up, its time is the rest. */
+  #enhanceOnAnyDevice(folder: string, inputPath: string, request: EnhanceRequest): Promise<EnhanceResult> {
+    const began = performance.now();
+    let reached = 0;
+    const onProgress: EnhanceRequest['onProgress'] = (progress) => {
+      reached = Math.max(reached, progress.fraction);
+      request.onProgress?.({ ...progress, fraction: reached });
+    };
+    return onAnyDevice({
+      device: request.options.device ?? 'auto',
+      hasGpu: this.#gpuFiles.length > 0,
+      signal: request.signal,
+      onFallback: (error) => this.#logger.warn({ error }, 'the GPU failed; the video is processed again on the CPU'),
+      run: (device) => {
+        const timeoutMs = Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began)));
+        return this.#enhanceInto(folder, inputPath, { ...request, timeoutMs, onProgress, options: { ...request.options, device } });
+      },
+    });
+  }
+
   #enhanceInto(folder: string, inputPath: string, request: EnhanceRequest): Promise<EnhanceResult> {
     const mounts: Mount[] = [];
     const input = this.#input(inputPath, mounts);
@@ -219,8 +246,9 @@ class ChildMedia implements Media {
     }
     const output = join(outputFolder, request.outputName);
     const models = (this.#options.models ?? []).map(toModelFile);
+    const gpuFiles = request.options.device === 'cpu' ? [] : this.#gpuFiles;
     return runChild({
-      plan: this.#plan(mounts, request.timeoutMs),
+      plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles },
       message: { op: 'enhance', input, output, options: { ...request.options, models } },
       result: enhanceResult,
       signal: request.signal,

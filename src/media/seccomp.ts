@@ -9,6 +9,9 @@ interface Architecture {
   audit: number;
   clone: number;
   clone3: number;
+  socket: number;
+  /** bind, listen */
+  serving: readonly number[];
   denied: readonly number[];
 }
 
@@ -27,6 +30,8 @@ const architectures: Record<string, Architecture | undefined> = {
     audit: 0xc000003e,
     clone: 56,
     clone3: 435,
+    socket: 41,
+    serving: [49, 50],
     denied: [
       41, 42, 43, 49, 50, 288, // socket, connect, accept, bind, listen, accept4
       57, 58, // fork, vfork
@@ -43,6 +48,8 @@ const architectures: Record<string, Architecture | undefined> = {
     audit: 0xc00000b7,
     clone: 220,
     clone3: 435,
+    socket: 198,
+    serving: [200, 201],
     denied: [
       198, 200, 201, 202, 203, 242, // socket, bind, listen, accept, connect, accept4
       117, 270, 271, 272, // ptrace, process_vm_readv, process_vm_writev, kcmp
@@ -89,11 +96,25 @@ function encode(program: readonly Instruction[]): Buffer {
   return buffer;
 }
 
-/** The program for an architecture (`process.arch`); undefined where no table is known. */
-export function seccompProgram(arch: string): Buffer | undefined {
+const unixFamily = 1;
+
+/**
+ * The program for an architecture (`process.arch`); undefined where no table is known. With `gpu`, what CUDA's driver
+ * needs besides: it opens a Unix socket of its own at start and listens there for other processes (which a sandbox
+ * without other processes does not have). Connecting, accepting and all other families stay denied.
+ */
+export function seccompProgram(arch: string, { gpu = false } = {}): Buffer | undefined {
   const table = architectures[arch];
   if (table === undefined) return undefined;
-  const denied = [...table.denied, ...deniedEverywhere];
+  const allowed = gpu ? [table.socket, ...table.serving] : [];
+  const denied = [...table.denied, ...deniedEverywhere].filter((number) => !allowed.includes(number));
+  const unixSocketsOnly: Instruction[] = [
+    [jumpEqual, 0, 4, table.socket],
+    [loadWord, 0, 0, firstArgumentAt],
+    [jumpEqual, 1, 0, unixFamily],
+    [give, 0, 0, notPermitted],
+    [give, 0, 0, allow],
+  ];
   return encode([
     [loadWord, 0, 0, architectureAt],
     [jumpEqual, 1, 0, table.audit],
@@ -108,6 +129,7 @@ export function seccompProgram(arch: string): Buffer | undefined {
       [jumpEqual, 0, 1, number],
       [give, 0, 0, notPermitted],
     ]),
+    ...(gpu ? unixSocketsOnly : []),
     // Threads may be started, processes not.
     [jumpEqual, 0, 3, table.clone],
     [loadWord, 0, 0, firstArgumentAt],
