@@ -14,7 +14,7 @@ from .recipes import NETWORKS, RECIPES, recipe
 from .release import device, load_averaged, load_state, quantised, release
 from .samples import Batches, NoiseSource, PhotoSource
 from .tables import draw_curves, write_tables
-from .trainer import Trainer, build, run
+from .trainer import Trainer, build, run, save
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
@@ -51,7 +51,8 @@ def evaluator(network, shares):
 
 def train(args):
     network = NETWORKS[args.network]
-    chosen = recipe(args.recipe, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
+    name = args.recipe or network.recipe
+    chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
                     patch=args.patch, seed=args.seed, warm_up=args.warm_up)
     folder = Path(args.run) if args.run else RUNS / args.network
     start = Path(args.start) if args.start else folder / 'last.pt'
@@ -67,12 +68,13 @@ def train(args):
     trainer = Trainer(net, batches, chosen, args.workers)
     worked = 0.0
     if state is not None:
-        trainer.restore(state, optimiser=not args.fresh)
+        trainer.restore(state, optimiser=not args.fresh and 'optimiser' in state)
+        trainer.number = 0 if args.fresh else state['number']
         worked = state['hours']
         print(f'resumed {start.name} at step {state["number"]}', flush=True)
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
-    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, args.recipe, worked)
+    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked)
 
 
 def release_command(args):
@@ -81,7 +83,7 @@ def release_command(args):
     torch.set_num_threads(1)
     state = load_state(folder / 'last.pt')
     net = load_averaged(network, state)
-    chosen = recipe(args.recipe, rate=1e-4, warm_up=1)
+    chosen = recipe(args.recipe or network.recipe, rate=1e-4, warm_up=1)
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
     quant = quantised(net, batches, chosen, args.int8_steps)
@@ -90,6 +92,8 @@ def release_command(args):
                 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
+    save(HERE / 'checkpoints' / f'{args.network}.pt',
+         {k: state[k] for k in ('number', 'average', 'hours', 'label')})
     if (folder / 'log.jsonl').exists():
         draw_curves(folder, network)
 
@@ -99,7 +103,7 @@ def parser():
     commands = p.add_subparsers(dest='command', required=True)
     t = commands.add_parser('train', help='trains a network, taking up its last checkpoint')
     t.add_argument('network', choices=NETWORKS)
-    t.add_argument('--recipe', choices=RECIPES, default='mixed')
+    t.add_argument('--recipe', choices=RECIPES, help='default: that of the network')
     t.add_argument('--run', help='folder of checkpoints and log (default: runs/NETWORK)')
     t.add_argument('--start', help='checkpoint to begin from (default: the last of the run)')
     t.add_argument('--fresh', action='store_true', help='take only weights of that checkpoint (those that fit)')
@@ -119,7 +123,7 @@ def parser():
     r = commands.add_parser('release', help='int8 training, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
-    r.add_argument('--recipe', choices=RECIPES, default='mixed')
+    r.add_argument('--recipe', choices=RECIPES, help='of the int8 training; default: that of the network')
     r.add_argument('--int8-steps', type=int, default=3000)
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)
