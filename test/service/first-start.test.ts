@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConsoleSession } from '../../src/contract/types.gen.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
+import { checkedFetch } from '../helpers/http-contract.ts';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../scripts/framelift', import.meta.url));
@@ -44,6 +46,27 @@ async function start(sign: RegExp): Promise<{ text: string; stop(): Promise<numb
   return { text, stop };
 }
 
+/** The user that was printed signs in, has the bundled sample at hand, and may upload a file of its own. */
+async function checkConsole(text: string, file: string): Promise<void> {
+  const url = /(http:\/\/127\.0\.0\.1:\d+)\/console/.exec(text)![1]!;
+  const [, email, password] = /email +(\S+)\n +password +(\S+)/.exec(text)!;
+  const json = { 'Content-Type': 'application/json' };
+  const signIn = { method: 'POST', headers: json, body: JSON.stringify({ email, password }) };
+  const signedIn = await checkedFetch(`${url}/console/api/sign-in`, signIn);
+  const session = (await signedIn.json()) as ConsoleSession;
+  expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
+  const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
+  const headers = { Cookie: cookie, 'X-CSRF-Token': session.csrf_token };
+  const binary = { ...headers, 'Content-Type': 'application/octet-stream' };
+  const uploaded = await checkedFetch(`${url}/console/api/uploads`, { method: 'POST', headers: binary, body: await readFile(file) });
+  const { video_url } = (await uploaded.json()) as { video_url: string };
+  for (const address of [session.capabilities.sample_url.live, video_url]) {
+    const body = JSON.stringify({ lane: 'live', request: { video_url: address, resolution: '1080p' } });
+    const quoted = await checkedFetch(`${url}/console/api/quotes`, { method: 'POST', headers: { ...headers, ...json }, body });
+    expect(await quoted.json()).toMatchObject({ sandbox: false, source: { video_codec: 'h264' } });
+  }
+}
+
 describe('the first start', () => {
   it('shows the keys, runs the sample and prints a link that works', { timeout: 180_000 }, async () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
@@ -60,6 +83,7 @@ describe('the first start', () => {
     const curl = /curl -s[\s\S]+?\}'/.exec(text)![0];
     const { stdout } = await run('bash', ['-c', curl]);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', resolution: '1080p', sandbox: false });
+    await checkConsole(text, file);
     expect(await stop()).toBe(0);
   });
 
