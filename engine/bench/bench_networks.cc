@@ -407,7 +407,7 @@ class NlmeansMethod : public Method {
     if (sample_ != sample.name) {
       sample_ = sample.name;
       double best = -1;
-      for (const double factor : {0.12, 0.2, 0.3}) {
+      for (const double factor : {0.3, 0.6, 1.0}) {
         std::vector<Plane> made = Filter(sample.low, factor * sigma_);
         const Plane enlarged = Resize(made[0], sample.high[0].width, sample.high[0].height, kLanczosKernel);
         if (const double psnr = PsnrY(enlarged, sample.high[0], scale_); psnr > best) {
