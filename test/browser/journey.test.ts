@@ -3,11 +3,12 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyCertificate } from '../../src/evidence/index.ts';
 import { verifyWebhook } from '../../src/sdk/webhook.ts';
-import { ffprobe } from '../helpers/ffmpeg.ts';
+import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 import { axeViolations, meanDifference, openTab, openWorld, password, pixelsOf, signUp, type Tab, type World } from './world.ts';
 
 interface Received {
@@ -276,6 +277,36 @@ describe('a live job of the Secure tier', () => {
     await page.getByRole('button', { name: 'Verify here' }).click();
     await page.getByText('The log is whole and unchanged.').waitFor();
     expect(await axeViolations(page)).toEqual([]);
+  });
+});
+
+describe('a file from this computer', () => {
+  it('is sent with its progress, enhanced, and shown alone where the browser cannot play the source', async () => {
+    const { page } = customer;
+    const clip = join(world.site.dataDir, 'old-camera.mpg');
+    await makeClip(clip, { seconds: 1, args: ['-c:v', 'mpeg2video', '-b:v', '2M'], audio: ['-c:a', 'mp2'] });
+    await page.goto(`${world.url}/enhance`);
+    await page.getByRole('radio', { name: 'File' }).check();
+    await page.getByLabel('Video file').setInputFiles(clip);
+    await page.getByText('old-camera.mpg').waitFor();
+    await page.getByText('320 × 180, mpeg2video').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Enhance', exact: true }).click();
+    await page.getByText('This browser cannot play the source’s format').waitFor({ timeout: 60_000 });
+    await page.getByRole('region', { name: 'Player' }).waitFor();
+    await page.waitForFunction(() => document.querySelector('video')!.readyState >= 2);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByText('The job is deleted.').waitFor();
+  });
+
+  it('that is no video is refused in one sentence, before anything is charged', async () => {
+    const { page } = customer;
+    await page.goto(`${world.url}/enhance`);
+    await page.getByRole('radio', { name: 'File' }).check();
+    await page.getByLabel('Video file').setInputFiles({ name: 'letter.mp4', mimeType: 'video/mp4', buffer: Buffer.from('Dear Sir or Madam') });
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('button', { name: 'Enhance', exact: true }).isDisabled()).toBe(true);
   });
 });
 

@@ -36,7 +36,8 @@ beforeAll(async () => {
   await page.getByLabel('Webhook address').fill('https://hooks.example.invalid/framelift');
   await page.getByText('$0.00').waitFor();
   await page.getByRole('button', { name: 'Run in the sandbox' }).click();
-  await page.getByText('Failed').first().waitFor({ timeout: 30_000 });
+  await page.waitForURL(/\/jobs\/job_/);
+  await page.locator('.badge', { hasText: 'Failed' }).waitFor({ timeout: 30_000 });
   failedJob = jobOf();
   signedIn = await page.context().storageState();
   await page.context().close();
@@ -52,7 +53,7 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
   { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'Difference' },
-  { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'processing_failed' },
+  { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'Jobs of the sandbox cost nothing' },
   { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
   { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },
   { name: 'webhooks', path: () => '/webhooks', sign: 'hooks.example.invalid' },

@@ -129,7 +129,7 @@ function WorkerPanel({ worker }: { worker: OperatorWorker }) {
             {worker.devices.length === 0 && <p className="muted">It has not told yet.</p>}
             {worker.devices.map((device) => (
               <div key={device.id} className="row">
-                <Badge tone={device.usable ? 'good' : 'bad'}>{device.id}</Badge>
+                <Badge tone={device.usable ? 'good' : 'plain'}>{device.id}</Badge>
                 <span className="wrap-anywhere">{device.name}</span>
                 <span className="small muted">
                   {device.usable ? [device.threads > 0 && plural(device.threads, 'thread'), device.simd, device.encoder, ...device.inference].filter(Boolean).join(', ') : device.reason}
