@@ -86,7 +86,7 @@ describe.skipIf(!s3IsThere)(path, () => {
     for (const step of cleanUp) await step();
   }, 60_000);
 
-  it.for(readMarkdown(path).blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }, { skip }) => {
+  it.for(readMarkdown(path).blocks.map((block) => ({ block, title: title(block) })))('$title', { timeout: 160_000 }, async ({ block }, { skip }) => {
     if (block.markers['needs'] === 'pg_dump' && !machine.hasPgDump) skip('no pg_dump');
     await machine.reader.follow(block);
   });

@@ -162,7 +162,7 @@ class Shell {
       const timer = setTimeout(() => {
         process.kill(-child.pid!, 'SIGKILL');
         reject(new Error(`took too long:\n${text}\n${stdout}${stderr}`));
-      }, this.#options.timeoutMs ?? 60_000);
+      }, this.#options.timeoutMs ?? 150_000);
       child.once('error', reject).once('close', (status) => {
         clearTimeout(timer);
         resolve({ status, stdout, stderr });
@@ -174,7 +174,7 @@ class Shell {
   async start(text: string, log: string, sign: string): Promise<ChildProcess> {
     const child = this.#spawn(`${this.#script(`exec >"${log}" 2>&1\n${text}`, false)}`, 'ignore');
     await writeFile(log, '');
-    const deadline = Date.now() + (this.#options.timeoutMs ?? 60_000);
+    const deadline = Date.now() + (this.#options.timeoutMs ?? 150_000);
     for (;;) {
       const printed = await readFile(log, 'utf8');
       if (printed.includes(sign)) return child;
