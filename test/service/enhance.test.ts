@@ -75,6 +75,18 @@ describe('a job', () => {
     });
   }
 
+  it('runs the network that it names and says what ran', { timeout: 180_000 }, async () => {
+    const video_url = `${files.url}/${variants[0]!.file}`;
+    for (const [model, ran] of [['fast', 'fast'], ['none', 'none'], ['auto', 'fast']]) {
+      const created = await submit({ video_url, resolution: '1080p', model });
+      expect(created.status, JSON.stringify(created.body)).toBe(201);
+      const job = await waitForEnd(api.url, customer.key, created.body.id);
+      expect(job).toMatchObject({ status: 'done', enhancements: { model: ran } });
+    }
+    const refused = await submit({ video_url, resolution: '1080p', model: 'imaginary' });
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } });
+  });
+
   async function checkOutput(source: string, output: string, variant: (typeof variants)[number]): Promise<void> {
     const { streams, format } = await ffprobe(output);
     expect(format.format_name).toContain('mp4');
