@@ -90,7 +90,9 @@ export function formatAgo(iso: string, now: number = Date.now()): string {
   const seconds = (new Date(iso).getTime() - now) / 1000;
   if (Math.abs(seconds) > 30 * 86_400) return formatDate(iso);
   for (const [unit, size] of steps) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) < size) continue;
+    // What was is counted in whole units; what comes, such as 29.99 days, to the nearest.
+    return relative.format(seconds < 0 ? Math.trunc(seconds / size) : Math.round(seconds / size), unit);
   }
   return seconds > 5 ? 'in less than a minute' : 'just now';
 }
