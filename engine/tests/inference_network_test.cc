@@ -241,6 +241,37 @@ TEST_F(NetworkTest, NotEvenSmallTilesFitIntoTooLittleMemory) {
   }
 }
 
+/// Memory of this process that is its own (not mapped files), in bytes.
+std::int64_t OwnMemory() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("RssAnon:", 0) == 0) return std::atoll(line.c_str() + 8) * 1024;
+  }
+  return 0;
+}
+
+TEST_F(NetworkTest, MemoryStaysNearTheEstimateAndBelowTheBound) {
+  constexpr std::int64_t kOverhead = 48LL << 20;  // of the library itself: code generated, arenas, the test's pictures
+  Run(Save(DeepNetwork(2, 3, 16), 2, 3), Noise(64, 64, 2, 1));  // what is made once
+  for (const std::int64_t bound : {1LL << 30, 64LL << 20}) {
+    const Picture in = Noise(960, 540, 2, 11);
+    const ModelFile file = Save(DeepNetwork(2, 5, 32), 2, 5);
+    const std::int64_t before = OwnMemory();
+    FrameNetwork network(*backend_, file, {in.width, in.height, 2, bound, {}});
+    EXPECT_LE(network.working_bytes(), bound);
+    EXPECT_EQ(network.tiles().tiles.size() > 1, bound < (1LL << 30));
+    Picture out{network.output_width(), network.output_height(), 1, {}};
+    out.data.resize(static_cast<std::size_t>(out.width) * out.height);
+    std::int64_t peak = 0;
+    for (int frame = 0; frame < 3; ++frame) {
+      network.Begin(FillFrom(in));
+      network.End(TakeInto(out));
+      peak = std::max(peak, OwnMemory() - before);
+    }
+    EXPECT_LE(peak, network.working_bytes() + kOverhead) << bound;
+  }
+}
+
 TEST_F(NetworkTest, ABadFileGetsOneSentenceThatSaysWhatIsWrong) {
   const std::int64_t open = OnnxFile::kOpen;
   const std::string good = NearestNetwork(2);
