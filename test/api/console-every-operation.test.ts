@@ -239,6 +239,35 @@ describe.each(all.filter(({ method, statuses }) => method === 'get' && statuses.
   });
 });
 
+describe.each([...new Set(all.map(({ path }) => path))])('%s', (path) => {
+  const address = path.replace('{id}', 'x');
+  const documented = all.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
+
+  it('405 with Allow for every other method, and OPTIONS names those there are', async () => {
+    for (const method of ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'].filter((name) => !documented.includes(name))) {
+      const response = await operator.browser.request(address, { method });
+      expect(response.status, method).toBe(405);
+      expect((await errorOf(response)).code).toBe('method_not_allowed');
+      expect(response.headers.get('Allow')!.split(', ')).toEqual(expect.arrayContaining(documented));
+    }
+    const options = await world.browser().request(address, { method: 'OPTIONS' });
+    const allowed = options.headers.get('Allow')!.split(', ').filter((name) => name !== 'HEAD' && name !== 'OPTIONS');
+    expect([options.status, allowed.sort()]).toEqual([204, documented.toSorted()]);
+  });
+
+  it('HEAD answers as GET does, without a body; every answer has the protective headers', async () => {
+    const head = await operator.browser.request(address, { method: 'HEAD' });
+    const get = await operator.browser.request(address);
+    expect(head.status).toBe(get.status);
+    expect(await head.text()).toBe('');
+    await get.body?.cancel();
+    expect(get.headers.get('X-Content-Type-Options')).toBe('nosniff');
+    expect(get.headers.get('Cache-Control')).toBe('no-store');
+    expect(get.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
+    expect(get.headers.get('X-Request-Id')).toMatch(/^req_/);
+  });
+});
+
 describe('an API without the console', () => {
   it('has none of its addresses', async () => {
     const { console: _without, ...deps } = world.deps;

@@ -87,7 +87,8 @@ describe('the first operator', () => {
       const { data } = await call<OperatorWorkerList>('GET', '/operator/workers');
       return data.find(({ devices }) => devices.length > 0);
     });
-    expect(worker).toMatchObject({ alive: true, concurrency: 1, devices: [expect.objectContaining({ id: 'cpu', usable: true })] });
+    expect(worker).toMatchObject({ alive: true, concurrency: 1 });
+    expect(worker.devices.find(({ id }) => id === 'cpu')).toMatchObject({ usable: true });
     expect(worker.host).not.toBeNull();
     expect(await site.framelift<Made[]>('operators', 'list')).toHaveLength(1);
     await site.framelift('operators', 'remove', 'boss@example.com');

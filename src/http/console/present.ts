@@ -10,7 +10,13 @@ import type {
 } from '../../contract/types.gen.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sourceName } from '../../domain/job-words.ts';
-import type { DeliveryRecord, KeyRecord, OperatorAccount as AccountWithPeople, WorkerRecord } from '../../store/index.ts';
+import type {
+  DeliveryRecord,
+  KeyRecord,
+  OperatorAccount as AccountWithPeople,
+  WorkerDevice,
+  WorkerRecord,
+} from '../../store/index.ts';
 import type { Account } from '../../store/types.ts';
 
 export const instant = (at: Date | null): string | null => at?.toISOString() ?? null;
@@ -95,6 +101,12 @@ export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
   };
 }
 
+/** Only what the contract names: a newer worker may have told more. */
+function presentDevice(device: WorkerDevice): OperatorWorker['devices'][number] {
+  const { id, name, usable, reason, threads, simd, encoder, inference } = device;
+  return { id, name, usable, reason, threads, simd, encoder, inference };
+}
+
 export function presentWorker(worker: WorkerRecord): OperatorWorker {
   return {
     id: worker.id,
@@ -103,7 +115,7 @@ export function presentWorker(worker: WorkerRecord): OperatorWorker {
     seen_at: worker.seenAt.toISOString(),
     alive: worker.alive,
     concurrency: worker.concurrency,
-    devices: worker.devices,
+    devices: worker.devices.map(presentDevice),
     jobs: worker.jobs.map(({ id, step, progress, leaseExpiresAt }) => ({
       id,
       step,
