@@ -315,6 +315,7 @@ std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
 namespace {
 
 GpuReport Describe(const DeviceFacts& facts) {
+  media::QuietLibav();  // a GPU without an encoder is an answer, not an error
   GpuReport report{facts, false, "", "libx264"};
   try {
     const std::shared_ptr<Device> device = OpenCudaDevice(facts.index);

@@ -160,6 +160,7 @@ double Psnr(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>&
 EnhanceOptions PlainOptions() {
   EnhanceOptions options;
   options.target = Target::kSource;
+  options.device = "cpu";  // what is expected of the samples is expected of the CPU's
   for (Strength* s : {&options.denoise, &options.sharpen, &options.adaptive_contrast, &options.face_restoration}) {
     s->mode = Strength::Mode::kOff;
   }
