@@ -128,7 +128,9 @@ describe('what the log says', () => {
       json: { video_url: 'https://canary.example.com/x', resolution: '1080p' },
     });
     const text = JSON.stringify(api.logged);
-    for (const secret of [api.keys.live, 'canary', id]) expect(text).not.toContain(secret);
+    for (const secret of [api.keys.live, 'canary']) expect(text).not.toContain(secret);
+    expect(api.logged[0]!.facts).toMatchObject({ job_id: id });
+    expect(api.logged[1]!.facts).toMatchObject({ job_id: undefined });
     expect(api.logged.map(({ facts }) => Reflect.get(facts, 'route'))).toEqual([
       '/v1/jobs/:id',
       '/v1/downloads/:key{.+}',
