@@ -86,6 +86,8 @@ export interface ModelFile {
   sha256?: string;
   /** PSNR below the fp32 file of the same network */
   lossDb?: number;
+  /** of restoration that it was trained for; 0: it only enlarges. 1 when absent */
+  maxStrength?: number;
   allowBf16?: boolean;
 }
 

@@ -270,6 +270,26 @@ TEST_F(NetworkPipeline, TheStreamsQuantiserSetsTheStrength) {
   EXPECT_LT(strength("-c:v mpeg4 -q:v 2", "fine.avi"), strength("-c:v mpeg4 -q:v 20", "rough.avi"));
 }
 
+TEST_F(NetworkPipeline, ANetworkIsAskedForNoMoreThanItWasTrainedFor) {
+  NEEDS_OPENVINO();
+  // Strength shows: white is added by it.
+  ModelFile fast = Save("fast", NearestNetwork(2, 1, 1), 2);
+  const std::string source = folder_.File("grey.mkv");
+  Ffmpeg("-f lavfi -i color=gray:size=160x120:rate=10:duration=0.3 -c:v ffv1 -pix_fmt yuv420p '" + source + "'");
+  const auto brightness = [&](float most) {
+    fast.max_strength = most;
+    EnhanceOptions options = Options({fast}, "fast");
+    options.target = Target::k1080p;
+    options.denoise = {Strength::Mode::kFixed, 0.4F};
+    const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+    EXPECT_NEAR(result.applied.denoise, most > 0 ? std::min(most, 0.4F) : 0.4F, 1e-6);  // or the filters' own
+    return static_cast<double>(DecodeLuma(folder_.File("out.mp4"))[0]);
+  };
+  const double plain = brightness(0);
+  EXPECT_NEAR(brightness(0.1F), plain + 0.1 * 219, 2);
+  EXPECT_NEAR(brightness(1), plain + 0.4 * 219, 2);
+}
+
 TEST_F(NetworkPipeline, WhatCannotRunIsSaidInOneSentence) {
   const std::string source = Clip("in.mkv", "160x120", "-c:v ffv1 -pix_fmt yuv420p", 0.2);
   const auto refusal = [&](const EnhanceOptions& options, ErrorCode code) -> std::string {

@@ -252,6 +252,7 @@ ModelFile ToModelFile(const Options& options) {
   file.output = options.Text("output").value_or("");
   file.sha256 = options.Text("sha256").value_or("");
   file.loss_db = options.Number("lossDb", -100, 100).value_or(0);
+  file.max_strength = static_cast<float>(options.Number("maxStrength", 0, 1).value_or(file.max_strength));
   file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
   return file;
 }

@@ -36,6 +36,7 @@ const entry = z.object({
   output: z.string().min(1).max(200).optional(),
   multiple: z.number().int().min(1).max(64).default(1),
   halo: z.number().int().min(0).max(1024).default(32),
+  max_strength: z.number().min(0).max(1).optional(),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be 64 small hexadecimal digits')
@@ -60,13 +61,13 @@ export function readManifest(folder: string): InstalledModel[] {
     const issue = parsed.error.issues[0]!;
     throw new ModelsError(`${path}: ${issue.path.join('.') || 'the manifest'}: ${issue.message}`);
   }
-  return parsed.data.models.map(({ file, scores, ...model }) => {
+  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, ...model }) => {
     const location = join(dirname(path), file);
     if (statSync(location, { throwIfNoEntry: false })?.isFile() !== true) {
       throw new ModelsError(`${path}: there is no file ${file} for the model ${model.name}.`);
     }
     return {
-      ...definite(model),
+      ...definite({ ...model, maxStrength }),
       path: location,
       ...(scores.loss_db === undefined ? {} : { lossDb: scores.loss_db }),
       allowBf16: scores.bf16_loss_db !== undefined && scores.bf16_loss_db <= tolerableLossDb,

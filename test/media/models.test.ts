@@ -59,6 +59,15 @@ describe('an operator’s folder', () => {
     expect(found.find((model) => model.name === 'mine')).toMatchObject({ scale: 2, precision: 'fp32', layout: 'luma+strength' });
   });
 
+  it('tells the engine what a model may be used for', () => {
+    const scores = { loss_db: 0.04, bf16_loss_db: 0.3 };
+    const [model] = readManifest(operators('told', manifestOf({ ...good, precision: 'int8', max_strength: 0.5, scores })));
+    expect(toModelFile(model!)).toEqual({
+      ...{ name: 'mine', path: join(folder.path, 'told', 'net.onnx'), layout: 'luma+strength', precision: 'int8', scale: 2 },
+      ...{ multiple: 2, halo: 32, sha256, maxStrength: 0.5, lossDb: 0.04, allowBf16: false },
+    });
+  });
+
   it('takes the place of a shipped model of the same name, all its files', () => {
     const found = installedModels(operators('replaced', manifestOf({ ...good, name: 'fast' })));
     expect(found.filter((model) => model.name === 'fast').map((model) => dirname(model.path))).toEqual([join(folder.path, 'replaced')]);

@@ -29,6 +29,7 @@ struct ModelFile {
   std::string output;     ///< the same of its output
   std::string sha256;     ///< of the file, 64 hexadecimal digits; empty: not checked
   double loss_db = 0;     ///< PSNR below the fp32 file of the same network, in dB
+  float max_strength = 1; ///< of restoration that it was trained for; 0: it only enlarges
   bool allow_bf16 = false;  ///< its measured loss in bfloat16 is as small as int8's may be
 };
 

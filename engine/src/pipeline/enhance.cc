@@ -348,7 +348,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
     result.device = processor_->name();
     const Strengths& s = plan_.strengths;
-    const float denoise = plan_.RestoresLuma() ? plan_.network_strength : s.denoise;
+    const float denoise = plan_.restores_luma ? plan_.network_strength : s.denoise;
     result.applied = {denoise, s.sharpen, s.adaptive_contrast, s.face_restoration, plan_.model};
     result.stages = clocks_.Report();
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();

@@ -169,9 +169,9 @@ void PixelChain::Enlarge(Slot& slot) {
   pixel::Image& made = network_resizer_ ? enlarged_ : resized_;
   Timed(Stage::kConvert, [&] { network_->End(made, pool_); });
   Timed(Stage::kResize, [&] {
-    const pixel::Planes planes = restores_luma() ? pixel::Planes::kLuma : pixel::Planes::kAll;
+    const pixel::Planes planes = makes_luma_only() ? pixel::Planes::kLuma : pixel::Planes::kAll;
     if (network_resizer_) network_resizer_->Run(enlarged_, resized_, pool_, planes);
-    if (!restores_luma()) return;
+    if (!makes_luma_only()) return;
     if (network_is_last_) return CopyChroma(slot.picture);
     resizer_->Run(slot.picture, resized_, pool_, pixel::Planes::kChroma);
   });

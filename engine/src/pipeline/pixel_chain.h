@@ -65,7 +65,8 @@ class PixelChain : public StageChain {
   pixel::Image& Denoise(pixel::Image& image, bool is_cut);
   void Enlarge(Slot& slot);
   void CopyChroma(const pixel::Image& from);
-  bool restores_luma() const { return network_ && !network_->makes_chroma(); }
+  bool makes_luma_only() const { return network_ && !network_->makes_chroma(); }
+  bool restores_luma() const { return network_ && plan_.restores_luma; }
   template <typename Work>
   void Timed(Stage stage, const Work& work);
 

@@ -122,7 +122,9 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, Plan& plan) {
   plan.model = ChooseModel(options, stored, plan.output, strength);
   if (plan.model == "none") return;
   plan.models = options.models;
-  plan.network_strength = strength;
+  const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output)->file;
+  plan.restores_luma = file.layout == ModelFile::Layout::kLumaStrength && file.max_strength > 0;
+  plan.network_strength = std::min(strength, file.max_strength);
   if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
 }
 
@@ -150,11 +152,6 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
   return std::make_unique<pixel::ToneMapper>(pixel::ToneMapOptions{*color.hdr, color.gamut, peak_nits});
 }
 
-bool Plan::RestoresLuma() const {
-  const auto file = std::ranges::find(models, model, &ModelFile::name);
-  return file != models.end() && file->layout == ModelFile::Layout::kLumaStrength;
-}
-
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale) {
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
@@ -179,9 +176,10 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
   const std::string name = is_automatic ? kAutomatic : options.model;
-  if (!FitNetwork(options.models, name, in, out)) return "none";
+  const auto fit = FitNetwork(options.models, name, in, out);
+  if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
-  if (is_automatic && !enlarges && network_strength < kWorthIt) return "none";
+  if (is_automatic && !enlarges && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {

@@ -44,9 +44,7 @@ struct Plan {
   std::string model = "none";          ///< name of the network that runs
   std::vector<ModelFile> models;       ///< installed files
   float network_strength = 0;          ///< of restoration that the network is asked for
-
-  /// Whether the network is one that takes a strength.
-  bool RestoresLuma() const;
+  bool restores_luma = false;          ///< the network takes a strength and was trained to follow it
 };
 
 /// Note [Automatic strengths]
@@ -65,7 +63,8 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 /// A network of the layout kLumaStrength is told how much to restore, as the source's error over 50 codes: noise and
 /// compression added as variances. It takes the place of the spatial denoising of luma (never both); averaging over
 /// time stays, which costs no detail, and chroma keeps its filters. Below 0.6 codes nothing is restored: that is what
-/// 8 bits and a good encoder leave. A fixed strength is given to the network as it is.
+/// 8 bits and a good encoder leave. A fixed strength is given to the network as it is, up to what it was trained for; one
+/// that was trained to enlarge only gets 0, and the filters do their work.
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits);
 
 /// The name of the network to run for a stored picture of `in` that becomes `out`; "none" for the plain filter.
