@@ -25,19 +25,23 @@ using Clock = std::chrono::steady_clock;
 double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::size_t Bytes(const Plane& plane) { return static_cast<std::size_t>(plane.width) * plane.height * 2; }
-std::size_t Bytes(const Picture& picture) { return Bytes(picture.planes[0]) + Bytes(picture.planes[1]) + Bytes(picture.planes[2]); }
+std::size_t Bytes(const Picture& picture) {
+  return Bytes(picture.planes[0]) + Bytes(picture.planes[1]) + Bytes(picture.planes[2]);
+}
 template <typename T>
 std::size_t Bytes(const View<T>& view) {
   return static_cast<std::size_t>(view.width) * view.height * sizeof(T);
 }
 template <typename In, typename Out, bool kAcross>
 std::size_t Moved(const ResizeKernel<In, Out, kAcross>& k, Extent extent) {
-  const std::size_t in = kAcross ? static_cast<std::size_t>(k.in[0].width) * k.rows : static_cast<std::size_t>(k.in[0].width) * k.in[0].height;
+  const std::size_t in = kAcross ? static_cast<std::size_t>(k.in[0].width) * k.rows
+                                 : static_cast<std::size_t>(k.in[0].width) * k.in[0].height;
   return (in * sizeof(In) + static_cast<std::size_t>(k.out[0].width) * k.rows * sizeof(Out)) * extent.z;
 }
 std::size_t Moved(const ImportKernel& k, Extent) { return Bytes(k.out) + Bytes(k.out) / (k.in.bits == 8 ? 2 : 1); }
 std::size_t Moved(const SurfaceToTensorKernel& k, Extent) {
-  return Bytes(k.shape) / (k.in.bits == 8 ? 2 : 1) + static_cast<std::size_t>(k.out.channels) * k.out.width * k.out.height * 2;
+  return Bytes(k.shape) / (k.in.bits == 8 ? 2 : 1) +
+         static_cast<std::size_t>(k.out.channels) * k.out.width * k.out.height * 2;
 }
 std::size_t Moved(const TensorToPictureKernel& k, Extent) {
   return Bytes(k.out) + static_cast<std::size_t>(k.in.channels) * k.in.width * k.in.height * 2;
@@ -47,7 +51,9 @@ std::size_t Moved(const ShrinkKernel& k, Extent) { return Bytes(k.luma) / 2; }
 std::size_t Moved(const SceneKernel& k, Extent) { return static_cast<std::size_t>(k.cells) * sizeof(float) * 3; }
 std::size_t Moved(const TemporalKernel& k, Extent) { return Bytes(k.in) * 8; }
 std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }
-std::size_t Moved(const CurveKernel& k, Extent) { return static_cast<std::size_t>(k.across) * k.down * pixel::kSamplesPerTile * 2; }
+std::size_t Moved(const CurveKernel& k, Extent) {
+  return static_cast<std::size_t>(k.across) * k.down * pixel::kSamplesPerTile * 2;
+}
 std::size_t Moved(const FinishLumaKernel& k, Extent) {
   return Bytes(k.luma.in.planes[0]) * 3 / 2 + (k.luma.mixes_chroma ? Bytes(k.luma.in.planes[1]) * 2 : 0);
 }
@@ -56,7 +62,9 @@ std::size_t Moved(const FinishChromaKernel& k, Extent) { return Bytes(k.in.plane
 template <typename... Kernels>
 std::size_t MovedBy(const KernelCall& call, List<Kernels...>) {
   std::size_t bytes = 0;
-  ((call.id == kKernelId<Kernels> ? (bytes = Moved(*reinterpret_cast<const Kernels*>(call.kernel), call.extent), 0) : 0), ...);
+  ((call.id == kKernelId<Kernels> ? (bytes = Moved(*reinterpret_cast<const Kernels*>(call.kernel), call.extent), 0)
+                                  : 0),
+   ...);
   return bytes;
 }
 
@@ -80,7 +88,9 @@ class Recorder : public Device {
   void WaitFor(EventHandle event) override { device_->WaitFor(event); }
   void WaitForStream(StreamHandle stream) override { device_->WaitForStream(stream); }
   void CopyAsync(const Copy& copy, StreamHandle stream) override { device_->CopyAsync(copy, stream); }
-  void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override { device_->ClearAsync(memory, bytes, stream); }
+  void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override {
+    device_->ClearAsync(memory, bytes, stream);
+  }
   void Launch(const KernelCall& call, StreamHandle stream) override {
     calls.push_back(call);
     device_->Launch(call, stream);
@@ -112,7 +122,8 @@ double CopyBandwidth(const std::shared_ptr<Device>& device, StreamHandle stream)
   const DeviceMemory from = MakeDeviceMemory(device, kBytes);
   const DeviceMemory to = MakeDeviceMemory(device, kBytes);
   device->ClearAsync(from.get(), kBytes, stream);
-  return 2.0 * kBytes / Seconds(*device, stream, 10, [&] { device->CopyAsync({to.get(), 0, from.get(), 0, kBytes, 1}, stream); });
+  return 2.0 * kBytes /
+         Seconds(*device, stream, 10, [&] { device->CopyAsync({to.get(), 0, from.get(), 0, kBytes, 1}, stream); });
 }
 
 StageOptions OptionsOf(int width, int height, int out_width, int out_height) {
@@ -128,8 +139,8 @@ StageOptions OptionsOf(int width, int height, int out_width, int out_height) {
 }
 
 /// Each kernel of one frame, with all stages on.
-void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int width, int height, int out_width, int out_height,
-                  bool is_hdr, bool is_last) {
+void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int width, int height, int out_width,
+                  int out_height, bool is_hdr, bool is_last) {
   const auto recorder = std::make_shared<Recorder>(device);
   const Stream stream = MakeStream(device);
   StageOptions options = OptionsOf(width, height, out_width, out_height);
@@ -150,15 +161,17 @@ void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int w
   plan.Process(surface, stream.get());
   plan.Finish(ring->Target(frame->data[0]), stream.get());
   device->WaitForStream(stream.get());
-  std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"kernels\": [\n", width, height, out_width, out_height, is_hdr ? "true" : "false");
+  std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"kernels\": [\n", width, height, out_width,
+              out_height, is_hdr ? "true" : "false");
   const std::vector<KernelCall> calls = recorder->calls;
   double total = 0;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const double seconds = Seconds(*device, stream.get(), 50, [&] { device->Launch(calls[i], stream.get()); });
     const auto bytes = static_cast<double>(MovedBy(calls[i], KernelList{}));
     total += seconds;
-    std::printf("      {\"name\": \"%s\", \"ms\": %.4f, \"mb\": %.2f, \"gb_per_s\": %.1f, \"of_copy\": %.3f}%s\n", kKernelNames[calls[i].id],
-                seconds * 1e3, bytes / 1e6, bytes / seconds / 1e9, bytes / seconds / bandwidth, i + 1 < calls.size() ? "," : "");
+    std::printf("      {\"name\": \"%s\", \"ms\": %.4f, \"mb\": %.2f, \"gb_per_s\": %.1f, \"of_copy\": %.3f}%s\n",
+                kKernelNames[calls[i].id], seconds * 1e3, bytes / 1e6, bytes / seconds / 1e9,
+                bytes / seconds / bandwidth, i + 1 < calls.size() ? "," : "");
   }
   std::printf("    ], \"sum_ms\": %.4f}%s\n", total * 1e3, is_last ? "" : ",");
 }
@@ -250,10 +263,12 @@ void BenchPipeline(const std::string& clip, int index) {
   const double decode_fps = static_cast<double>(decoded.frames) / decoded.seconds;
   const double pipeline_fps = static_cast<double>(result.frames) / result.wall_seconds;
   const double slowest = std::min({decode_fps, stages_fps, encode_fps});
-  std::printf("  \"fps\": {\"decode\": %.1f, \"stages\": %.1f, \"encode\": %.1f, \"pipeline\": %.1f, \"of_slowest\": %.3f},\n", decode_fps,
-              stages_fps, encode_fps, pipeline_fps, pipeline_fps / slowest);
-  std::printf("  \"decoder\": \"%s\", \"encoder\": \"%s\", \"frames\": %lld, \"output\": \"%dx%d\"\n", is_on_gpu ? "nvdec" : "cpu",
-              encoder->context().codec->name, static_cast<long long>(result.frames), result.width, result.height);
+  std::printf(
+      "  \"fps\": {\"decode\": %.1f, \"stages\": %.1f, \"encode\": %.1f, \"pipeline\": %.1f, \"of_slowest\": %.3f},\n",
+      decode_fps, stages_fps, encode_fps, pipeline_fps, pipeline_fps / slowest);
+  std::printf("  \"decoder\": \"%s\", \"encoder\": \"%s\", \"frames\": %lld, \"output\": \"%dx%d\"\n",
+              is_on_gpu ? "nvdec" : "cpu", encoder->context().codec->name, static_cast<long long>(result.frames),
+              result.width, result.height);
 }
 
 int Run(const std::string& clip, int index) {
@@ -261,8 +276,8 @@ int Run(const std::string& clip, int index) {
   const DeviceFacts& facts = device->facts();
   const Stream stream = MakeStream(device);
   const double bandwidth = CopyBandwidth(device, stream.get());
-  std::printf("{\n  \"device\": \"%s\", \"compute\": \"%d.%d\", \"copy_gb_per_s\": %.1f,\n  \"sizes\": [\n", facts.name.c_str(),
-              facts.compute_major, facts.compute_minor, bandwidth / 1e9);
+  std::printf("{\n  \"device\": \"%s\", \"compute\": \"%d.%d\", \"copy_gb_per_s\": %.1f,\n  \"sizes\": [\n",
+              facts.name.c_str(), facts.compute_major, facts.compute_minor, bandwidth / 1e9);
   BenchKernels(device, bandwidth, 1280, 720, 1920, 1080, false, false);
   BenchKernels(device, bandwidth, 1920, 1080, 3840, 2160, false, false);
   BenchKernels(device, bandwidth, 3840, 2160, 1920, 1080, true, true);
@@ -277,7 +292,8 @@ int Run(const std::string& clip, int index) {
 
 int main(int count, char** arguments) {
   try {
-    framelift::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2]) : 0);  // before all else: without a GPU, one sentence
+    framelift::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2])
+                                              : 0);  // before all else: without a GPU, one sentence
     if (count < 2) throw std::runtime_error("A clip is needed: bench_gpu CLIP [index].");
     return framelift::cuda::Run(arguments[1], count > 2 ? std::atoi(arguments[2]) : 0);
   } catch (const std::exception& error) {

@@ -61,7 +61,8 @@ class CudaPipeline : public ::testing::Test {
  protected:
   std::string Make(const Source& source, const std::string& size = "176x100", double seconds = 0.8) {
     const std::string file = folder_.File(source.name);
-    if (!FileExists(file)) Ffmpeg(VideoInput(size, seconds) + " " + ToneInput(seconds) + " " + source.encode + " " + file);
+    if (!FileExists(file))
+      Ffmpeg(VideoInput(size, seconds) + " " + ToneInput(seconds) + " " + source.encode + " " + file);
     return file;
   }
 
@@ -140,7 +141,8 @@ TEST_F(CudaPipeline, TooLittleMemoryIsBandsThenOneSentence) {
   StandInOptions tight;
   tight.memory_bytes = plenty->peak() - 200'000;  // less than the resize's intermediate of floats
   const std::string banded = folder_.File("banded.mp4");
-  EXPECT_EQ(pipeline::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames, expected.frames);
+  EXPECT_EQ(pipeline::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames,
+            expected.frames);
   EXPECT_EQ(DecodeLuma(banded), samples) << "the same samples from less memory";
   tight.memory_bytes = 1'000'000;
   EXPECT_EQ(Fault(std::make_shared<StandInDevice>(tight), options, ErrorCode::kUnavailable),
@@ -477,7 +479,8 @@ TEST(CudaDevices, NetworksAndGpusExcludeEachOtherInOneSentence) {
     FAIL() << "opened";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
-    EXPECT_STREQ(error.what(), "Networks do not run on a GPU in this build; leave the model to “auto” or the device to “cpu”.");
+    EXPECT_STREQ(error.what(),
+                 "Networks do not run on a GPU in this build; leave the model to “auto” or the device to “cpu”.");
   }
 }
 

@@ -49,8 +49,10 @@ RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, unsigned s
   const int count = layout.gray ? 1 : layout.semi_planar ? 2 : 3;
   const int shift = layout.bits - 8 + (layout.left_aligned ? 16 - layout.bits : 0);
   for (int p = 0; p < count; ++p) {
-    const int across = p == 0 ? size.width : (size.width + (1 << layout.subsampling.log2_x) - 1) >> layout.subsampling.log2_x;
-    const int rows = p == 0 ? size.height : (size.height + (1 << layout.subsampling.log2_y) - 1) >> layout.subsampling.log2_y;
+    const int across =
+        p == 0 ? size.width : (size.width + (1 << layout.subsampling.log2_x) - 1) >> layout.subsampling.log2_x;
+    const int rows =
+        p == 0 ? size.height : (size.height + (1 << layout.subsampling.log2_y) - 1) >> layout.subsampling.log2_y;
     const int samples = across * (p > 0 && layout.semi_planar ? 2 : 1);
     const int stride = samples * bytes + 6;
     raw.bytes[p].assign(static_cast<std::size_t>(stride) * rows, 0);
@@ -123,14 +125,18 @@ class CpuTwin {
   int cuts = 0;
 
  private:
-  static Image Like(const Image& image) { return Image(image.width(), image.height(), image.subsampling(), image.color()); }
+  static Image Like(const Image& image) {
+    return Image(image.width(), image.height(), image.subsampling(), image.color());
+  }
 
   void Denoise(Image& image, bool is_cut) {
-    if (!temporal_) temporal_ = std::make_unique<pixel::TemporalDenoiser>(image.width(), image.height(), image.subsampling());
+    if (!temporal_)
+      temporal_ = std::make_unique<pixel::TemporalDenoiser>(image.width(), image.height(), image.subsampling());
     if (is_cut) temporal_->Reset();
     Image steady = Like(image);
     temporal_->Run(image, steady, o_.temporal_strength, o_.noise_sigma, pool_);
-    pixel::Denoiser(image.width(), image.height(), image.subsampling()).Run(steady, image, o_.denoise_strength, o_.noise_sigma, pool_);
+    pixel::Denoiser(image.width(), image.height(), image.subsampling())
+        .Run(steady, image, o_.denoise_strength, o_.noise_sigma, pool_);
   }
 
   std::vector<std::uint8_t> Export(const Image& image) {
@@ -160,7 +166,12 @@ class CpuTwin {
 class DeviceTwin {
  public:
   DeviceTwin(std::shared_ptr<Device> device, const StageOptions& o, const pixel::PackedLayout& layout, bool is_nv12)
-      : device_(std::move(device)), o_(o), layout_(layout), is_nv12_(is_nv12), uploader_(device_), stream_(MakeStream(device_)) {
+      : device_(std::move(device)),
+        o_(o),
+        layout_(layout),
+        is_nv12_(is_nv12),
+        uploader_(device_),
+        stream_(MakeStream(device_)) {
     uploader_.Prepare(layout, o.stored_width, o.stored_height);
     const int w = o.output_width;
     const int h = o.output_height;
@@ -172,7 +183,8 @@ class DeviceTwin {
   }
 
   std::vector<std::uint8_t> Run(const RawFrame& raw) {
-    plan_->Process(uploader_.Send(raw.planes, layout_, o_.stored_width, o_.stored_height, stream_.get()), stream_.get());
+    plan_->Process(uploader_.Send(raw.planes, layout_, o_.stored_width, o_.stored_height, stream_.get()),
+                   stream_.get());
     uploader_.Consumed(stream_.get());
     EncoderPicture out;
     out.width = o_.output_width;
@@ -260,8 +272,9 @@ const std::vector<Format>& Formats() {
 
 const std::vector<std::pair<PictureSize, PictureSize>>& Ratios() {
   static const std::vector<std::pair<PictureSize, PictureSize>> ratios = {
-      {{64, 48}, {64, 48}},   {{64, 48}, {128, 96}},   {{96, 54}, {64, 36}}, {{131, 67}, {262, 134}}, {{35, 91}, {50, 130}},
-      {{160, 90}, {240, 134}}, {{2, 2}, {16, 16}},     {{1, 1}, {2, 2}},     {{300, 40}, {90, 12}},   {{17, 31}, {16, 200}},
+      {{64, 48}, {64, 48}},  {{64, 48}, {128, 96}},   {{96, 54}, {64, 36}}, {{131, 67}, {262, 134}},
+      {{35, 91}, {50, 130}}, {{160, 90}, {240, 134}}, {{2, 2}, {16, 16}},   {{1, 1}, {2, 2}},
+      {{300, 40}, {90, 12}}, {{17, 31}, {16, 200}},
   };
   return ratios;
 }
@@ -280,7 +293,8 @@ void ExpectAgreement(const StageOptions& o, const pixel::PackedLayout& layout, c
 
 std::vector<RawFrame> Sequence(PictureSize size, const pixel::PackedLayout& layout, int count, double shade_step = 0) {
   std::vector<RawFrame> frames;
-  for (int i = 0; i < count; ++i) frames.push_back(MakeRaw(size, layout, 7U + static_cast<unsigned>(i), shade_step * i));
+  for (int i = 0; i < count; ++i)
+    frames.push_back(MakeRaw(size, layout, 7U + static_cast<unsigned>(i), shade_step * i));
   return frames;
 }
 
@@ -315,7 +329,9 @@ TEST(CudaStages, ResizeAgreesForEveryRatioAndSubsampling) {
   for (const auto& [from, to] : Ratios()) {
     for (const Format& format : Formats()) {
       const StageOptions o = Plain(from, format.layout, to);
-      ExpectAgreement(o, format.layout, Sequence(from, format.layout, 1), std::string(format.name) + " " + pixel::testing::Name(from) + " to " + pixel::testing::Name(to), 0.001);
+      ExpectAgreement(o, format.layout, Sequence(from, format.layout, 1),
+                      std::string(format.name) + " " + pixel::testing::Name(from) + " to " + pixel::testing::Name(to),
+                      0.001);
     }
   }
 }
@@ -356,7 +372,9 @@ TEST(CudaStages, ColourAgreesBetweenAllSpaces) {
           const pixel::PackedLayout layout = Formats()[2].layout;
           StageOptions o = Plain(size, layout, to);
           o.color = {matrix, range, site};
-          ExpectAgreement(o, layout, Sequence(size, layout, 1), "colour " + std::to_string(static_cast<int>(matrix)) + std::to_string(static_cast<int>(site)), 0.005);
+          ExpectAgreement(o, layout, Sequence(size, layout, 1),
+                          "colour " + std::to_string(static_cast<int>(matrix)) + std::to_string(static_cast<int>(site)),
+                          0.005);
         }
       }
     }
@@ -441,7 +459,8 @@ TEST(CudaStages, ScenesAreCutAtTheSamePictures) {
   StageOptions o = Plain(size, layout, size);
   o.contrast_strength = 1.0F;
   std::vector<RawFrame> frames;
-  for (const double shade : {0.0, 1.0, 2.0, 60.0, 61.0, 2.0, 2.0, -70.0, -70.0, -70.0}) frames.push_back(MakeRaw(size, layout, 5, shade));
+  for (const double shade : {0.0, 1.0, 2.0, 60.0, 61.0, 2.0, 2.0, -70.0, -70.0, -70.0})
+    frames.push_back(MakeRaw(size, layout, 5, shade));
   CpuTwin cpu(o, layout);
   DeviceTwin device(TestDevice(), o, layout, true);
   for (const RawFrame& frame : frames) EXPECT_LE(Compare(cpu.Run(frame), device.Run(frame)).worst, 1);
@@ -508,7 +527,8 @@ TEST(CudaTensors, ThereAndBackKeepsAPicture) {
   std::vector<Half> memory(static_cast<std::size_t>(3) * 64 * 40);
   tensor.data = memory.data();
   HostLaunch(SurfaceToTensorKernel{surface, shape, ToRgb({}), tensor}, {tensor.width, tensor.height, 1});
-  EXPECT_EQ(tensor.PlaneAt(1)[39 * 64 + 63].bits, tensor.PlaneAt(1)[37 * 64 + 49].bits) << "the margin repeats the edge";
+  EXPECT_EQ(tensor.PlaneAt(1)[39 * 64 + 63].bits, tensor.PlaneAt(1)[37 * 64 + 49].bits)
+      << "the margin repeats the edge";
   HostLaunch(TensorToPictureKernel{tensor, FromRgb709(), shape}, {size.width, size.height, 2});
   int worst = 0;
   for (int p = 0; p < 3; ++p) {

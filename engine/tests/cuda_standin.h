@@ -44,7 +44,8 @@ class StandInDevice : public Device {
   void* Allocate(std::size_t bytes) override {
     CheckLost();
     const std::lock_guard lock(mutex_);
-    if (used_ + bytes > options_.memory_bytes) throw OutOfDeviceMemory("The GPU has too little free memory for this video.");
+    if (used_ + bytes > options_.memory_bytes)
+      throw OutOfDeviceMemory("The GPU has too little free memory for this video.");
     used_ += bytes;
     peak_ = std::max(peak_, used_);
     ++allocations_;
@@ -101,7 +102,8 @@ class StandInDevice : public Device {
     Of(stream)->Put([copy] {
       for (std::size_t y = 0; y < copy.rows; ++y) {
         std::memcpy(static_cast<char*>(copy.to) + static_cast<std::ptrdiff_t>(y) * copy.to_stride,
-                    static_cast<const char*>(copy.from) + static_cast<std::ptrdiff_t>(y) * copy.from_stride, copy.row_bytes);
+                    static_cast<const char*>(copy.from) + static_cast<std::ptrdiff_t>(y) * copy.from_stride,
+                    copy.row_bytes);
       }
     });
   }
@@ -190,7 +192,8 @@ class StandInDevice : public Device {
     }
     void Dawdle() {
       if (device_.options_.longest_delay_us <= 0) return;
-      std::this_thread::sleep_for(std::chrono::microseconds(random_() % static_cast<unsigned>(device_.options_.longest_delay_us)));
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(random_() % static_cast<unsigned>(device_.options_.longest_delay_us)));
     }
 
     StandInDevice& device_;

@@ -30,6 +30,7 @@ class CodecBridge {
 };
 
 /// Opens libav's side of a CUDA device. Throws Error{kUnavailable}.
-std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder, StreamHandle compute);
+std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder,
+                                             StreamHandle compute);
 
 }  // namespace framelift::cuda

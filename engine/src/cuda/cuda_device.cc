@@ -129,7 +129,8 @@ class CudaDevice : public Device {
       return;
     }
     Check(cudaMemcpy2DAsync(copy.to, static_cast<std::size_t>(copy.to_stride), copy.from,
-                            static_cast<std::size_t>(copy.from_stride), copy.row_bytes, copy.rows, cudaMemcpyDefault, Of(stream)));
+                            static_cast<std::size_t>(copy.from_stride), copy.row_bytes, copy.rows, cudaMemcpyDefault,
+                            Of(stream)));
   }
   void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) override {
     Use();
@@ -159,7 +160,8 @@ std::string NoDriver(cudaError_t error) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return "There is no NVIDIA driver on this machine.";
   dlclose(library);
-  if (error == cudaErrorInsufficientDriver) return "The NVIDIA driver of this machine is older than this build's CUDA needs.";
+  if (error == cudaErrorInsufficientDriver)
+    return "The NVIDIA driver of this machine is older than this build's CUDA needs.";
   return std::string("The NVIDIA driver of this machine does not answer (") + cudaGetErrorName(error) + ").";
 }
 
@@ -201,8 +203,8 @@ std::shared_ptr<Device> OpenCudaDevice(int index) {
     cudaGetLastError();  // flags of a context that exists already stay as they are
     return std::make_shared<CudaDevice>(facts);
   }
-  throw Error(ErrorCode::kUnavailable, "There is no GPU cuda:" + std::to_string(index) + " on this machine, which has " +
-                                           std::to_string(state.devices.size()) + ".");
+  throw Error(ErrorCode::kUnavailable, "There is no GPU cuda:" + std::to_string(index) +
+                                           " on this machine, which has " + std::to_string(state.devices.size()) + ".");
 }
 
 }  // namespace framelift::cuda

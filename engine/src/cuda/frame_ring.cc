@@ -32,8 +32,8 @@ FrameRing::FrameRing(std::shared_ptr<Device> device, Kind kind, int width, int h
   bytes_ = static_cast<std::size_t>(luma_stride_ * height + chroma);
 }
 
-std::shared_ptr<FrameRing> FrameRing::Make(const std::shared_ptr<Device>& device, Kind kind, int width, int height, int count,
-                                           AVBufferRef* hw_frames) {
+std::shared_ptr<FrameRing> FrameRing::Make(const std::shared_ptr<Device>& device, Kind kind, int width, int height,
+                                           int count, AVBufferRef* hw_frames) {
   std::shared_ptr<FrameRing> ring(new FrameRing(device, kind, width, height));
   if (hw_frames != nullptr) ring->hw_frames_.reset(media::CheckAlloc(av_buffer_ref(hw_frames)));
   for (int i = 0; i < count; ++i) {
@@ -110,7 +110,9 @@ FrameRing::Slot& FrameRing::SlotOf(const AVFrame& frame) {
   return slots_[loan->slot];
 }
 
-void FrameRing::MarkWritten(const AVFrame& frame, StreamHandle stream) { device_->Record(SlotOf(frame).written.get(), stream); }
+void FrameRing::MarkWritten(const AVFrame& frame, StreamHandle stream) {
+  device_->Record(SlotOf(frame).written.get(), stream);
+}
 
 void FrameRing::WaitWritten(const AVFrame& frame) { device_->WaitFor(SlotOf(frame).written.get()); }
 

@@ -30,8 +30,8 @@ class FrameRing : public std::enable_shared_from_this<FrameRing> {
   static constexpr int kPatienceSeconds = 10;
 
   /// `hw_frames` (may be null) is put on each frame; the ring takes a reference of its own.
-  static std::shared_ptr<FrameRing> Make(const std::shared_ptr<Device>& device, Kind kind, int width, int height, int count,
-                                         AVBufferRef* hw_frames = nullptr);
+  static std::shared_ptr<FrameRing> Make(const std::shared_ptr<Device>& device, Kind kind, int width, int height,
+                                         int count, AVBufferRef* hw_frames = nullptr);
   ~FrameRing();
   FrameRing(const FrameRing&) = delete;
   FrameRing& operator=(const FrameRing&) = delete;

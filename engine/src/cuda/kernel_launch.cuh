@@ -30,8 +30,8 @@ class DeviceBlock {
 
 template <typename K>
 __global__ void __launch_bounds__(256) PixelGrid(const __grid_constant__ K kernel) {
-  kernel(static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y),
-         static_cast<int>(blockIdx.z));
+  kernel(static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
+         static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y), static_cast<int>(blockIdx.z));
 }
 
 template <typename K>
@@ -51,11 +51,14 @@ cudaError_t LaunchOnGpu(const void* data, Extent extent, cudaStream_t stream) {
   std::memcpy(static_cast<void*>(&kernel), data, sizeof kernel);
   const auto z = static_cast<unsigned>(extent.z);
   if constexpr (TileKernel<K>) {
-    TileGrid<K><<<dim3(static_cast<unsigned>(extent.x), static_cast<unsigned>(extent.y), z), K::kThreads, 0, stream>>>(kernel);
+    TileGrid<K>
+        <<<dim3(static_cast<unsigned>(extent.x), static_cast<unsigned>(extent.y), z), K::kThreads, 0, stream>>>(kernel);
   } else {
     constexpr int kAcross = 32;  // one warp a row: neighbours read neighbours
     constexpr int kDown = 8;
-    PixelGrid<K><<<dim3(BlocksFor(extent.x, kAcross), BlocksFor(extent.y, kDown), z), dim3(kAcross, kDown), 0, stream>>>(kernel);
+    PixelGrid<K>
+        <<<dim3(BlocksFor(extent.x, kAcross), BlocksFor(extent.y, kDown), z), dim3(kAcross, kDown), 0, stream>>>(
+            kernel);
   }
   return cudaPeekAtLastError();
 }

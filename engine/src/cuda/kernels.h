@@ -19,13 +19,25 @@ struct List {
 };
 
 using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKernel, ToneKernelCall, ShrinkKernel,
-                        SceneKernel, TemporalKernel, DenoiseKernel, WidenKernel, StackKernel, GatherKernel, NarrowKernel,
-                        CurveKernel, FinishLumaKernel, FinishChromaKernel>;
+                        SceneKernel, TemporalKernel, DenoiseKernel, WidenKernel, StackKernel, GatherKernel,
+                        NarrowKernel, CurveKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benches.
-inline constexpr const char* kKernelNames[] = {
-    "import", "surface to tensor", "tensor to picture", "tone mapping", "shrink",      "scene",       "temporal denoise", "denoise",
-    "widen",  "stack",             "gather",            "narrow",       "curves",      "finish luma", "finish chroma"};
+inline constexpr const char* kKernelNames[] = {"import",
+                                               "surface to tensor",
+                                               "tensor to picture",
+                                               "tone mapping",
+                                               "shrink",
+                                               "scene",
+                                               "temporal denoise",
+                                               "denoise",
+                                               "widen",
+                                               "stack",
+                                               "gather",
+                                               "narrow",
+                                               "curves",
+                                               "finish luma",
+                                               "finish chroma"};
 static_assert(sizeof kKernelNames / sizeof *kKernelNames == KernelList::kCount);
 
 template <typename K, typename... Kernels>

@@ -20,7 +20,8 @@ CUcontext PrimaryContext(Device& device) {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
   constexpr unsigned kSince = 12000;
-  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &entry, kSince, cudaEnableDefault, &found);
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &entry, kSince, cudaEnableDefault, &found);
   CUcontext context = nullptr;
   if (error != cudaSuccess || found != cudaDriverEntryPointSuccess || entry == nullptr ||
       reinterpret_cast<CUresult (*)(CUcontext*)>(entry)(&context) != CUDA_SUCCESS || context == nullptr) {
@@ -35,14 +36,17 @@ UniqueBuffer MakeLibavDevice(CUcontext context, StreamHandle stream) {
   auto* cuda = static_cast<AVCUDADeviceContext*>(device->hwctx);
   cuda->cuda_ctx = context;
   cuda->stream = static_cast<CUstream>(stream.value);
-  media::CheckAv(av_hwdevice_ctx_init(buffer.get()), ErrorCode::kUnavailable, "The GPU's video decoder cannot be opened");
+  media::CheckAv(av_hwdevice_ctx_init(buffer.get()), ErrorCode::kUnavailable,
+                 "The GPU's video decoder cannot be opened");
   return buffer;
 }
 
 class LibavBridge : public CodecBridge {
  public:
   LibavBridge(CUcontext context, StreamHandle decoder, StreamHandle compute)
-      : decoder_stream_(decoder), decoder_(MakeLibavDevice(context, decoder)), encoder_(MakeLibavDevice(context, compute)) {}
+      : decoder_stream_(decoder),
+        decoder_(MakeLibavDevice(context, decoder)),
+        encoder_(MakeLibavDevice(context, compute)) {}
 
   AVBufferRef* decoder_device() const override { return decoder_.get(); }
   StreamHandle decoder_stream() const override { return decoder_stream_; }
@@ -66,7 +70,8 @@ class LibavBridge : public CodecBridge {
 
 }  // namespace
 
-std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder, StreamHandle compute) {
+std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder,
+                                             StreamHandle compute) {
   return std::make_unique<LibavBridge>(PrimaryContext(*device), decoder, compute);
 }
 

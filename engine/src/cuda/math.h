@@ -76,7 +76,8 @@ FRAMELIFT_HD inline Half ToHalf(float v) {
   std::memcpy(&f, &v, sizeof f);
   const auto sign = static_cast<std::uint16_t>((f >> 16) & 0x8000U);
   const std::uint32_t magnitude = f & 0x7FFFFFFFU;
-  if (magnitude >= 0x7F800000U) return {static_cast<std::uint16_t>(sign | (magnitude > 0x7F800000U ? 0x7E00U : 0x7C00U))};
+  if (magnitude >= 0x7F800000U)
+    return {static_cast<std::uint16_t>(sign | (magnitude > 0x7F800000U ? 0x7E00U : 0x7C00U))};
   if (magnitude >= 0x477FF000U) return {static_cast<std::uint16_t>(sign | 0x7C00U)};
   if (magnitude < 0x33000001U) return {sign};  // below half of the smallest subnormal
   const int exponent = static_cast<int>(magnitude >> 23) - 127;

@@ -39,7 +39,8 @@ class RingEncoder : public pipeline::FrameEncoder {
 
   const AVCodecContext& context() const override { return encoder_.context(); }
   media::UniqueFrame TakeFrame() override { return ring_->Take(); }
-  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet) override {
+  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
+              const std::function<void(AVPacket&)>& on_packet) override {
     // NVENC would read in the order of the stream by itself; waiting here costs this thread alone, and a fault of a
     // kernel is told before its picture is encoded.
     ring_->WaitWritten(frame);
@@ -118,7 +119,8 @@ class CudaChain : public pipeline::StageChain {
   int depth() const override { return 1; }
 
   bool Fits(const AVFrame& frame) const override {
-    return stages_ && crop_ == CropOf(frame) && format_ == SampleFormat(frame) && media::DescribeColor(frame, codec_) == color_;
+    return stages_ && crop_ == CropOf(frame) && format_ == SampleFormat(frame) &&
+           media::DescribeColor(frame, codec_) == color_;
   }
 
   bool Begin(const AVFrame& frame, bool is_warm_up) override {
@@ -132,7 +134,8 @@ class CudaChain : public pipeline::StageChain {
       stages_->Process(SurfaceOf(frame), compute);
       holds_.Keep(frame, compute);
     } else {
-      const Surface surface = uploader_.Send(importer_->Planes(frame), importer_->layout(), crop_.width, crop_.height, compute);
+      const Surface surface =
+          uploader_.Send(importer_->Planes(frame), importer_->layout(), crop_.width, crop_.height, compute);
       stages_->Process(surface, compute);
       uploader_.Consumed(compute);
     }
@@ -259,7 +262,9 @@ class CudaProcessor : public pipeline::Processor {
     return facts.id() + " (" + facts.name + ")";
   }
   bool runs_networks() const override { return false; }
-  AVBufferRef* decoder_device() const override { return session_->bridge ? session_->bridge->decoder_device() : nullptr; }
+  AVBufferRef* decoder_device() const override {
+    return session_->bridge ? session_->bridge->decoder_device() : nullptr;
+  }
 
   std::unique_ptr<pipeline::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
     if (session_->bridge) {
@@ -282,7 +287,8 @@ class CudaProcessor : public pipeline::Processor {
   }
 
  private:
-  std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames, int queued) {
+  std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
+                                                         int queued) {
     options.hw_frames = frames;
     options.hw_surfaces = kEncoderSurfaces;
     session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kDevice, options.width, options.height,
@@ -295,7 +301,8 @@ class CudaProcessor : public pipeline::Processor {
 
 }  // namespace
 
-std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute, std::unique_ptr<CodecBridge> bridge) {
+std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
+                                                   std::unique_ptr<CodecBridge> bridge) {
   auto session = std::make_shared<Session>();
   session->device = std::move(device);
   session->compute = std::move(compute);

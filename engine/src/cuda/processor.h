@@ -25,8 +25,9 @@ struct GpuReport {
 /// Looks at every GPU that the driver tells of. Never throws; takes some tenths of a second a GPU.
 std::vector<GpuReport> DescribeGpus();
 
-/// OpenProcessor on any Device, with the codecs that `bridge` brings; null: decoding and encoding on the CPU, each frame
-/// uploaded once and downloaded once.
-std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute, std::unique_ptr<CodecBridge> bridge);
+/// OpenProcessor on any Device, with the codecs that `bridge` brings; null: decoding and encoding on the CPU, each
+/// frame uploaded once and downloaded once.
+std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
+                                                   std::unique_ptr<CodecBridge> bridge);
 
 }  // namespace framelift::cuda

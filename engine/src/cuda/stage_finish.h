@@ -82,7 +82,8 @@ struct CurveKernel {
   FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
     const int tile = tile_y * across + tile_x;
     const int before = state->contrast_before;
-    std::uint32_t* slot = history + (static_cast<std::ptrdiff_t>(state->contrast_slot) * across * down + tile) * pixel::kMaxBins;
+    std::uint32_t* slot =
+        history + (static_cast<std::ptrdiff_t>(state->contrast_slot) * across * down + tile) * pixel::kMaxBins;
     std::uint32_t* sum = sums + static_cast<std::ptrdiff_t>(tile) * pixel::kMaxBins;
     Count(block, s, tile_x, tile_y);
     block.Each([&](int thread) {
@@ -127,13 +128,15 @@ struct ContrastMap {
     const int first = Max(right - 1, 0);
     const int second = Min(right, count - 1);
     const int distance = centres[second] - centres[first];
-    return {first, second, distance > 0 ? static_cast<float>(at - centres[first]) / static_cast<float>(distance) : 0.0F};
+    return {first, second,
+            distance > 0 ? static_cast<float>(at - centres[first]) / static_cast<float>(distance) : 0.0F};
   }
 
   FRAMELIFT_HD float Apply(float luma, int x, int y) const {
     const float top = domain.base + domain.segment_width * static_cast<float>(domain.segments);
     if (luma < domain.base || luma > top) return luma;
-    const int segment = Clamp(static_cast<int>((luma - domain.base) * (1.0F / domain.segment_width)), 0, domain.segments - 1);
+    const int segment =
+        Clamp(static_cast<int>((luma - domain.base) * (1.0F / domain.segment_width)), 0, domain.segments - 1);
     const Between column = Find(centre_x, across, x);
     const Between row = Find(centre_y, down, y);
     const auto piece = [&](int tile_x) {
@@ -224,7 +227,8 @@ struct FinishLumaKernel {
       if (x0 + x >= out.width || y0 + y >= out.height) return;
       const std::uint16_t* first = s.samples + (y + 1) * kSharedWidth + x + 1;
       std::uint8_t codes[kLanes] = {};
-      for (int i = 0; i < kLanes && x0 + x + i < out.width; ++i) codes[i] = ToCode8(lobe == 0 ? first[i] : Sharpened(first + i));
+      for (int i = 0; i < kLanes && x0 + x + i < out.width; ++i)
+        codes[i] = ToCode8(lobe == 0 ? first[i] : Sharpened(first + i));
       Store(codes, x0 + x, y0 + y);
     });
   }

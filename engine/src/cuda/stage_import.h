@@ -76,8 +76,9 @@ struct YcbcrMatrix {
   float red;
 };
 
-/// Planar R′G′B′ of a network → working picture of the same size, upright and sited left, top left or centred. Chroma is the mean over its place: ¼ ½ ¼ across
-/// for co-sited, ½ ½ for centred, and alike down; edges replicated. One call each for luma (z 0) and chroma (z 1).
+/// Planar R′G′B′ of a network → working picture of the same size, upright and sited left, top left or centred. Chroma
+/// is the mean over its place: ¼ ½ ¼ across for co-sited, ½ ½ for centred, and alike down; edges replicated. One call
+/// each for luma (z 0) and chroma (z 1).
 struct TensorToPictureKernel {
   Tensor in;
   YcbcrMatrix matrix;

@@ -36,10 +36,6 @@ Picture Shape(int width, int height, pixel::Subsampling subsampling, pixel::Colo
 
 }  // namespace
 
-struct AxisSource {
-  pixel::AxisPlan plan;
-};
-
 StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options)
     : device_(std::move(device)), options_(options) {
   int width = options.stored_width;
@@ -116,8 +112,7 @@ void StagePlan::MakeTimeStages() {
   }
 }
 
-DeviceAxis StagePlan::SendAxis(const AxisSource& source) {
-  const pixel::AxisPlan& plan = source.plan;
+DeviceAxis StagePlan::SendAxis(const pixel::AxisPlan& plan) {
   std::vector<int> starts(static_cast<std::size_t>(plan.dst));
   for (int i = 0; i < plan.dst; ++i) starts[i] = plan.Start(i);
   DeviceAxis axis;
@@ -140,16 +135,18 @@ void StagePlan::MakeResize() {
     const auto site = working_color_.site;
     const pixel::AxisPlan x = pixel::MakeAxisPlan(
         width, from.width, pixel::HorizontalGrid(p, first_.subsampling(), site), options_.output_width,
-        p == 0 ? options_.output_width : ChromaSize(options_.output_width, 1), pixel::HorizontalGrid(p, to, pixel::ChromaSite::kLeft));
+        p == 0 ? options_.output_width : ChromaSize(options_.output_width, 1),
+        pixel::HorizontalGrid(p, to, pixel::ChromaSite::kLeft));
     const pixel::AxisPlan y = pixel::MakeAxisPlan(
         height, from.height, pixel::VerticalGrid(p, first_.subsampling(), site), options_.output_height,
-        p == 0 ? options_.output_height : ChromaSize(options_.output_height, 1), pixel::VerticalGrid(p, to, pixel::ChromaSite::kLeft));
+        p == 0 ? options_.output_height : ChromaSize(options_.output_height, 1),
+        pixel::VerticalGrid(p, to, pixel::ChromaSite::kLeft));
     resize_[p].is_identity = x.identity && y.identity;
     all_identity = all_identity && resize_[p].is_identity;
     if (resize_[p].is_identity) continue;
     resize_[p].reduces_height = y.reduces;
-    resize_[p].x = SendAxis({x});
-    resize_[p].y = SendAxis({y});
+    resize_[p].x = SendAxis(x);
+    resize_[p].y = SendAxis(y);
     for (int i = 0; i < y.dst; ++i) resize_[p].y_starts.push_back(y.Start(i));
   }
   finished_ = Shape(options_.output_width, options_.output_height, to, color);
@@ -204,7 +201,8 @@ void StagePlan::MakeContrast() {
   curves.across = across.count;
   curves.down = down.count;
   curves.state = state_;
-  curves.history = const_cast<std::uint32_t*>(Send(std::vector<std::uint32_t>(pixel::kContrastWindow * tiles * pixel::kMaxBins)));
+  curves.history =
+      const_cast<std::uint32_t*>(Send(std::vector<std::uint32_t>(pixel::kContrastWindow * tiles * pixel::kMaxBins)));
   curves.sums = const_cast<std::uint32_t*>(Send(std::vector<std::uint32_t>(tiles * pixel::kMaxBins)));
   curves.pieces = const_cast<CurvePiece*>(Send(std::vector<CurvePiece>(tiles * pixel::kMaxSegments)));
   curves_ = curves;
@@ -242,7 +240,8 @@ const Picture* StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
                           Blocks(picture->height(), pixel::kTemporalBlock), 1}), stream);
   const DenoiseKernel denoise{*other, *picture, pixel::MakeRangeKernel(options_.noise_sigma),
                               std::min(options_.denoise_strength, 1.0F)};
-  Put(MakeCall(denoise, {Blocks(picture->width(), DenoiseKernel::kWidth), Blocks(picture->height(), DenoiseKernel::kRows), 3}),
+  Put(MakeCall(denoise,
+               {Blocks(picture->width(), DenoiseKernel::kWidth), Blocks(picture->height(), DenoiseKernel::kRows), 3}),
       stream);
   return picture;
 }
@@ -295,7 +294,8 @@ void StagePlan::ResizeBand(const Picture& from, int plane, int count, int first,
 void StagePlan::Resize(const Picture& from, StreamHandle stream) {
   for (int p = 0; p < 2; ++p) {
     const int count = p == 0 ? 1 : 2;
-    for (int i = 0; i < count; ++i) finished_.planes[p + i] = resize_[p].is_identity ? from.planes[p + i] : resized_.planes[p + i];
+    for (int i = 0; i < count; ++i)
+      finished_.planes[p + i] = resize_[p].is_identity ? from.planes[p + i] : resized_.planes[p + i];
     if (resize_[p].is_identity) continue;
     const int height = resized_.planes[p].height;
     for (int first = 0; first < height; first += band_rows_) {
@@ -323,7 +323,8 @@ void StagePlan::Process(Surface surface, StreamHandle stream) {
   surface.transpose = options_.transpose;
   surface.flip_x = options_.flip_x;
   surface.flip_y = options_.flip_y;
-  Put(MakeCall(ImportKernel{surface, first_}, {Blocks(first_.width(), ImportKernel::kLanes), first_.height(), 3}), stream);
+  Put(MakeCall(ImportKernel{surface, first_}, {Blocks(first_.width(), ImportKernel::kLanes), first_.height(), 3}),
+      stream);
   const Picture* picture = &first_;
   if (options_.tone) {
     const ToneKernelCall tone{*picture, second_, pixel::MakeToneKernel(*options_.tone, options_.color, tone_tables_),
@@ -351,7 +352,8 @@ void StagePlan::Finish(const EncoderPicture& out, StreamHandle stream) {
   const bool is_limited = options_.output_color.range == pixel::Range::kLimited;
   luma.black = is_limited ? 16 * pixel::kUnitsPerCode8 : 0;
   luma.white = (is_limited ? 235 : 255) * pixel::kUnitsPerCode8;
-  Put(MakeCall(luma, {Blocks(out.width, FinishLumaKernel::kWidth), Blocks(out.height, FinishLumaKernel::kRows), 1}), stream);
+  Put(MakeCall(luma, {Blocks(out.width, FinishLumaKernel::kWidth), Blocks(out.height, FinishLumaKernel::kRows), 1}),
+      stream);
   FinishChromaKernel chroma;
   chroma.in = finished_;
   chroma.out = out;

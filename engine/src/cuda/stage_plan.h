@@ -10,6 +10,10 @@
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
 
+namespace framelift::pixel {
+struct AxisPlan;
+}
+
 namespace framelift::cuda {
 
 /// What is done to pictures, in plain numbers (pipeline::Plan without libav).
@@ -67,7 +71,7 @@ class StagePlan {
   template <typename T>
   const T* Send(const std::vector<T>& values);
   void MakeResize();
-  DeviceAxis SendAxis(const struct AxisSource& source);
+  DeviceAxis SendAxis(const pixel::AxisPlan& plan);
   std::size_t IntermediateBytes(int band_rows) const;
   void MakeIntermediate();
   void MakeTimeStages();

@@ -96,7 +96,8 @@ struct ResizeKernel {
     const float* weights = axis.weights + static_cast<std::ptrdiff_t>(i % axis.sets) * axis.taps;
     float sum = 0;
     for (int k = 0; k < axis.taps; ++k) {
-      const In v = kAcross ? from.At(Clamp(start + k, 0, from.width - 1), y) : from.At(x, Clamp(start + k, 0, from.height - 1));
+      const In v =
+          kAcross ? from.At(Clamp(start + k, 0, from.width - 1), y) : from.At(x, Clamp(start + k, 0, from.height - 1));
       sum = Fma(weights[k], static_cast<float>(v), sum);
     }
     StoreResized(sum, to.At(x, y));

@@ -22,7 +22,8 @@ class Uploader {
 
   /// Starts the transfer of a frame; what is put on `compute` afterwards may read the surface. Call Consumed when
   /// all that reads it has been put there. Throws OutOfDeviceMemory.
-  Surface Send(const pixel::RawPlanes& planes, const pixel::PackedLayout& layout, int width, int height, StreamHandle compute);
+  Surface Send(const pixel::RawPlanes& planes, const pixel::PackedLayout& layout, int width, int height,
+               StreamHandle compute);
   void Consumed(StreamHandle compute);
 
  private:

@@ -154,7 +154,8 @@ struct ChromaTaps {
   }
 };
 
-FRAMELIFT_HD inline void AxisTaps(int at, int log2, int shift, Place place, int size, int (&index)[2], float (&weight)[2]) {
+FRAMELIFT_HD inline void AxisTaps(int at, int log2, int shift, Place place, int size, int (&index)[2],
+                                  float (&weight)[2]) {
   const int own = log2 != 0 ? (at + shift) / 2 : at;
   index[0] = index[1] = Clamp(own, 0, size - 1);
   weight[0] = 1;

@@ -74,7 +74,8 @@ bool SuitsGpu(const AVCodecParameters& p) {
 
 UniqueFrame ToHost(const AVFrame& frame) {
   UniqueFrame host = MakeFrame();
-  CheckAv(av_hwframe_transfer_data(host.get(), &frame, 0), ErrorCode::kUnavailable, "A frame cannot be read from the GPU");
+  CheckAv(av_hwframe_transfer_data(host.get(), &frame, 0), ErrorCode::kUnavailable,
+          "A frame cannot be read from the GPU");
   CheckAv(av_frame_copy_props(host.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
   return host;
 }

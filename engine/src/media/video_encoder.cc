@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast",
                                                        "medium",    "slow",      "slower",   "veryslow", "placebo"};
 
 /// NVENC's presets that take about the same place between fast and small.
-constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4", "p4", "p5", "p6", "p7", "p7"};
+constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
+                                                                    "p4", "p5", "p6", "p7", "p7"};
 
 void CheckQuality(const EncoderOptions& quality) {
   if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
@@ -46,7 +47,8 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
   const bool is_nvenc = options.hw_frames != nullptr;
   const AVCodec* codec = avcodec_find_encoder_by_name(is_nvenc ? "h264_nvenc" : "libx264");
   if (codec == nullptr) {
-    throw Error(ErrorCode::kUnavailable, std::string("This build of libavcodec has no ") + (is_nvenc ? "h264_nvenc." : "libx264."));
+    throw Error(ErrorCode::kUnavailable,
+                std::string("This build of libavcodec has no ") + (is_nvenc ? "h264_nvenc." : "libx264."));
   }
   context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
   AVCodecContext& c = *context_;

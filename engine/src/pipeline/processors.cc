@@ -15,7 +15,8 @@ class CpuEncoder : public FrameEncoder {
   explicit CpuEncoder(const media::VideoEncoderOptions& options) : encoder_(options) {}
   const AVCodecContext& context() const override { return encoder_.context(); }
   media::UniqueFrame TakeFrame() override { return encoder_.TakeFrame(); }
-  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration, const std::function<void(AVPacket&)>& on_packet) override {
+  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
+              const std::function<void(AVPacket&)>& on_packet) override {
     encoder_.Encode(frame, pts, duration, on_packet);
   }
   void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_.Drain(on_packet); }
@@ -64,7 +65,8 @@ std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::s
   if (device != "auto") {
     const int index = CudaIndex(device);
     if (NamesNetwork(model)) {
-      throw Error(ErrorCode::kUnavailable, "Networks do not run on a GPU in this build; leave the model to “auto” or the device to “cpu”.");
+      throw Error(ErrorCode::kUnavailable,
+                  "Networks do not run on a GPU in this build; leave the model to “auto” or the device to “cpu”.");
     }
     return cuda::OpenProcessor(index);
   }

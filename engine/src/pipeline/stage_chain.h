@@ -84,8 +84,9 @@ std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::s
 void CheckDeviceName(const std::string& device);
 
 /// Enhance on a device that is open already.
-EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string& input_path, const std::string& output_path,
-                        const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {});
+EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string& input_path,
+                        const std::string& output_path, const EnhanceOptions& options,
+                        const EnhanceCallbacks& callbacks = {});
 
 /// The CPU: libav's decoders, PixelChain, libx264.
 std::unique_ptr<Processor> OpenCpu();

@@ -50,7 +50,8 @@ constexpr Source kSources[] = {
     {"bframes.mkv", "640x360", "30000/1001", "-c:v libx264 -bf 8 -b_strategy 0 -pix_fmt yuv420p", true},
     {"coded-1088.mp4", "1920x1080", "25", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p", true},
     {"hevc.mkv", "640x360", "25", "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p", true},
-    {"hevc10.mkv", "642x362", "25", "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p10le", true},
+    {"hevc10.mkv", "642x362", "25", "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p10le",
+     true},
     {"vp9.webm", "640x360", "25", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p", true},
     {"full-range.mp4", "640x360", "25", "-vf scale=out_range=full -c:v libx264 -pix_fmt yuvj420p", true},
     {"odd.mkv", "321x181", "25", "-c:v ffv1 -pix_fmt yuv420p", false},
@@ -72,7 +73,8 @@ class GpuPipeline : public ::testing::Test {
  protected:
   std::string Make(const Source& source, double seconds = 1.2) {
     const std::string file = folder_.File(source.name);
-    Ffmpeg(VideoInput(source.size, seconds, source.rate) + " " + ToneInput(seconds) + " " + source.encode + " -c:a aac " + file);
+    Ffmpeg(VideoInput(source.size, seconds, source.rate) + " " + ToneInput(seconds) + " " + source.encode +
+           " -c:a aac " + file);
     return file;
   }
   TemporaryFolder folder_;

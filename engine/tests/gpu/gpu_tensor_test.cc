@@ -23,7 +23,8 @@ TEST(GpuTensors, AgreeWithTheHostsLauncher) {
     for (std::uint8_t& sample : samples) sample = static_cast<std::uint8_t>(random());
     const DeviceMemory on_device = Upload(device, samples.data(), bytes);
     Picture shape;
-    for (int p = 0; p < 3; ++p) shape.planes[p] = {nullptr, 0, p == 0 ? width : width / 2, p == 0 ? height : height / 2};
+    for (int p = 0; p < 3; ++p)
+      shape.planes[p] = {nullptr, 0, p == 0 ? width : width / 2, p == 0 ? height : height / 2};
     const RgbMatrix matrix{4096, 1.0F / 56064, 2.746e-5F, -3.27e-6F, -8.16e-6F, 3.236e-5F};
     Tensor tensor{nullptr, 3, (width + 31) / 32 * 32, 96};
     const std::size_t count = static_cast<std::size_t>(3) * tensor.width * tensor.height;
@@ -39,9 +40,10 @@ TEST(GpuTensors, AgreeWithTheHostsLauncher) {
     const DeviceMemory memory = MakeDeviceMemory(device, count * sizeof(Half));
     device->ClearAsync(memory.get(), count * sizeof(Half), stream.get());
     tensor.data = static_cast<Half*>(memory.get());
-    device->Launch(MakeCall(SurfaceToTensorKernel{at(static_cast<const std::uint8_t*>(on_device.get())), shape, matrix, tensor},
-                            {tensor.width, tensor.height, 1}),
-                   stream.get());
+    device->Launch(
+        MakeCall(SurfaceToTensorKernel{at(static_cast<const std::uint8_t*>(on_device.get())), shape, matrix, tensor},
+                 {tensor.width, tensor.height, 1}),
+        stream.get());
     const PinnedMemory back = MakePinnedMemory(device, count * sizeof(Half));
     device->CopyAsync({back.get(), 0, memory.get(), 0, count * sizeof(Half), 1}, stream.get());
     device->WaitForStream(stream.get());
