@@ -217,6 +217,10 @@ export type AppliedEnhancements = {
      * The network that was used, or `none`.
      */
     model: string;
+    /**
+     * The processor that did the work, `cpu` or `cuda:N` with the GPU's name. Absent on jobs from before it was noted.
+     */
+    device?: string;
 };
 
 export type JobList = {

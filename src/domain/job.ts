@@ -43,6 +43,8 @@ export interface AppliedEnhancements {
   face_restoration: number;
   adaptive_contrast: number;
   model: string;
+  /** `cpu` or `cuda:N (name)`; older jobs do not say */
+  device?: string;
 }
 
 export interface JobRecord {

@@ -84,12 +84,13 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
   };
 }
 
-function appliedEnhancements({ applied }: EnhanceResult): AppliedEnhancements {
+function appliedEnhancements({ applied, device }: EnhanceResult): AppliedEnhancements {
   return {
     denoise: applied.denoise,
     sharpen: applied.sharpen,
     face_restoration: applied.faceRestoration,
     adaptive_contrast: applied.adaptiveContrast,
     model: applied.model,
+    device,
   };
 }

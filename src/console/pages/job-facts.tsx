@@ -61,13 +61,15 @@ function outputFacts(output: Output): Fact[] {
 
 function appliedFacts(applied: AppliedEnhancements): Fact[] {
   const strength = (value: number) => (value === 0 ? 'not applied' : `${Math.round(value * 100)} %`);
-  return [
+  const facts: Fact[] = [
     ['Denoise', strength(applied.denoise)],
     ['Sharpen', strength(applied.sharpen)],
     ['Faces', strength(applied.face_restoration)],
     ['Contrast', strength(applied.adaptive_contrast)],
     ['Model', applied.model],
   ];
+  if (applied.device !== undefined) facts.push(['Device', applied.device]);
+  return facts;
 }
 
 function jobFacts({ job, webhook_url: webhook, model }: ConsoleJobDetail): Fact[] {
