@@ -87,9 +87,9 @@ def release_command(args):
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
     quant = quantised(net, batches, chosen, args.int8_steps)
-    training = {'command': args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}',
-                'steps': state['number'], 'int8_steps': args.int8_steps, 'device': device(),
-                'hours': round(state['hours'], 2)}
+    command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
+    training = {'recipe': state['label'], 'command': command, 'steps': state['number'],
+                'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
     save(HERE / 'checkpoints' / f'{args.network}.pt',

@@ -14,6 +14,8 @@ from .trainer import Trainer, build
 from .validate import clip_scores, filter_scores, noise_scores, photo_score
 
 MODELS = HERE.parent / 'models'
+# The largest strength that a recipe's samples carry.
+MAX_STRENGTH = {'bicubic': 0, 'mixed': 1, 'restore': 1}
 
 
 def data_of():
@@ -92,7 +94,8 @@ def release(network, net, quant, training):
         entries.append({
             'name': 'fast', 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
             'precision': precision, 'layout': 'luma+strength', 'input': 'x', 'output': 'y', 'multiple': 2,
-            'halo': net.halo(), 'sha256': hashlib.sha256(data).hexdigest(), 'opset': OPSET,
+            'halo': net.halo(), 'max_strength': MAX_STRENGTH[training['recipe']],
+            'sha256': hashlib.sha256(data).hexdigest(), 'opset': OPSET,
             'training': training, 'data': data_of(), 'scores': scores[precision]})
     path = MODELS / 'manifest.json'
     old = json.loads(path.read_text())['models'] if path.exists() else []
