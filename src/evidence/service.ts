@@ -21,11 +21,13 @@ export interface ShelvedKey {
   privateJwk: Buffer;
 }
 
+export type CertificateSigner = (payload: CertificatePayload) => Promise<string>;
+
 export interface Evidence {
   /** compact JWS of a log's head */
   signHead(head: AuditHead): Promise<string>;
-  /** compact JWS of a deletion certificate */
-  signCertificate(payload: CertificatePayload): Promise<string>;
+  /** Makes compact JWSs of deletion certificates with the current key, and needs no store for it. */
+  certificateSigner(): Promise<CertificateSigner>;
   /** public keys, oldest first, retired ones included */
   jwks(): Promise<Jwks>;
   /** Makes a new key that signs from now on; returns its `kid`. */
@@ -42,7 +44,10 @@ export function createEvidence({ keys, vault }: { keys: KeyShelf; vault: Vault }
   };
   return {
     signHead: async (head) => signHead(head, await current()),
-    signCertificate: async (payload) => signCertificate(payload, await current()),
+    async certificateSigner() {
+      const key = await current();
+      return (payload) => signCertificate(payload, key);
+    },
     async jwks() {
       await current();
       const all = await keys.list();

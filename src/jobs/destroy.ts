@@ -46,7 +46,9 @@ async function certify(worker: WorkerContext, jobId: string): Promise<void> {
     if (await storage.isAbsent(key)) return store.objects.markDestroyed(key, { again: true });
     await destroyObject(worker, key);
   });
-  const sign = (job: DestroyedJob) => evidence.signCertificate(certificateOf(job, storage.kind));
+  // Fetched before: a transaction that waits for a second connection can wait for ever.
+  const signer = await evidence.certificateSigner();
+  const sign = (job: DestroyedJob) => signer(certificateOf(job, storage.kind));
   if (await store.certificates.issue(jobId, sign)) worker.logger.info({ job: jobId }, 'deletion certified');
   // A worker took it up, or something was put meanwhile: the next try sees.
   else if (await store.certificates.isDue(jobId)) await store.objects.destroyLater(jobId, 1);

@@ -32,7 +32,7 @@ export interface WorkerDeps {
   media: Media;
   net: NetClient & Pick<GuardedClient, 'post'>;
   /** signs deletion certificates */
-  evidence: Pick<Evidence, 'signCertificate'>;
+  evidence: Pick<Evidence, 'certificateSigner'>;
   logger: Logger;
   config: WorkerConfig;
   /** default: counted for nobody */

@@ -172,8 +172,8 @@ class Shell {
 
   /** Resolves when `sign` stands in what it prints. */
   async start(text: string, log: string, sign: string): Promise<ChildProcess> {
-    const child = this.#spawn(`${this.#script(`exec >"${log}" 2>&1\n${text}`, false)}`, 'ignore');
     await writeFile(log, '');
+    const child = this.#spawn(this.#script(`exec >"${log}" 2>&1\n${text}`, false), 'ignore');
     const deadline = Date.now() + (this.#options.timeoutMs ?? 150_000);
     for (;;) {
       const printed = await readFile(log, 'utf8');

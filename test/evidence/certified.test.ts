@@ -175,6 +175,18 @@ describe('a deletion certificate', () => {
     expect(await verifyAuditLog({ entries: log.entries, head }, await signer.jwks())).toMatchObject({ ok: true });
   });
 
+  it('needs no second connection while its transaction holds one', async () => {
+    const narrow = await createWorld({ maxConnections: 1 });
+    const workshop = await createWorkshop(narrow);
+    const owner = await fundedAccount(narrow.store, 60);
+    const { job } = await narrow.store.jobs.create(jobInput(owner, { tier: 'secure', durationSeconds: 1, credits: 6 }));
+    await narrow.store.jobs.delete(owner.id, job.lane, job.id);
+    await workshop.worker().start();
+    await eventually(async () => (await narrow.store.certificates.get(owner.id, job.lane, job.id))?.state === 'issued');
+    await workshop.close();
+    await narrow.close();
+  });
+
   it('cannot be changed or dropped in the database', async () => {
     const job = await create();
     await remove(job);

@@ -11,6 +11,7 @@ import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/otlp.ts';
 import { type Prometheus, promtool, startPrometheus } from '../helpers/prometheus.ts';
 import { call, createCustomer, createSite, type Customer, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
+import { eventually } from '../helpers/worker-world.ts';
 
 const deployed = (path: string) => fileURLToPath(new URL(`../../deploy/${path}`, import.meta.url));
 const rules = deployed('prometheus/alerts.yml');
@@ -36,7 +37,12 @@ async function submit(customer: Customer, body: object, headers: Record<string, 
 }
 
 const scrape = async () => (await fetch(`${metricsUrl}/metrics`)).text();
-const oneScrape = () => new Promise((resolve) => setTimeout(resolve, 2200));
+/** Until Prometheus has seen that so many enhanced and so many failed jobs are counted. */
+const scraped = (enhanced: number, failed: number) =>
+  eventually(async () => {
+    const sum = async (name: string) => (await prometheus.query(`sum(framelift_${name}_total)`))[0]?.value;
+    return (await sum('frames')) === enhanced * 25 && (await sum('job_failures')) === failed;
+  });
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'framelift-observed-'));
@@ -63,11 +69,11 @@ beforeAll(async () => {
   const failing = { video_url: 'https://example.com/processing_failed.mp4', resolution: '1080p' };
   await submit(sandbox, failing);
   await call(api.url, live.key, 'GET', `/v1/jobs/${canary}`);
-  await oneScrape();
+  await scraped(1, 1);
   // A rate needs a counter that grew between two looks.
   await submit(live, { video_url, ...rest });
   await submit(sandbox, failing);
-  await oneScrape();
+  await scraped(2, 2);
 }, 120_000);
 
 afterAll(async () => {
@@ -107,12 +113,16 @@ describe('the dashboard', () => {
 
   it('finds something for each of its queries', async () => {
     const { panels } = JSON.parse(await readFile(deployed('grafana/framelift.json'), 'utf8')) as { panels: Panel[] };
-    const empty: string[] = [];
-    for (const { title, targets } of panels) {
-      for (const { expr } of targets) if ((await prometheus.query(expr)).length === 0) empty.push(`${title}: ${expr}`);
-    }
     expect(panels.length).toBeGreaterThan(15);
-    expect(empty).toEqual([]);
+    const empty = async () => {
+      const found: string[] = [];
+      for (const { title, targets } of panels) {
+        for (const { expr } of targets) if ((await prometheus.query(expr)).length === 0) found.push(`${title}: ${expr}`);
+      }
+      return found;
+    };
+    // A rate needs two looks, and the next one is at most a second away.
+    await expect.poll(empty, { timeout: 15_000, interval: 500 }).toEqual([]);
   });
 });
 
