@@ -100,6 +100,14 @@ describe('a job in full', () => {
     ]);
   });
 
+  it('says that a sandbox job failed because it was asked to', async () => {
+    const job = await makeJob(world, ours.accountId, { lane: 'test' });
+    const { fence } = (await world.store.leases.claim(job.id, 'sandbox', 'worker-of-tests', 60))!;
+    await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The sandbox was asked to fail.' });
+    const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
+    expect(error_help).toBe('The name of its video asks for this error; any other name succeeds.');
+  });
+
   it('of another account, or deleted, is not there', async () => {
     const job = await makeJob(world, ours.accountId);
     const paths = [`/console/api/jobs/${job.id}`, `/console/api/jobs/${job.id}/links`];

@@ -147,7 +147,7 @@ function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetai
     webhook_url: job.webhookUrl,
     model: job.model,
     requested: job.enhancements,
-    error_help: job.error === null ? null : errorHelp(job.error.code),
+    error_help: job.error === null ? null : errorHelp(job.lane, job.error.code),
     timeline: moments.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: momentText(kind), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
   };
