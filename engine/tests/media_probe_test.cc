@@ -8,7 +8,9 @@
 #include "framelift/error.h"
 #include "framelift/probe.h"
 #include "helpers/clips.h"
+#include "media/av_handles.h"
 #include "media/byte_io.h"
+#include "media/demuxer.h"
 
 namespace framelift {
 namespace {
@@ -185,6 +187,31 @@ TEST_F(ProbeTest, RefusesWhatIsAboveALimit) {
   ExpectRefused(file, ErrorCode::kLimitExceeded, options);
   options.limits.max_streams = 3;
   EXPECT_NO_THROW(ProbeFile(file, options));
+}
+
+TEST_F(ProbeTest, CountsPacketsThatADemuxerWouldGiveForEver) {
+  // More than a film of a second may hold, not more than one of its own 125 s.
+  const std::string file = folder_.File("grains.mkv");
+  Ffmpeg("-f lavfi -i color=size=16x16:rate=1000:duration=125 -c:v mpeg4 '" + file + "'");
+  media::FileSource source(file);
+  media::DemuxerOptions options;
+  options.limits.max_duration_s = 126;
+  const auto read_all = [&] {
+    media::Demuxer demuxer(source, options);
+    const media::UniquePacket packet = media::MakePacket();
+    std::int64_t packets = 0;
+    for (; demuxer.ReadPacket(packet.get()); ++packets) av_packet_unref(packet.get());
+    return packets;
+  };
+  EXPECT_EQ(read_all(), 125'000);
+  options.limits.max_duration_s = 1;
+  try {
+    read_all();
+    ADD_FAILURE() << "all packets were read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded);
+    EXPECT_NE(std::string(error.what()).find("more packets"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(ProbeTest, SaysThatAMissingFileIsAnInputOutputError) {

@@ -451,27 +451,5 @@ TEST_F(EnhanceTest, ToneMapsHighDynamicRange) {
   }
 }
 
-TEST_F(EnhanceTest, Deinterlaces) {
-  // A moving pattern at 50 fps woven into 25 interlaced frames: combed lines differ from their neighbours.
-  const std::string source =
-      Clip("woven.mpg", "-f lavfi -i testsrc2=size=352x288:rate=50:duration=1 -vf tinterlace=interleave_top,fieldorder=tff "
-                        "-c:v mpeg2video -flags +ildct+ilme -q:v 2");
-  EnhanceOptions options = PlainOptions();
-  options.encoder.crf = 5;
-  const EnhanceResult result = Enhance(source, output_, options);
-  EXPECT_EQ(result.frames, 25);
-  ExpectSameTimes(source, output_);
-  const auto combing = [](const std::vector<std::uint8_t>& luma) {
-    double sum = 0;
-    for (std::size_t i = 352; i + 352 < luma.size(); ++i) {
-      sum += std::max(0, std::abs(2 * luma[i] - luma[i - 352] - luma[i + 352]) - 2 * std::abs(luma[i - 352] - luma[i + 352]));
-    }
-    return sum;
-  };
-  EXPECT_LT(combing(testing::DecodeLuma(output_)), 0.6 * combing(testing::DecodeLuma(source)));
-  const auto decode = std::find_if(result.stages.begin(), result.stages.end(), [](const auto& s) { return s.name == "deinterlace"; });
-  EXPECT_NE(decode, result.stages.end());
-}
-
 }  // namespace
 }  // namespace framelift

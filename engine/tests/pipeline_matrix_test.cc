@@ -100,6 +100,7 @@ const Row kPictures[] = {
     {"tiny.mp4", "-f lavfi -i testsrc2=size=16x16:rate=25:duration=1", "-c:v libx264 -pix_fmt yuv420p", 25, 16, 16},
     {"two-by-two.mkv", "-f lavfi -i testsrc2=size=16x16:rate=25:duration=1", "-vf crop=2:2 -c:v ffv1 -pix_fmt yuv444p", 25, 2, 2},
     {"portrait.mp4", "-f lavfi -i testsrc2=size=90x160:rate=25:duration=1", "-c:v libx264 -pix_fmt yuv420p", 25, 90, 160},
+    {"8k.mov", "-f lavfi -i testsrc2=size=7680x4320:rate=25:duration=0.04", "-c:v mjpeg -q:v 8 -pix_fmt yuvj420p", 1, 7680, 4320},
     {"ribbon.mp4", "-f lavfi -i testsrc2=size=640x16:rate=25:duration=1", "-c:v libx264 -pix_fmt yuv420p", 25, 640, 16},
     {"wide-pixels.mp4", nullptr, "-vf setsar=2/1 -c:v libx264 -pix_fmt yuv420p", 25, 320, 90},
     {"tall-pixels.mkv", nullptr, "-vf setsar=1/2 -c:v libx264 -pix_fmt yuv420p", 25, 80, 90},

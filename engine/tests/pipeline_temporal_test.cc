@@ -50,6 +50,21 @@ media::UniqueFrame Film(int n) {
   return frame;
 }
 
+/// The same upside down with light for dark: another scene.
+media::UniqueFrame Negative(const AVFrame& frame) {
+  media::UniqueFrame out = NewFrame(kWidth, kHeight);
+  out->colorspace = AVCOL_SPC_BT709;
+  for (int p = 0; p < 3; ++p) {
+    const int height = p == 0 ? kHeight : kHeight / 2;
+    for (int y = 0; y < height; ++y) {
+      const std::uint8_t* row = frame.data[p] + (height - 1 - y) * frame.linesize[p];
+      std::transform(row, row + (p == 0 ? kWidth : kWidth / 2), out->data[p] + y * out->linesize[p],
+                     [](std::uint8_t code) { return static_cast<std::uint8_t>(255 - code); });
+    }
+  }
+  return out;
+}
+
 Plan NoisyPlan() {
   Plan plan;
   plan.output = {2 * kWidth, 2 * kHeight};
@@ -89,6 +104,23 @@ TEST(TemporalStages, ASegmentEqualsTheWholeBitForBitAfterTheWarmUp) {
       segment.Run(*Film(n), *out);
       EXPECT_TRUE(AreEqual(*out, *whole[n])) << "picture " << n << " of the segment from " << start;
     }
+  }
+}
+
+TEST(TemporalStages, NothingCrossesASceneCut) {
+  // Denoising over time and contrast both look back; behind a cut the picture must be what it is without a past.
+  const Plan plan = NoisyPlan();
+  StageClocks clocks;
+  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  PixelChain fresh(plan, AV_CODEC_ID_H264, 2, clocks);
+  const media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
+  const media::UniqueFrame expected = NewFrame(plan.output.width, plan.output.height);
+  for (int n = 0; n < 12; ++n) chain.Run(*Film(n), *out);
+  for (int n = 12; n < 18; ++n) {
+    const media::UniqueFrame other = Negative(*Film(n));
+    chain.Run(*other, *out);
+    fresh.Run(*other, *expected);
+    EXPECT_TRUE(AreEqual(*out, *expected)) << "picture " << n - 12 << " behind the cut";
   }
 }
 
