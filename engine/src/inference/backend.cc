@@ -9,15 +9,12 @@
 namespace framelift::inference {
 namespace {
 
-std::unique_ptr<Backend> NoTensorRt() {
-  throw Error(ErrorCode::kUnavailable, "The TensorRT backend was not built into this engine, so no network can run on it.");
-}
-
 struct KnownBackend {
   const char* name;
   std::unique_ptr<Backend> (*create)();
 };
-constexpr std::array<KnownBackend, 2> kKnownBackends = {{{"openvino", CreateOpenVinoBackend}, {"tensorrt", NoTensorRt}}};
+/// Those of GPUs have a registry of their own (gpu_backend.h).
+constexpr std::array<KnownBackend, 1> kKnownBackends = {{{"openvino", CreateOpenVinoBackend}}};
 
 }  // namespace
 
@@ -38,7 +35,7 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name) {
     if (name == known.name) return known.create();
   }
   throw Error(ErrorCode::kInvalidArgument,
-              "There is no inference backend named '" + name + "'; known are openvino and tensorrt.");
+              "There is no inference backend named '" + name + "'; known is openvino.");
 }
 
 bool HasFastInt8() {

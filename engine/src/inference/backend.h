@@ -1,12 +1,10 @@
-// Networks behind one interface: OpenVINO, TensorRT, and a stub for what was not built.
+// Networks on the CPU behind one interface: OpenVINO. Those of GPUs have one of their own (gpu_backend.h), since memory and
+// streams are not a backend's there.
 //
 // Note [Where tensors live]
-// A network owns the tensors of its requests, and tells by memory() where they lie. OpenVINO's are host memory: the
-// pipeline writes planes into Input(i) and reads Output(i). A TensorRT backend answers kDevice: its Input(i) and
-// Output(i) are device pointers that CUDA kernels fill from the decoded surface and empty into the encoder's, Start
-// enqueues on the request's own stream (set by its Compile), and Wait synchronises with it; nothing here copies.
-// What is the same for both: fixed shapes from Compile on, requests that run beside each other, tiles
-// (tiled_network.h) when WorkingBytes says that a whole frame is too much.
+// A network owns the tensors of its requests, in the host's memory: the pipeline writes planes into Input(i) and reads
+// Output(i). Shapes are fixed from Compile on, requests run beside each other, and a frame is cut into tiles (tiles.h)
+// when WorkingBytes says that a whole one is too much.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +13,6 @@
 #include <vector>
 
 namespace framelift::inference {
-
-enum class MemoryKind { kHost, kDevice };
 
 /// Shape of a tensor [1, channels, height, width], float32, row-major.
 struct Shape {
@@ -31,7 +27,6 @@ struct Shape {
 class Network {
  public:
   virtual ~Network() = default;
-  virtual MemoryKind memory() const = 0;
   virtual Shape input_shape() const = 0;
   virtual Shape output_shape() const = 0;
   /// That inference runs in: "fp32", "bf16", "int8".

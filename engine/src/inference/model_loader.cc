@@ -8,11 +8,7 @@
 #include <utility>
 
 #include "framelift/error.h"
-
-extern "C" {
-#include <libavutil/mem.h>
-#include <libavutil/sha.h>
-}
+#include "inference/sha256.h"
 
 namespace framelift {
 
@@ -36,42 +32,27 @@ constexpr std::int64_t kLargestFile = 1LL << 30;
   throw Error(ErrorCode::kInvalidArgument, "Model “" + file.name + "”: " + sentence);
 }
 
-std::string ReadFile(const ModelFile& file) {
+}  // namespace
+
+std::string ReadModelFile(const ModelFile& file) {
+  CheckModelDescription(file);
   std::ifstream stream(file.path, std::ios::binary | std::ios::ate);
   const std::int64_t size = stream ? static_cast<std::int64_t>(stream.tellg()) : -1;
   if (size < 0 || size > kLargestFile) Refuse(file, "The file cannot be read.");
   std::string bytes(static_cast<std::size_t>(size), '\0');
   stream.seekg(0);
   if (!stream.read(bytes.data(), size)) Refuse(file, "The file cannot be read.");
+  if (!file.sha256.empty() && Sha256(bytes) != file.sha256) {
+    Refuse(file, "The file does not have the SHA-256 checksum that its manifest states.");
+  }
   return bytes;
 }
-
-std::string Sha256(const std::string& bytes) {
-  const std::unique_ptr<AVSHA, decltype(&av_free)> sha(av_sha_alloc(), av_free);
-  if (!sha) throw std::bad_alloc();
-  av_sha_init(sha.get(), 256);
-  av_sha_update(sha.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  std::uint8_t digest[32];
-  av_sha_final(sha.get(), digest);
-  std::string text;
-  for (const std::uint8_t byte : digest) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return text;
-}
-
-}  // namespace
 
 int InputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kRgb ? 3 : 2; }
 int OutputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kRgb ? 3 : 1; }
 
 std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file) {
-  CheckModelDescription(file);
-  const std::string bytes = ReadFile(file);
-  if (!file.sha256.empty() && Sha256(bytes) != file.sha256) {
-    Refuse(file, "The file does not have the SHA-256 checksum that its manifest states.");
-  }
+  const std::string bytes = ReadModelFile(file);
   try {
     std::unique_ptr<Model> model = backend.Load(bytes, file.input, file.output);
     // Neither square nor small against the network's reach: what is mixed up shows.

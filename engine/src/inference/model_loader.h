@@ -13,6 +13,9 @@ namespace framelift::inference {
 int InputPlanes(ModelFile::Layout layout);
 int OutputPlanes(ModelFile::Layout layout);
 
+/// The file's bytes, after a look at its description and its checksum. Throws Error{kInvalidArgument}.
+std::string ReadModelFile(const ModelFile& file);
+
 /// Reads the file, compares its checksum, and tries its shapes: planes and scale are what the description says.
 /// Throws Error{kInvalidArgument} in one sentence that names the model.
 std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file);

@@ -74,7 +74,6 @@ class OpenVinoNetwork : public Network {
     }
   }
 
-  MemoryKind memory() const override { return MemoryKind::kHost; }
   Shape input_shape() const override { return ToShape(compiled_.input().get_shape()); }
   Shape output_shape() const override { return ToShape(compiled_.output().get_shape()); }
   std::string precision() const override { return precision_; }

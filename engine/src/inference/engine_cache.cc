@@ -1,0 +1,138 @@
+#include "inference/engine_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "inference/sha256.h"
+
+namespace framelift::inference {
+namespace {
+
+/// First line of a file; counts up with its form.
+constexpr std::string_view kMagic = "framelift engine 1\n";
+constexpr std::int64_t kLargestFile = 4LL << 30;
+
+std::string PlainName(std::string text) {
+  for (char& c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+    if (!is_plain) c = '_';
+  }
+  return text;
+}
+
+std::optional<std::string> ReadWhole(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  const std::int64_t size = stream ? static_cast<std::int64_t>(stream.tellg()) : -1;
+  if (size < 0 || size > kLargestFile) return std::nullopt;
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  stream.seekg(0);
+  if (!stream.read(bytes.data(), size)) return std::nullopt;
+  return bytes;
+}
+
+bool WriteWhole(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return fsync(file) == 0;
+}
+
+/// The text up to the end of the line, taken from the front.
+std::string_view TakeLine(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+std::string MemoName(const GpuBackend& backend, const GpuTarget& target, const std::string& device) {
+  return PlainName(backend.name() + "-" + backend.version() + "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + device) + ".memo";
+}
+
+}  // namespace
+
+std::string EngineKey::text() const {
+  return "model " + model_sha256 + ", backend " + backend + " " + backend_version + ", compute capability " + target.text() + ", device " + device +
+         ", input " + std::to_string(input.channels) + "x" + std::to_string(input.height) + "x" + std::to_string(input.width) + ", " + precision;
+}
+
+std::string EngineKey::file_name() const {
+  return PlainName(backend + "-" + model_sha256.substr(0, 12) + "-" + std::to_string(input.width) + "x" + std::to_string(input.height) + "-" + precision +
+                   "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + Sha256(text()).substr(0, 16)) +
+         ".engine";
+}
+
+EngineCache::EngineCache(std::string folder, bool may_write, Log log)
+    : folder_(std::move(folder)), may_write_(may_write), log_(std::move(log)) {}
+
+void EngineCache::Say(const std::string& sentence) const {
+  if (log_) log_(sentence);
+}
+
+std::optional<std::string> EngineCache::Read(const std::string& name, const std::string& key, const std::string& what) const {
+  if (folder_.empty()) return std::nullopt;
+  const std::string path = folder_ + "/" + name;
+  if (access(path.c_str(), F_OK) != 0) return std::nullopt;
+  const auto file = ReadWhole(path);
+  if (!file) {
+    Say("The cached " + what + " " + name + " cannot be read; another is made.");
+    return std::nullopt;
+  }
+  std::string_view rest = *file;
+  if (!rest.starts_with(kMagic)) {
+    Say("The cached " + what + " " + name + " is no file of this engine's, or of another version of it; another is made.");
+    return std::nullopt;
+  }
+  rest.remove_prefix(kMagic.size());
+  if (TakeLine(rest) != key) {
+    Say("The cached " + what + " " + name + " was made for something else; another is made.");
+    return std::nullopt;
+  }
+  const std::string sum(TakeLine(rest));
+  if (Sha256(rest) != sum) {
+    Say("The cached " + what + " " + name + " is damaged; another is made.");
+    return std::nullopt;
+  }
+  return std::string(rest);
+}
+
+void EngineCache::Write(const std::string& name, const std::string& key, const std::string& content) const {
+  if (folder_.empty() || !may_write_) return;
+  static std::atomic<int> count = 0;
+  const std::string path = folder_ + "/" + name;
+  const std::string own = path + "." + std::to_string(getpid()) + "-" + std::to_string(++count) + ".new";
+  mkdir(folder_.c_str(), 0777);  // may be there already
+  const int file = open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  bool is_written = file >= 0 && WriteWhole(file, std::string(kMagic) + key + "\n" + Sha256(content) + "\n") && WriteWhole(file, content);
+  if (file >= 0) is_written = close(file) == 0 && is_written;
+  if (is_written && rename(own.c_str(), path.c_str()) == 0) return;
+  unlink(own.c_str());
+  Say("The folder of cached engines cannot be written; " + name + " is made again the next time.");
+}
+
+std::optional<std::string> EngineCache::Find(const EngineKey& key) const { return Read(key.file_name(), key.text(), "engine"); }
+
+void EngineCache::Keep(const EngineKey& key, const std::string& engine) const { Write(key.file_name(), key.text(), engine); }
+
+GpuMemo EngineCache::FindMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const {
+  const std::string name = MemoName(backend, target, device);
+  return {Read(name, name, "memo").value_or(""), false};
+}
+
+void EngineCache::KeepMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device, GpuMemo& memo) const {
+  if (!memo.has_changed) return;
+  const std::string name = MemoName(backend, target, device);
+  Write(name, name, memo.bytes);
+  memo.has_changed = false;
+}
+
+}  // namespace framelift::inference

@@ -1,0 +1,56 @@
+// The registry of GPU backends. What was not built says so in one sentence.
+#include <array>
+
+#include "framelift/error.h"
+#include "inference/gpu_backend.h"
+#include "inference/shared_module.h"
+
+namespace framelift::inference {
+namespace {
+
+struct KnownBackend {
+  const char* name;
+  const char* module;
+  const char* title;
+};
+/// Preferred first: TensorRT-RTX's engines need no GPU to be built and no minutes of timing.
+constexpr std::array<KnownBackend, 2> kKnownBackends = {
+    {{"tensorrt-rtx", "tensorrt/framelift_tensorrt_rtx.so", "TensorRT-RTX"}, {"tensorrt", "tensorrt/framelift_tensorrt.so", "TensorRT"}}};
+
+/// Never closed: the libraries keep threads and the driver's callbacks.
+std::unique_ptr<GpuBackend> Open(const KnownBackend& known) {
+  void* module = OpenModule(known.module, known.title);
+  if (module == nullptr) {
+    throw Error(ErrorCode::kUnavailable,
+                std::string("The ") + known.title + " backend was not built into this engine (run scripts/setup-tensorrt and build again).");
+  }
+  auto* interface = reinterpret_cast<ModuleInterfaceFunction*>(FindSymbol(module, "framelift_gpu_interface"));
+  auto* create = reinterpret_cast<GpuModuleCreateFunction*>(FindSymbol(module, "framelift_gpu_create"));
+  if (interface == nullptr || create == nullptr || interface() != kGpuModuleInterface) {
+    throw Error(ErrorCode::kUnavailable, std::string("The ") + known.title + " backend is of another version than the engine: build both again.");
+  }
+  return std::unique_ptr<GpuBackend>(create());
+}
+
+}  // namespace
+
+std::vector<std::string> AvailableGpuBackends() {
+  std::vector<std::string> names;
+  for (const KnownBackend& known : kKnownBackends) {
+    try {
+      Open(known);
+      names.emplace_back(known.name);
+    } catch (const Error&) {
+    }
+  }
+  return names;
+}
+
+std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name) {
+  for (const KnownBackend& known : kKnownBackends) {
+    if (name == known.name) return Open(known);
+  }
+  throw Error(ErrorCode::kInvalidArgument, "There is no GPU backend named '" + name + "'; known are tensorrt-rtx and tensorrt.");
+}
+
+}  // namespace framelift::inference

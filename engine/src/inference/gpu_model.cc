@@ -1,0 +1,122 @@
+#include "inference/gpu_model.h"
+
+#include <utility>
+
+#include "framelift/error.h"
+#include "inference/model_loader.h"
+#include "inference/onnx_half.h"
+#include "inference/sha256.h"
+
+namespace framelift::inference {
+namespace {
+
+/// The network with what it uses.
+class KeptNetwork : public GpuNetwork {
+ public:
+  KeptNetwork(std::unique_ptr<GpuNetwork> network, std::shared_ptr<GpuBackend> backend, std::shared_ptr<GpuMemo> memo)
+      : backend_(std::move(backend)), memo_(std::move(memo)), network_(std::move(network)) {}
+  Shape input_shape() const override { return network_->input_shape(); }
+  Shape output_shape() const override { return network_->output_shape(); }
+  std::int64_t workspace_bytes() const override { return network_->workspace_bytes(); }
+  std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override { return network_->MakeContext(binding); }
+
+ private:
+  std::shared_ptr<GpuBackend> backend_;
+  std::shared_ptr<GpuMemo> memo_;
+  std::unique_ptr<GpuNetwork> network_;  // last: goes first
+};
+
+/// Runs `work`; its errors name the model.
+template <typename Work>
+auto Named(const ModelFile& file, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (text.rfind("Model “", 0) == 0 || error.code() == ErrorCode::kUnavailable) throw;
+    throw Error(error.code(), "Model “" + file.name + "”: " + text);
+  }
+}
+
+}  // namespace
+
+GpuModel::GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, GpuPlace place, EngineCache cache)
+    : backend_(std::move(backend)), file_(file), place_(std::move(place)), cache_(std::move(cache)) {
+  const std::string bytes = ReadModelFile(file);
+  sha256_ = Sha256(bytes);
+  HalfNetwork half = Named(file_, [&] { return ToHalf(bytes); });
+  onnx_ = std::move(half.onnx);
+  precision_ = half.precision;
+  memo_ = std::make_shared<GpuMemo>(cache_.FindMemo(*backend_, place_.target, place_.device));
+}
+
+EngineKey GpuModel::KeyOf(int width, int height) const {
+  EngineKey key;
+  key.model_sha256 = sha256_;
+  key.backend = backend_->name();
+  key.backend_version = backend_->version();
+  key.target = place_.target;
+  if (!backend_->builds_anywhere()) key.device = place_.device;
+  key.input = {InputPlanes(file_.layout), height, width};
+  key.precision = precision_;
+  return key;
+}
+
+std::string GpuModel::Build(const EngineKey& key) {
+  std::string engine = Named(file_, [&] { return backend_->Build(onnx_, {key.input, key.target}, *memo_); });
+  ++built_;
+  cache_.Keep(key, engine);
+  KeepMemo();
+  return engine;
+}
+
+void GpuModel::Check(const GpuNetwork& network, const Shape& input) const {
+  const Shape out = network.output_shape();
+  const Shape wanted{OutputPlanes(file_.layout), input.height * file_.scale, input.width * file_.scale};
+  if (network.input_shape() == input && out == wanted) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "Model “" + file_.name + "”: It makes " + std::to_string(out.channels) + " planes of " + std::to_string(out.width) + "×" +
+                  std::to_string(out.height) + " of " + std::to_string(input.width) + "×" + std::to_string(input.height) +
+                  ", which is not what its description says.");
+}
+
+std::unique_ptr<GpuNetwork> GpuModel::Load(int width, int height) {
+  const EngineKey key = KeyOf(width, height);
+  const auto kept = [&](const std::string& engine) {
+    auto network = backend_->Load(engine, *memo_);
+    Check(*network, key.input);
+    return std::make_unique<KeptNetwork>(std::move(network), backend_, memo_);
+  };
+  if (const auto cached = cache_.Find(key)) {
+    try {
+      return kept(*cached);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      cache_.Say("The cached engine " + key.file_name() + " does not fit this machine and is built again.");
+    }
+  }
+  return kept(Build(key));
+}
+
+std::string GpuModel::Compile(int width, int height) {
+  const EngineKey key = KeyOf(width, height);
+  if (!cache_.Find(key)) Build(key);
+  return key.file_name();
+}
+
+std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target) {
+  std::string reason;
+  for (const char* name : {"tensorrt-rtx", "tensorrt"}) {
+    try {
+      std::shared_ptr<GpuBackend> backend = CreateGpuBackend(name);
+      if (backend->Supports(target)) return backend;
+      reason = "TensorRT-RTX does not support GPUs of compute capability " + target.text() + ", which need full TensorRT";
+    } catch (const Error& error) {
+      if (reason.empty()) reason = error.what();
+    }
+  }
+  if (!reason.empty() && reason.back() != '.') reason += '.';
+  throw Error(ErrorCode::kUnavailable, reason);
+}
+
+}  // namespace framelift::inference

@@ -1,0 +1,59 @@
+// From an installed ONNX file to a network on a GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "framelift/model.h"
+#include "inference/engine_cache.h"
+#include "inference/gpu_backend.h"
+
+namespace framelift::inference {
+
+/// The GPU that engines are for.
+struct GpuPlace {
+  GpuTarget target;
+  std::string device;  ///< its name
+};
+
+/// A model that was read and made fit for a GPU. Loads engines of it, from the cache or newly built.
+class GpuModel {
+ public:
+  /// Reads the file. Throws what ReadModelFile and ToHalf throw, in sentences that name the model.
+  GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, GpuPlace place, EngineCache cache);
+
+  /// Throws Error{kInvalidArgument} for a model that the backend cannot run or that is not what its description says,
+  /// Error{kLimitExceeded} when the GPU has too little memory. What it returns keeps what it needs of this object.
+  std::unique_ptr<GpuNetwork> Load(int width, int height);
+
+  /// Builds and keeps an engine where the cache has none. Returns its file's name.
+  std::string Compile(int width, int height);
+
+  const std::string& precision() const { return precision_; }
+  const ModelFile& file() const { return file_; }
+  /// Engines that were built by this object, because the cache did not have them.
+  int built() const { return built_; }
+  /// Keeps what the backend learnt while contexts were made.
+  void KeepMemo() { cache_.KeepMemo(*backend_, place_.target, place_.device, *memo_); }
+
+ private:
+  EngineKey KeyOf(int width, int height) const;
+  std::string Build(const EngineKey& key);
+  void Check(const GpuNetwork& network, const Shape& input) const;
+
+  std::shared_ptr<GpuBackend> backend_;
+  ModelFile file_;
+  GpuPlace place_;
+  EngineCache cache_;
+  std::string sha256_;
+  std::string onnx_;
+  std::string precision_;
+  std::shared_ptr<GpuMemo> memo_;
+  int built_ = 0;
+};
+
+/// The first backend that works on this machine and supports the GPU. Throws Error{kUnavailable} with one sentence that
+/// says why there is none.
+std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target);
+
+}  // namespace framelift::inference

@@ -1,0 +1,24 @@
+// ONNX networks of float32 as networks of fp16.
+#pragma once
+
+#include <string>
+
+namespace framelift::inference {
+
+struct HalfNetwork {
+  std::string onnx;       ///< takes and gives fp16
+  std::string precision;  ///< of what lies between: "fp16", "int8" (Q/DQ), "fp32"
+  std::string why_fp32;   ///< one sentence, where it is
+};
+
+/// Note [Strong types]
+/// TensorRT 11 and TensorRT-RTX compute in the types that the file states, so fp16 must be in the file. All float32
+/// tensors become fp16 (weights, constants, casts, declared types) where that is safe; sums over a picture and
+/// exponentials overflow fp16 or lose in it, so a network with such operators, with subgraphs or with weights beyond
+/// fp16's range stays as it is, and only its ends are cast. So do networks with Q/DQ: their floats are scales, and
+/// what lies between the quantisers is int8 anyway. The names of both ends stay.
+///
+/// Throws Error{kInvalidArgument} for what is no ONNX network, or not one of one float input and one output.
+HalfNetwork ToHalf(const std::string& onnx);
+
+}  // namespace framelift::inference

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace framelift::inference {
+
+/// 64 hexadecimal digits.
+std::string Sha256(std::string_view bytes);
+
+}  // namespace framelift::inference

@@ -1,0 +1,274 @@
+// TensorRT and TensorRT-RTX: one source for both (what differs: flavour.h), a module for each, opened when the first
+// network runs on a GPU.
+//
+// Note [Libraries]
+// TensorRT's libraries take hundreds of megabytes and a machine may have one kind, both or none. A module links
+// neither: it opens its own by name when a backend is made, beside itself, where TENSORRT_ROOT was when it was built,
+// or among the system's. So all builds are alike, and one without the libraries says so in one sentence.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "framelift/error.h"
+#include "inference/tensorrt/flavour.h"
+
+namespace framelift::inference {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+
+[[noreturn]] void Refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+
+/// The functions that the libraries export; everything else goes through their objects.
+struct Library {
+  void* (*make_builder)(void* logger, std::int32_t version) = nullptr;
+  void* (*make_runtime)(void* logger, std::int32_t version) = nullptr;
+  void* (*make_parser)(void* network, void* logger, int version) = nullptr;
+  std::string version;
+  std::int32_t number = 0;  ///< as the library and the headers count it
+
+  static const Library& Get() {
+    static const Library library = Open();  // tried again after a failure; never closed
+    return library;
+  }
+
+ private:
+  static void* OpenFile(const char* name) {
+    void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return handle;
+    const char* reason = dlerror();
+    const std::string text = reason != nullptr ? reason : "";
+    if (text.find("No such file") != std::string::npos) {
+      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " is not on this machine (" + name +
+                                               " was not found; scripts/setup-tensorrt fetches it).");
+    }
+    throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot be loaded: " + text);
+  }
+  template <typename Function>
+  static Function* Symbol(void* handle, const char* name) {
+    if (void* symbol = dlsym(handle, name)) return reinterpret_cast<Function*>(symbol);
+    throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " is of a version that this build does not know.");
+  }
+
+  static Library Open() {
+    void* core = OpenFile(flavour::kLibrary);
+    void* parser = OpenFile(flavour::kParserLibrary);
+    Library library;
+    library.make_builder = Symbol<void*(void*, std::int32_t)>(core, "createInferBuilder_INTERNAL");
+    library.make_runtime = Symbol<void*(void*, std::int32_t)>(core, "createInferRuntime_INTERNAL");
+    library.make_parser = Symbol<void*(void*, void*, int)>(parser, "createNvOnnxParser_INTERNAL");
+    const auto part = [&](const char* name) { return Symbol<std::int32_t()>(core, name)(); };
+    const int major = part("getInferLibMajorVersion");
+    const int minor = part("getInferLibMinorVersion");
+    const int patch = part("getInferLibPatchVersion");
+    if (major != NV_TENSORRT_MAJOR) {
+      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " on this machine is version " + std::to_string(major) +
+                                               ", but this build is for version " + std::to_string(NV_TENSORRT_MAJOR) + ".");
+    }
+    library.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) + "." +
+                      std::to_string(part("getInferLibBuildVersion"));
+    // Objects only grow at their ends within a major version: a library older than the headers is asked as one of its
+    // own age, and what it lacks is not called.
+    library.number = Symbol<std::int32_t()>(core, "getInferLibVersion")();
+    return library;
+  }
+};
+
+/// Keeps the first error: the ones that follow are of what it broke.
+class Logger : public nvinfer1::ILogger {
+ public:
+  void log(Severity severity, char const* message) noexcept override {
+    if (severity > Severity::kERROR || message == nullptr) return;
+    try {
+      const std::lock_guard lock(mutex_);
+      if (first_.empty()) first_ = message;
+    } catch (const std::exception&) {  // no memory for a message
+    }
+  }
+  std::string TakeFirst() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(first_, "");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string first_;
+};
+
+bool SpeaksOfMemory(const std::string& message) {
+  return message.find("emory") != std::string::npos && (message.find("lloc") != std::string::npos || message.find("ut of") != std::string::npos);
+}
+
+/// TensorRT's messages are long and name its sources; what is said to people is a sentence of ours.
+[[noreturn]] void RefuseToBuild(const nvonnxparser::IParser& parser) {
+  const nvonnxparser::IParserError* error = parser.getNbErrors() > 0 ? parser.getError(0) : nullptr;
+  const std::string name = error != nullptr && error->nodeOperator() != nullptr ? error->nodeOperator() : "";
+  using nvonnxparser::ErrorCode;
+  const bool is_unsupported = error != nullptr && (error->code() == ErrorCode::kUNSUPPORTED_NODE || error->code() == ErrorCode::kUNSUPPORTED_GRAPH ||
+                                                   error->code() == ErrorCode::kUNSUPPORTED_NODE_ATTR || error->code() == ErrorCode::kUNSUPPORTED_NODE_INPUT ||
+                                                   error->code() == ErrorCode::kUNSUPPORTED_NODE_DATATYPE || error->code() == ErrorCode::kUNSUPPORTED_NODE_DYNAMIC);
+  if (is_unsupported && !name.empty()) Refuse("The model uses the operator " + name + " in a way that " + flavour::kTitle + " cannot run.");
+  if (!name.empty()) Refuse(std::string(flavour::kTitle) + " cannot read the model: its operator " + name + " is not as it should be.");
+  Refuse(std::string("The model file is not an ONNX network that ") + flavour::kTitle + " can read.");
+}
+
+Shape ToShape(const nvinfer1::Dims& dims) {
+  if (dims.nbDims != 4) return {};
+  return {static_cast<int>(dims.d[1]), static_cast<int>(dims.d[2]), static_cast<int>(dims.d[3])};
+}
+
+class TensorRtContext : public GpuContext {
+ public:
+  TensorRtContext(std::unique_ptr<nvinfer1::IExecutionContext> context, Logger& logger) : context_(std::move(context)), logger_(logger) {}
+
+  void Enqueue(void* stream) override {
+    if (context_->enqueueV3(static_cast<cudaStream_t>(stream))) return;
+    const bool is_memory = SpeaksOfMemory(logger_.TakeFirst());
+    if (is_memory) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
+    throw Error(ErrorCode::kInternal, "The network failed while it ran.");
+  }
+
+ private:
+  std::unique_ptr<nvinfer1::IExecutionContext> context_;
+  Logger& logger_;
+};
+
+/// What a backend and all that it made share; the runtime outlives its engines.
+struct Session {
+  Logger logger;
+  std::unique_ptr<nvinfer1::IRuntime> runtime;
+};
+
+class TensorRtNetwork : public GpuNetwork {
+ public:
+  TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, GpuMemo& memo) : session_(std::move(session)), memo_(memo) {
+    session_->logger.TakeFirst();
+    const std::string why = flavour::WhyInvalid(*session_->runtime, engine);
+    if (why.empty()) engine_.reset(session_->runtime->deserializeCudaEngine(engine.data(), engine.size()));
+    if (!engine_) {
+      if (SpeaksOfMemory(session_->logger.TakeFirst()))
+        throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
+      Refuse("The engine cannot be loaded: " + (why.empty() ? "it is damaged, or for another version or GPU" : why) + ".");
+    }
+    for (int i = 0; i < engine_->getNbIOTensors(); ++i) {
+      const char* name = engine_->getIOTensorName(i);
+      const bool is_input = engine_->getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
+      (is_input ? input_ : output_) = name;
+      (is_input ? input_shape_ : output_shape_) = ToShape(engine_->getTensorShape(name));
+      if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's ends are not fp16.");
+    }
+    load_ = std::make_unique<flavour::LoadMemory>(*engine_, memo);
+  }
+
+  Shape input_shape() const override { return input_shape_; }
+  Shape output_shape() const override { return output_shape_; }
+  std::int64_t workspace_bytes() const override {
+    return (engine_->getDeviceMemorySizeV2() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override {
+    std::unique_ptr<nvinfer1::IExecutionContext> context(load_->MakeContext(*engine_));
+    if (!context) {
+      if (SpeaksOfMemory(session_->logger.TakeFirst()))
+        throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
+      throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
+    }
+    context->setDeviceMemoryV2(binding.workspace, workspace_bytes());
+    const bool is_bound = context->setTensorAddress(input_.c_str(), const_cast<void*>(binding.input)) &&
+                          context->setTensorAddress(output_.c_str(), binding.output);
+    if (!is_bound) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " did not take the network's tensors.");
+    load_->Keep(memo_);
+    return std::make_unique<TensorRtContext>(std::move(context), session_->logger);
+  }
+
+ private:
+  std::shared_ptr<Session> session_;
+  GpuMemo& memo_;
+  std::unique_ptr<nvinfer1::ICudaEngine> engine_;
+  std::unique_ptr<flavour::LoadMemory> load_;
+  std::string input_;
+  std::string output_;
+  Shape input_shape_;
+  Shape output_shape_;
+};
+
+class TensorRtBackend : public GpuBackend {
+ public:
+  TensorRtBackend() : library_(Library::Get()), session_(std::make_shared<Session>()) {}
+
+  std::string name() const override { return flavour::kName; }
+  std::string version() const override { return library_.version; }
+  bool Supports(const GpuTarget& target) const override { return flavour::Supports(target); }
+  bool builds_anywhere() const override { return flavour::kBuildsAnywhere; }
+
+  std::string Build(const std::string& onnx, const GpuBuildOptions& options, GpuMemo& memo) override {
+    if (!Supports(options.target)) {
+      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " does not support GPUs of compute capability " + options.target.text() + ".");
+    }
+    Logger logger;
+    const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&logger, library_.number)));
+    if (!builder) {
+      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
+    }
+    const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(kStronglyTyped));
+    const std::unique_ptr<nvonnxparser::IParser> parser(
+        static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &logger, NV_ONNX_PARSER_VERSION)));
+    if (!network || !parser) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be started.");
+    if (!parser->parse(onnx.data(), onnx.size())) RefuseToBuild(*parser);
+    SetShape(*network, options.input);
+    const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
+    if (!config || !flavour::Aim(*config, options.target)) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be aimed at that GPU.");
+    flavour::BuildMemory build(*config, memo);
+    const std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
+    if (!engine || engine->size() == 0) {
+      if (SpeaksOfMemory(logger.TakeFirst())) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
+      Refuse(std::string(flavour::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
+             std::to_string(options.input.height) + ".");
+    }
+    build.Keep(memo);
+    return {static_cast<const char*>(engine->data()), engine->size()};
+  }
+
+  std::unique_ptr<GpuNetwork> Load(const std::string& engine, GpuMemo& memo) override {
+    if (!session_->runtime) {
+      session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&session_->logger, library_.number)));
+      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot run on this machine: it needs a GPU that works.");
+    }
+    return std::make_unique<TensorRtNetwork>(session_, engine, memo);
+  }
+
+ private:
+  /// What TensorRT 10 must be told; later ones know no other way.
+  static constexpr std::uint32_t kStronglyTyped = NV_TENSORRT_MAJOR == 10 ? 1U : 0U;
+
+  static void SetShape(nvinfer1::INetworkDefinition& network, const Shape& shape) {
+    if (network.getNbInputs() != 1 || network.getNbOutputs() != 1) Refuse("The model must have one input and one output to run on a GPU.");
+    const nvinfer1::Dims given = network.getInput(0)->getDimensions();
+    if (given.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
+    const nvinfer1::Dims wanted{4, {1, shape.channels, shape.height, shape.width}};
+    for (int i = 0; i < 4; ++i) {
+      if (given.d[i] >= 0 && given.d[i] != wanted.d[i])
+        Refuse("The model cannot take a picture of " + std::to_string(shape.width) + "×" + std::to_string(shape.height) + ".");
+    }
+    network.getInput(0)->setDimensions(wanted);
+  }
+
+  const Library& library_;
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace
+}  // namespace framelift::inference
+
+extern "C" {
+
+__attribute__((visibility("default"))) int framelift_gpu_interface() { return framelift::inference::kGpuModuleInterface; }
+
+/// Throws framelift::Error{kUnavailable} when the libraries are not there.
+__attribute__((visibility("default"))) framelift::inference::GpuBackend* framelift_gpu_create() {
+  return new framelift::inference::TensorRtBackend();
+}
+}
