@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/*.gen.ts', 'build/', 'dist/', 'node_modules/', '.cache/', '.data/', '**/*.js', '**/*.cjs'] },
+  { ignores: ['**/*.gen.ts', 'build/', 'dist/', 'node_modules/', '.cache/', '.data/', '.venv*/', '**/*.js', '**/*.cjs'] },
   ...tseslint.configs.recommended,
   {
     files: ['**/*.{ts,tsx}'],
