@@ -224,17 +224,21 @@ void VerticalCases(int width, const ResizeKernels& k) {
            ++turn;
          }, 3});
   const AxisPlan half = PlanOf(2160, 1080);
-  // Two output rows, two source rows apart, as when halving.
-  std::array<float, 32> pair0{};
-  std::array<float, 32> pair1{};
-  std::copy_n(half.Weights(0), half.taps, pair0.begin());
-  std::copy_n(half.Weights(0), half.taps, pair1.begin() + 2);
-  Print({"vertical_first, twice " + std::to_string(half.taps) + " taps", 4.0 * half.taps * w, (2.0 * (half.taps + 2) + 8) * w,
-         rows.Bytes(6), [&] {
-           std::array<const std::uint16_t*, 32> list{};
-           for (int i = 0; i < half.taps + 2; ++i) list[i] = rows.Sample(turn + i);
-           k.vertical_first(list.data(), pair0.data(), pair1.data(), half.taps + 2, rows.More(2 * turn), rows.More(2 * turn + 1),
-                            width);
+  // Eight output rows, two source rows apart, as when halving.
+  const int walked = half.taps + 2 * (RowSums::kMost - 1);
+  std::array<const std::uint16_t*, 32> list{};
+  RowSums sums;
+  sums.rows = list.data();
+  sums.taps = half.taps;
+  for (int i = 0; i < RowSums::kMost; ++i) {
+    sums.start[i] = 2 * i;
+    sums.weights[i] = half.Weights(0);
+  }
+  Print({"vertical_first, eight times " + std::to_string(half.taps) + " taps", 2.0 * RowSums::kMost * half.taps * w,
+         (2.0 * walked + 4 * RowSums::kMost) * w, rows.Bytes(6), [&] {
+           for (int i = 0; i < walked; ++i) list[i] = rows.Sample(turn + i);
+           for (int i = 0; i < RowSums::kMost; ++i) sums.outs[i] = rows.More(RowSums::kMost * turn + i);
+           k.vertical_first(sums, width);
            ++turn;
          }, 6});
 }
@@ -245,8 +249,8 @@ void ColumnCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   AddColumnBlocks(plan, k.column_lanes);
   if (plan.block_lanes == 0) return;
   int turn = 0;
-  const ColumnBlocks blocks = {static_cast<int>(plan.block_first.size()), plan.block_sets, plan.taps, plan.block_first.data(),
-                               plan.block_index.data(), plan.block_weights.data()};
+  const ColumnBlocks blocks = {static_cast<int>(plan.block_first.size()), plan.block_sets, plan.taps, plan.blocks_are_narrow,
+                               plan.block_first.data(), plan.block_index.data(), plan.block_weights.data()};
   Print({"columns, " + std::to_string(from) + " to " + std::to_string(to) + ", " + std::to_string(plan.taps) + " taps",
          4 * 2.0 * plan.taps * to, 4 * 4.0 * (from + to), static_cast<std::size_t>(4 * (4 * from + kRows * to)), [&] {
            const float* in[4];
@@ -283,7 +287,14 @@ void HorizontalCases(const ResizeKernels& k) {
                    rows.More(turn), 1920);
            ++turn;
          }});
-  ColumnCase(rows, k, 1280, 1920);
+  const AxisPlan three = PlanOf(1280, 1920);
+  Print({"split and three halves, 6 taps", 2.0 * three.taps * 1920, 4.0 * (1280 + 1920), std::size_t{4 * (1280 + kRows * 1920)}, [&] {
+           k.split(rows.Float(0) - kPad, even.get(), odd.get(), (1280 + 2 * kPad) / 2);
+           k.three_halves(even.get() + kPad / 2, odd.get() + kPad / 2, three.start.data(), three.weights.data(),
+                          rows.More(turn), 640);
+           ++turn;
+         }});
+  ColumnCase(rows, k, 1440, 1920);
   ColumnCase(rows, k, 854, 1920);
   ColumnCase(rows, k, 2560, 1920);
 }

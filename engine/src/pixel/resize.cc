@@ -28,8 +28,11 @@ struct PlanePlan {
   AxisPlan y;
   bool identity() const { return x.identity && y.identity; }
   /// Rows that the horizontal pass takes at a time.
-  int group() const { return x.phases > 0 || x.halves ? 1 : 4; }
+  int group() const { return x.phases > 0 || x.halves || x.three_halves ? 1 : 4; }
 };
+
+/// Rows of the scratch that the horizontal pass reads.
+constexpr int kSourceRows = RowSums::kMost;
 
 /// Buffers of one band. `source` rows have `pad` floats before their first sample.
 struct BandScratch {
@@ -37,13 +40,12 @@ struct BandScratch {
   int source_stride = 0;
   int ring_stride = 0;
   int ring_mask = 0;
-  AlignedArray<float> source;   // 4 rows
-  AlignedArray<float> source4;  // the same, column by column
+  AlignedArray<float> source;   // kSourceRows rows
+  AlignedArray<float> source4;  // four of them, column by column
   AlignedArray<float> ring4;    // 4 output rows, column by column
   AlignedArray<float> ring;     // output-width rows
   std::vector<const float*> taps;
   std::vector<const std::uint16_t*> sample_taps;
-  std::vector<float> pair_weights;  // of two output rows over the rows of both
 
   float* SourceRow(int i) const {
     return source.get() + static_cast<std::ptrdiff_t>(i) * source_stride + pad;
@@ -58,10 +60,11 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   int source = 0;
   int output = 0;
   int taps = 0;
-  int pair_taps = 0;
+  int rows_of_sums = 0;
   for (const PlanePlan& plan : plans) {
     for (int y = 0; y < plan.y.dst; ++y) {
-      pair_taps = std::max(pair_taps, plan.y.Start(std::min(y + 1, plan.y.dst - 1)) - plan.y.Start(y) + plan.y.taps);
+      const int last = plan.y.Start(std::min(y + RowSums::kMost - 1, plan.y.dst - 1));
+      rows_of_sums = std::max(rows_of_sums, last - plan.y.Start(y) + plan.y.taps);
     }
     scratch->pad = std::max(scratch->pad, RoundUp(plan.x.pad_before, kAlign));
     source = std::max(source, plan.x.src + std::max(plan.x.pad_after, 0));
@@ -70,16 +73,15 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   }
   scratch->source_stride = RoundUp(scratch->pad + source + kRowSlack, kAlign);
   scratch->ring_stride = RoundUp(output + kRowSlack, kAlign);
-  int ring_rows = 8;
+  int ring_rows = RowSums::kMost;
   while (ring_rows < taps + 8) ring_rows *= 2;
   scratch->ring_mask = ring_rows - 1;
-  scratch->source = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->source_stride));
+  scratch->source = AlignedArray<float>(kSourceRows * static_cast<std::size_t>(scratch->source_stride));
   scratch->source4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->source_stride));
   scratch->ring4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->ring_stride));
   scratch->ring = AlignedArray<float>(ring_rows * static_cast<std::size_t>(scratch->ring_stride));
   scratch->taps.resize(taps);
-  scratch->sample_taps.resize(pair_taps);
-  scratch->pair_weights.resize(2 * static_cast<std::size_t>(pair_taps));
+  scratch->sample_taps.resize(rows_of_sums);
   return scratch;
 }
 
@@ -113,20 +115,21 @@ class Band {
 
   int ClampRow(int y) const { return std::clamp(y, 0, in_.height - 1); }
 
-  /// Source rows (already in the scratch, edges replicated) to ring rows first_row … first_row + group − 1.
-  void Horizontal(int first_row) {
-    if (plan_.x.phases > 0 || plan_.x.halves) return HorizontalRow(s_.SourceRow(0), s_.RingRow(first_row));
+  /// Source rows from `first_source` on (already in the scratch, edges replicated) to ring rows first_row …
+  /// first_row + group − 1.
+  void Horizontal(int first_row, int first_source = 0) {
+    if (plan_.group() == 1) return HorizontalRow(s_.SourceRow(first_source), s_.RingRow(first_row));
     const AxisPlan& x = plan_.x;
     const float* rows[4];
     float* outs[4];
     for (int i = 0; i < 4; ++i) {
-      rows[i] = s_.SourceRow(i);
+      rows[i] = s_.SourceRow(first_source + i);
       outs[i] = s_.RingRow(first_row + i);
     }
     if (x.block_lanes > 0) {
       k_.columns(rows,
-                 {static_cast<int>(x.block_first.size()), x.block_sets, x.taps, x.block_first.data(), x.block_index.data(),
-                  x.block_weights.data()},
+                 {static_cast<int>(x.block_first.size()), x.block_sets, x.taps, x.blocks_are_narrow,
+                  x.block_first.data(), x.block_index.data(), x.block_weights.data()},
                  outs);
       return;
     }
@@ -137,7 +140,7 @@ class Band {
     k_.deinterleave4(s_.ring4.get(), outs, x.dst);
   }
 
-  /// One row by whole phases or by halves.
+  /// One row by whole phases, by halves or by 3 : 2.
   void HorizontalRow(const float* row, float* out) {
     const AxisPlan& x = plan_.x;
     if (x.phases > 0) {
@@ -147,6 +150,10 @@ class Band {
     float* even = s_.source4.get();
     float* odd = even + s_.source_stride;
     k_.split(row - s_.pad, even, odd, (s_.pad + x.src + std::max(x.pad_after, 0) + 1) / 2);
+    if (x.three_halves) {
+      k_.three_halves(even + s_.pad / 2, odd + s_.pad / 2, x.start.data(), x.weights.data(), out, (x.dst + 2) / 3);
+      return;
+    }
     k_.halve(even + s_.pad / 2, odd + s_.pad / 2, x.start[0], x.weights.data(), x.taps, out, x.dst);
   }
 
@@ -179,33 +186,32 @@ class Band {
     }
   }
 
-  /// Sums of rows y and y + 1 into source rows i and i + 1: their windows overlap, so the rows of both are walked
-  /// once.
-  void SumPair(int y, int next, int i) {
+  /// Sums of output rows y … y + 7 (none behind the last) into the source rows of the scratch.
+  void SumRows(int y, int last) {
     const AxisPlan& plan = plan_.y;
-    const int shift = plan.Start(next) - plan.Start(y);
-    const int taps = plan.taps + shift;
-    float* weights0 = s_.pair_weights.data();
-    float* weights1 = weights0 + taps;
-    std::fill_n(weights0, 2 * taps, 0.0F);
-    std::copy_n(plan.Weights(y), plan.taps, weights0);
-    std::copy_n(plan.Weights(next), plan.taps, weights1 + shift);
-    for (int k = 0; k < taps; ++k) s_.sample_taps[k] = in_.Row(ClampRow(plan.Start(y) + k));
-    k_.vertical_first(s_.sample_taps.data(), weights0, weights1, taps, s_.SourceRow(i), s_.SourceRow(i + 1), in_.width);
-    ReplicateEdges(plan_.x, s_.SourceRow(i));
-    ReplicateEdges(plan_.x, s_.SourceRow(i + 1));
+    RowSums sums;
+    sums.rows = s_.sample_taps.data();
+    sums.taps = plan.taps;
+    const int first = plan.Start(y);
+    for (int i = 0; i < RowSums::kMost; ++i) {
+      const int row = std::min(y + i, last - 1);
+      sums.start[i] = plan.Start(row) - first;
+      sums.weights[i] = plan.Weights(row);
+      sums.outs[i] = s_.SourceRow(i);
+    }
+    const int rows = sums.start[RowSums::kMost - 1] + plan.taps;
+    for (int k = 0; k < rows; ++k) s_.sample_taps[k] = in_.Row(ClampRow(first + k));
+    k_.vertical_first(sums, in_.width);
+    for (int i = 0; i < RowSums::kMost; ++i) ReplicateEdges(plan_.x, s_.SourceRow(i));
   }
 
   void VerticalFirst(int first, int last) {
-    const int group = std::max(2, plan_.group());
-    for (int y = first; y < last; y += group) {
-      for (int i = 0; i < group; i += 2) SumPair(std::min(y + i, last - 1), std::min(y + i + 1, last - 1), i);
-      if (plan_.group() == 1) {
-        for (int i = 0; i < group; ++i) HorizontalRow(s_.SourceRow(i), s_.RingRow(y + i));
-      } else {
-        Horizontal(y);
+    for (int y = first; y < last; y += RowSums::kMost) {
+      SumRows(y, last);
+      for (int i = 0; i < RowSums::kMost && y + i < last; i += plan_.group()) Horizontal(y + i, i);
+      for (int i = 0; i < RowSums::kMost && y + i < last; ++i) {
+        k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
       }
-      for (int i = 0; i < group && y + i < last; ++i) k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
     }
   }
 

@@ -1,5 +1,8 @@
 #include "pixel/resize_kernels.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pixel/resize_kernels.cc"
 #include "pixel/simd_targets.h"
@@ -69,31 +72,82 @@ void VerticalPair(const float* const* rows, const float* weights0, const float* 
   VerticalPairT<0>(rows, weights0, weights1, taps, out0, out1, count);
 }
 
-void VerticalFirst(const uint16_t* const* rows, const float* weights0, const float* weights1, int taps, float* out0,
-                   float* out1, int count) {
+/// Exact halving: every sum has the same twelve weights and lies two rows behind the one before it. All that is known
+/// while compiling, and the weights stay in registers.
+HWY_INLINE void HalveRows(const RowSums& s, int count) {
+  constexpr int kTaps = 2 * kLanczosTaps;
+  constexpr int kRows = kTaps + 2 * (RowSums::kMost - 1);
   const DF d;
   const int lanes = FloatLanes();
+  VF w[kTaps];
+  for (int k = 0; k < kTaps; ++k) w[k] = hn::Set(d, s.weights[0][k]);
+  for (int x = 0; x < count; x += lanes) {
+    VF sums[RowSums::kMost];
+    for (VF& sum : sums) sum = hn::Zero(d);
+#pragma GCC unroll 26
+    for (int row = 0; row < kRows; ++row) {
+      const VF v = LoadSamples(s.rows[row] + x);
+#pragma GCC unroll 8
+      for (int i = 0; i < RowSums::kMost; ++i) {
+        const int tap = row - 2 * i;
+        if (tap >= 0 && tap < kTaps) sums[i] = hn::MulAdd(w[tap], v, sums[i]);
+      }
+    }
+    for (int i = 0; i < RowSums::kMost; ++i) hn::StoreU(sums[i], d, s.outs[i] + x);
+  }
+}
+
+HWY_INLINE bool IsHalving(const RowSums& s) {
+  if (s.taps != 2 * kLanczosTaps) return false;
+  for (int i = 0; i < RowSums::kMost; ++i) {
+    if (s.start[i] != 2 * i || s.weights[i] != s.weights[0]) return false;
+  }
+  return true;
+}
+
+/// Sums i and i + 1: rows of the first alone, of both, of the second alone.
+HWY_INLINE void SumPair(const RowSums& s, int i, int count) {
+  const DF d;
+  const int lanes = FloatLanes();
+  const int shift = std::min(s.start[i + 1] - s.start[i], s.taps);
+  const std::uint16_t* const* rows0 = s.rows + s.start[i];
+  const std::uint16_t* const* rows1 = s.rows + s.start[i + 1];
   for (int x = 0; x < count; x += 2 * lanes) {
+    const int y = x + lanes < count ? x + lanes : x;  // a row's padding holds one vector, not two
     VF a0 = hn::Zero(d);
     VF b0 = hn::Zero(d);
     VF a1 = hn::Zero(d);
     VF b1 = hn::Zero(d);
-    const int next = x + lanes < count ? lanes : 0;  // a row's padding holds one vector, not two
-    for (int k = 0; k < taps; ++k) {
-      const VF a = LoadSamples(rows[k] + x);
-      const VF b = LoadSamples(rows[k] + x + next);
-      const VF w0 = hn::Set(d, weights0[k]);
-      const VF w1 = hn::Set(d, weights1[k]);
+    for (int k = 0; k < shift; ++k) {
+      const VF w0 = hn::Set(d, s.weights[i][k]);
+      a0 = hn::MulAdd(w0, LoadSamples(rows0[k] + x), a0);
+      b0 = hn::MulAdd(w0, LoadSamples(rows0[k] + y), b0);
+    }
+    for (int k = shift; k < s.taps; ++k) {
+      const VF w0 = hn::Set(d, s.weights[i][k]);
+      const VF w1 = hn::Set(d, s.weights[i + 1][k - shift]);
+      const VF a = LoadSamples(rows0[k] + x);
+      const VF b = LoadSamples(rows0[k] + y);
       a0 = hn::MulAdd(w0, a, a0);
       b0 = hn::MulAdd(w0, b, b0);
       a1 = hn::MulAdd(w1, a, a1);
       b1 = hn::MulAdd(w1, b, b1);
     }
-    hn::StoreU(a0, d, out0 + x);
-    hn::StoreU(b0, d, out0 + x + next);
-    hn::StoreU(a1, d, out1 + x);
-    hn::StoreU(b1, d, out1 + x + next);
+    for (int k = s.taps - shift; k < s.taps; ++k) {
+      const VF w1 = hn::Set(d, s.weights[i + 1][k]);
+      a1 = hn::MulAdd(w1, LoadSamples(rows1[k] + x), a1);
+      b1 = hn::MulAdd(w1, LoadSamples(rows1[k] + y), b1);
+    }
+    hn::StoreU(a0, d, s.outs[i] + x);
+    hn::StoreU(b0, d, s.outs[i] + y);
+    hn::StoreU(a1, d, s.outs[i + 1] + x);
+    hn::StoreU(b1, d, s.outs[i + 1] + y);
   }
+}
+
+void VerticalFirst(const RowSums& s, int count) {
+  if (IsHalving(s)) return HalveRows(s, count);
+  for (int i = 0; i < RowSums::kMost; i += 2) SumPair(s, i, count);
 }
 
 #undef FRAMELIFT_HAS_PERMUTE2
@@ -346,7 +400,49 @@ void Halve(const float* even, const float* odd, int start, const float* weights,
   HalveT<0>(even, odd, start, weights, taps, out, count);
 }
 
-template <int kTaps>
+/// Six taps; the windows of the second and third phase begin kLate1 and kLate2 samples behind the first one's.
+template <int kLate1, int kLate2>
+HWY_INLINE void ThreeHalvesT(const float* first, const float* second, const float* weights, float* out, int count) {
+  constexpr int kLate[3] = {0, kLate1, kLate2};
+  const DF d;
+  const int lanes = FloatLanes();
+  VF w[3 * kLanczosTaps];
+  for (int i = 0; i < 3 * kLanczosTaps; ++i) w[i] = hn::Set(d, weights[i]);
+  for (int x = 0; x < count; x += lanes) {
+    VF sums[3];
+    for (VF& sum : sums) sum = hn::Zero(d);
+#pragma GCC unroll 8
+    for (int k = 0; k < kLanczosTaps + kLate2; ++k) {
+      const VF v = LoadOnce((k % 2 == 0 ? first : second) + x + k / 2);
+#pragma GCC unroll 3
+      for (int p = 0; p < 3; ++p) {
+        const int tap = k - kLate[p];
+        if (tap >= 0 && tap < kLanczosTaps) sums[p] = hn::MulAdd(w[p * kLanczosTaps + tap], v, sums[p]);
+      }
+    }
+    StorePhases<3>(sums, out + 3 * x);
+  }
+}
+
+void ThreeHalves(const float* even, const float* odd, const int* start, const float* weights, float* out, int count) {
+  const bool is_even = start[0] % 2 == 0;
+  const float* first = (is_even ? even : odd) + (start[0] - (start[0] & 1)) / 2;
+  const float* second = is_even ? odd + start[0] / 2 : even + (start[0] + 1) / 2;
+  const int late1 = start[1] - start[0];
+  const int late2 = start[2] - start[0];
+  if (late1 == 0 && late2 == 1) return ThreeHalvesT<0, 1>(first, second, weights, out, count);
+  if (late1 == 1 && late2 == 1) return ThreeHalvesT<1, 1>(first, second, weights, out, count);
+  ThreeHalvesT<1, 2>(first, second, weights, out, count);
+}
+
+/// Lane i is lane indices[i] of `low` (with `high` behind it unless kNarrow).
+template <bool kNarrow>
+HWY_INLINE VF Pick(VF low, VF high, hn::Vec<DI> indices) {
+  if constexpr (kNarrow) return hn::TableLookupLanes(low, hn::IndicesFromVec(DF(), indices));
+  return Permute2(low, high, indices);
+}
+
+template <int kTaps, bool kNarrow>
 HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, float* const* outs) {
   const DF d;
   const DI di;
@@ -360,7 +456,7 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
     VF sums[4];
     for (int r = 0; r < 4; ++r) {
       low[r] = hn::LoadU(d, rows[r] + from);
-      high[r] = hn::LoadU(d, rows[r] + from + lanes);
+      high[r] = kNarrow ? low[r] : hn::LoadU(d, rows[r] + from + lanes);
       sums[r] = hn::Zero(d);
     }
     auto index = hn::LoadU(di, blocks.index + set * lanes);
@@ -368,7 +464,7 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
     set = set + 1 == blocks.sets ? 0 : set + 1;
     for (int k = 0; k < n; ++k) {
       const VF w = hn::LoadU(d, weights + k * lanes);
-      for (int r = 0; r < 4; ++r) sums[r] = hn::MulAdd(w, Permute2(low[r], high[r], index), sums[r]);
+      for (int r = 0; r < 4; ++r) sums[r] = hn::MulAdd(w, Pick<kNarrow>(low[r], high[r], index), sums[r]);
       index = hn::Add(index, hn::Set(di, 1));
     }
     for (int r = 0; r < 4; ++r) hn::StoreU(sums[r], d, outs[r] + b * lanes);
@@ -376,8 +472,9 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
 }
 
 void Columns(const float* const* rows, const ColumnBlocks& blocks, float* const* outs) {
-  if (blocks.taps == kLanczosTaps) return ColumnsT<kLanczosTaps>(rows, blocks, outs);
-  ColumnsT<0>(rows, blocks, outs);
+  if (blocks.taps != kLanczosTaps) return ColumnsT<0, false>(rows, blocks, outs);
+  if (blocks.is_narrow) return ColumnsT<kLanczosTaps, true>(rows, blocks, outs);
+  ColumnsT<kLanczosTaps, false>(rows, blocks, outs);
 }
 
 /// Below eight lanes the window of two vectors is too small to hold the taps.
@@ -425,8 +522,8 @@ void Columns4(const float* in, const int* start, const float* weights, int taps,
 
 const ResizeKernels* Kernels() {
   static const ResizeKernels kernels = {Load,  Store,   Vertical,      VerticalPair, VerticalFirst,  Phases,
-                                        Split, Halve,   ColumnLanes(), Columns,      Interleave4,    Deinterleave4,
-                                        Columns4};
+                                        Split, Halve,   ThreeHalves, ColumnLanes(), Columns,      Interleave4,
+                                        Deinterleave4, Columns4};
   return &kernels;
 }
 

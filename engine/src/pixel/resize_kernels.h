@@ -10,14 +10,25 @@ inline constexpr int kRowSlack = 64;
 
 /// A horizontal sum cut into blocks of as many outputs as a vector has lanes: output i of block b is
 /// Σ weights[s][k][i] × in[first[b] + index[s][i] + k] with s = b modulo `sets`, all inputs of a block lying within two
-/// vectors from first[b] on.
+/// vectors from first[b] on, or within one where `is_narrow`.
 struct ColumnBlocks {
   int count = 0;
   int sets = 0;
   int taps = 0;
+  bool is_narrow = false;
   const int* first = nullptr;
   const std::int32_t* index = nullptr;
   const float* weights = nullptr;
+};
+
+/// Sums that reducing in height begins with. Their windows overlap: walked together, the rows are widened once for all.
+struct RowSums {
+  static constexpr int kMost = 8;
+  const std::uint16_t* const* rows = nullptr;
+  int taps = 0;
+  int start[kMost] = {};  ///< first row of each sum, never falling; where there are fewer sums, the last is repeated
+  const float* weights[kMost] = {};
+  float* outs[kMost] = {};
 };
 
 /// Chooses the instruction set of the running machine.
@@ -31,9 +42,8 @@ struct ResizeKernels {
   /// Two weighted sums of the same rows.
   void (*vertical_pair)(const float* const* rows, const float* weights0, const float* weights1, int taps,
                         std::uint16_t* out0, std::uint16_t* out1, int count);
-  /// Two weighted sums of the same `taps` rows of working samples, to floats.
-  void (*vertical_first)(const std::uint16_t* const* rows, const float* weights0, const float* weights1, int taps,
-                         float* out0, float* out1, int count);
+  /// Up to RowSums::kMost weighted sums of rows of working samples, to floats.
+  void (*vertical_first)(const RowSums& sums, int count);
   /// Enlarging by a whole number, i in [0, count):
   /// out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k].
   void (*phases)(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
@@ -43,6 +53,10 @@ struct ResizeKernels {
   /// Halving of a row that was split: out[i] = Σ weights[k] × in[2 × i + start + k]; reads up to
   /// count + taps + kRowSlack / 2 elements of each half from start / 2 on.
   void (*halve)(const float* even, const float* odd, int start, const float* weights, int taps, float* out, int count);
+  /// Enlarging by 3 : 2 of a row that was split, six taps (AxisPlan::three_halves), i in [0, count):
+  /// out[3i + p] = Σ weights[p][k] × in[2 × i + start[p] + k].
+  void (*three_halves)(const float* even, const float* odd, const int* start, const float* weights, float* out,
+                       int count);
   /// Outputs in a block of `columns`; 0 where the vectors are too short for it.
   int column_lanes;
   /// Four rows by the same blocks; reads up to kRowSlack / 2 elements from a block's first on.

@@ -118,6 +118,14 @@ void StoreTaps(const std::vector<Tap>& sets, AxisPlan& plan) {
   }
 }
 
+bool IsThreeHalves(const AxisPlan& plan) {
+  constexpr int kTaps = 6;
+  if (plan.period != 3 || plan.period_inputs != 2 || plan.taps != kTaps || plan.dst < 3) return false;
+  const int second = plan.start[1] - plan.start[0];
+  const int third = plan.start[2] - plan.start[1];
+  return second >= 0 && second <= 1 && third >= 0 && third <= 1 && second + third > 0;
+}
+
 }  // namespace
 
 SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site) {
@@ -156,17 +164,20 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
     lowest = std::min(lowest, plan.Start(i));
     highest = std::max(highest, plan.Start(i) + plan.taps - src);
   }
-  plan.pad_before = -lowest;
-  plan.pad_after = highest;
+  plan.three_halves = IsThreeHalves(plan);
+  // Counted on from the first period: at its ends rounding may tell a start one sample off, with a weight of 0 for it.
+  plan.pad_before = -lowest + (plan.three_halves ? 1 : 0);
+  plan.pad_after = highest + (plan.three_halves ? 1 : 0);
   return plan;
 }
 
 void AddColumnBlocks(AxisPlan& plan, int lanes) {
-  if (lanes == 0 || plan.identity || plan.phases > 0 || plan.halves) return;
+  if (lanes == 0 || plan.identity || plan.phases > 0 || plan.halves || plan.three_halves) return;
   const auto start = [&](int i) { return plan.start[std::min(i, plan.dst - 1)]; };
-  for (int i = 0; i < plan.dst; i += lanes) {
-    if (start(i + lanes - 1) - start(i) + plan.taps > 2 * lanes) return;
-  }
+  int widest = 0;
+  for (int i = 0; i < plan.dst; i += lanes) widest = std::max(widest, start(i + lanes - 1) - start(i) + plan.taps);
+  if (widest > 2 * lanes) return;
+  plan.blocks_are_narrow = widest <= lanes;
   plan.block_lanes = lanes;
   const int blocks = (plan.dst + lanes - 1) / lanes;
   plan.block_sets = std::min(blocks, plan.period / std::gcd(plan.period, lanes));

@@ -30,6 +30,9 @@ struct AxisPlan {
   int phases = 0;
   /// When halving exactly, all outputs share one set, from input 2 × i + start[0] on.
   bool halves = false;
+  /// When enlarging by 3 : 2, the first three outputs' weights serve all: output 3 × i + p uses those of p from input
+  /// 2 × i + start[p] on. (All outputs are stored nevertheless.)
+  bool three_halves = false;
   std::vector<int> start;
   std::vector<float> weights;  ///< [set][taps]
   int period = 0;         ///< outputs after which weights repeat …
@@ -40,6 +43,7 @@ struct AxisPlan {
   /// Blocks repeat where the ratio is one of small numbers, which keeps their weights in the nearest cache.
   int block_lanes = 0;
   int block_sets = 0;
+  bool blocks_are_narrow = false;
   std::vector<int> block_first;
   std::vector<std::int32_t> block_index;
   std::vector<float> block_weights;
@@ -61,7 +65,7 @@ struct AxisPlan {
 /// `dst` the plane's.
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid);
 
-/// Adds the blocks to a plan of neither whole phases nor halves, where they can be made.
+/// Adds the blocks to a plan that has no other short way, where they can be made.
 void AddColumnBlocks(AxisPlan& plan, int lanes);
 
 }  // namespace framelift::pixel
