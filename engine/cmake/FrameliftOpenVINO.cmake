@@ -42,5 +42,19 @@ foreach(file IN LISTS openvino_files)
     DEPENDS "${file}" VERBATIM)
   list(APPEND openvino_copies "${framelift_module_dir}/${name}")
 endforeach()
+
+# The face detector's files (scripts/setup-faces) lie there, too. Without them faces are left alone, and a job that asks
+# for their restoration is told so in one sentence.
+set(FRAMELIFT_FACES_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.cache/faces" CACHE PATH "Folder of pnet, rnet and onet .onnx")
+foreach(name IN ITEMS pnet rnet onet)
+  set(file "${FRAMELIFT_FACES_DIR}/${name}.onnx")
+  if(NOT EXISTS "${file}")
+    message(STATUS "No face detector in ${FRAMELIFT_FACES_DIR}: faces are left alone (scripts/setup-faces fetches it).")
+    break()
+  endif()
+  add_custom_command(OUTPUT "${framelift_module_dir}/${name}.onnx"
+    COMMAND "${CMAKE_COMMAND}" -E copy "${file}" "${framelift_module_dir}/${name}.onnx" DEPENDS "${file}" VERBATIM)
+  list(APPEND openvino_copies "${framelift_module_dir}/${name}.onnx")
+endforeach()
 add_custom_target(framelift_openvino_libraries ALL DEPENDS ${openvino_copies})
 add_dependencies(framelift_openvino framelift_openvino_libraries)

@@ -14,4 +14,4 @@ fi
 # anew, which takes four times as long as the arithmetic.
 export MALLOC_MMAP_THRESHOLD_=2000000000 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
-exec "$venv/bin/python" -m ground "$@"
+exec "$venv/bin/python" -m "${FRAMELIFT_TRAINING_MODULE:-ground}" "$@"

@@ -12,6 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "framelift/error.h"
+#include "inference/tensor_network.h"
+
 namespace framelift::inference {
 
 /// Shape of a tensor [1, channels, height, width], float32, row-major.
@@ -67,6 +70,11 @@ class Backend {
   /// Reads an ONNX file from memory. `input` and `output` name its ends; empty: its only ones.
   /// Throws Error{kInvalidArgument} for what it cannot read or run, in one sentence.
   virtual std::unique_ptr<Model> Load(const std::string& onnx, const std::string& input, const std::string& output) = 0;
+  /// Reads an ONNX file of any ends. Throws like Load, and Error{kUnavailable} where the backend has no such networks.
+  virtual std::unique_ptr<TensorModel> LoadTensors(const std::string& onnx) {
+    static_cast<void>(onnx);
+    throw Error(ErrorCode::kUnavailable, "The backend " + name() + " runs no networks of this kind.");
+  }
 };
 
 /// Names of the backends in this build that work on this machine.
@@ -79,7 +87,7 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name);
 bool HasFastInt8();
 
 // The interface between the engine and the module that holds OpenVINO (openvino_module.cc).
-inline constexpr int kModuleInterface = 1;  ///< counts up with every change of the classes above
+inline constexpr int kModuleInterface = 2;  ///< counts up with every change of the classes above
 using ModuleInterfaceFunction = int();
 using ModuleCreateFunction = Backend*();
 

@@ -27,4 +27,9 @@ std::unique_ptr<Backend> CreateOpenVinoBackend() {
   return std::unique_ptr<Backend>(create());
 }
 
+std::string OpenVinoFolder() {
+  const std::string module = FindModule();
+  return module.substr(0, module.rfind('/') + 1);
+}
+
 }  // namespace framelift::inference

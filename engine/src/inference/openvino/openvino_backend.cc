@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -239,9 +240,99 @@ class OpenVinoModel : public Model {
   bool is_int8_ = false;
 };
 
+class OpenVinoTensorNetwork : public TensorNetwork {
+ public:
+  OpenVinoTensorNetwork(ov::CompiledModel compiled, std::vector<TensorEnd> outputs)
+      : compiled_(std::move(compiled)), request_(compiled_.create_infer_request()), outputs_(std::move(outputs)) {
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const ov::Shape shape = compiled_.output(i).get_shape();
+      outputs_[i].dims.assign(shape.begin(), shape.end());
+    }
+  }
+
+  float* Input(std::size_t end) override { return request_.get_input_tensor(end).data<float>(); }
+  const float* Output(std::size_t end) const override {
+    return const_cast<ov::InferRequest&>(request_).get_output_tensor(end).data<float>();
+  }
+  const std::vector<TensorEnd>& outputs() const override { return outputs_; }
+
+  void Run() override {
+    try {
+      request_.infer();
+    } catch (const std::exception&) {
+      throw Error(ErrorCode::kInternal, "The network failed while it ran.");
+    }
+  }
+
+ private:
+  ov::CompiledModel compiled_;
+  ov::InferRequest request_;
+  std::vector<TensorEnd> outputs_;
+};
+
+class OpenVinoTensorModel : public TensorModel {
+ public:
+  explicit OpenVinoTensorModel(std::shared_ptr<ov::Model> model) : model_(std::move(model)) {
+    inputs_ = Ends(model_->inputs());
+    outputs_ = Ends(model_->outputs());
+    try {
+      ov::preprocess::PrePostProcessor ends(model_);
+      for (std::size_t i = 0; i < inputs_.size(); ++i) ends.input(i).tensor().set_element_type(ov::element::f32);
+      for (std::size_t i = 0; i < outputs_.size(); ++i) ends.output(i).tensor().set_element_type(ov::element::f32);
+      model_ = ends.build();
+    } catch (const std::exception&) {
+      Refuse("The model's inputs and outputs are not of a kind that holds numbers.");
+    }
+  }
+
+  const std::vector<TensorEnd>& inputs() const override { return inputs_; }
+  const std::vector<TensorEnd>& outputs() const override { return outputs_; }
+
+  std::unique_ptr<TensorNetwork> Compile(const std::vector<std::vector<std::int64_t>>& input_dims, int threads) override {
+    try {
+      const std::shared_ptr<ov::Model> model = model_->clone();
+      std::map<ov::Output<ov::Node>, ov::PartialShape> shapes;
+      for (std::size_t i = 0; i < input_dims.size(); ++i) {
+        shapes[model->input(i)] = ov::PartialShape(std::vector<ov::Dimension>(input_dims[i].begin(), input_dims[i].end()));
+      }
+      model->reshape(shapes);
+      const ov::AnyMap settings = {ov::num_streams(1), ov::inference_num_threads(threads), ov::hint::enable_cpu_pinning(false),
+                                   ov::hint::inference_precision(ov::element::f32)};
+      return std::make_unique<OpenVinoTensorNetwork>(Core().compile_model(model, "CPU", settings), outputs_);
+    } catch (const std::exception& error) {
+      const std::string name = UnsupportedOperator(error.what());
+      Refuse(name.empty() ? "The model cannot take inputs of the size that is wanted here."
+                          : "The model cannot be compiled for this processor: it uses the operator " + name + ".");
+    }
+  }
+
+ private:
+  template <typename Ports>
+  static std::vector<TensorEnd> Ends(const Ports& ports) {
+    std::vector<TensorEnd> ends;
+    for (const auto& port : ports) {
+      TensorEnd end;
+      if (!port.get_names().empty()) end.name = port.get_any_name();
+      const ov::PartialShape shape = port.get_partial_shape();
+      if (shape.rank().is_dynamic()) Refuse("The model does not tell the shape of its ends.");
+      for (const ov::Dimension& dim : shape) end.dims.push_back(dim.is_static() ? dim.get_length() : -1);
+      ends.push_back(std::move(end));
+    }
+    return ends;
+  }
+
+  std::shared_ptr<ov::Model> model_;
+  std::vector<TensorEnd> inputs_;
+  std::vector<TensorEnd> outputs_;
+};
+
 class OpenVinoBackend : public Backend {
  public:
   std::string name() const override { return "openvino"; }
+
+  std::unique_ptr<TensorModel> LoadTensors(const std::string& onnx) override {
+    return std::make_unique<OpenVinoTensorModel>(Read(onnx));
+  }
 
   std::unique_ptr<Model> Load(const std::string& onnx, const std::string& input, const std::string& output) override {
     return std::make_unique<OpenVinoModel>(Read(onnx), input, output);

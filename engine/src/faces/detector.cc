@@ -1,0 +1,257 @@
+#include "faces/detector.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "framelift/error.h"
+#include "inference/model_loader.h"
+#include "inference/openvino_module.h"
+
+namespace framelift::faces {
+namespace {
+
+constexpr int kProposalSide = 12;
+constexpr int kRefineSide = 24;
+constexpr int kDecideSide = 48;
+constexpr int kRefineBatch = 16;
+constexpr float kPyramidStep = 0.709F;
+constexpr float kProposed = 0.6F;
+constexpr float kRefined = 0.7F;
+constexpr float kFound = 0.95F;
+constexpr float kStillThere = 0.6F;
+/// A picture full of texture proposes thousands of squares: the time that a frame takes is bounded by this.
+constexpr std::size_t kMostProposals = 400;
+
+float Normalised(float code) { return (code - 127.5F) * 0.0078125F; }
+
+/// A square that may hold a face, and how its edges should move, in shares of its sides.
+struct Candidate {
+  Box box;
+  float score = 0;
+  float edges[4] = {};
+};
+
+Box Moved(const Box& box, const float* edges) {
+  const float width = box.width();
+  const float height = box.height();
+  return {box.left + edges[0] * width, box.top + edges[1] * height, box.right + edges[2] * width,
+          box.bottom + edges[3] * height};
+}
+
+enum class Measure { kUnion, kSmaller };
+
+/// Keeps the best of those that overlap by more than `limit`.
+template <typename Item>
+void Suppress(std::vector<Item>& items, float limit, Measure measure) {
+  std::ranges::stable_sort(items, std::greater<>(), &Item::score);
+  std::vector<Item> kept;
+  for (const Item& item : items) {
+    const bool is_covered = std::ranges::any_of(kept, [&](const Item& better) {
+      if (measure == Measure::kUnion) return OverlapOfUnion(item.box, better.box) > limit;
+      const float smaller = std::min(item.box.width() * item.box.height(), better.box.width() * better.box.height());
+      return Overlap(item.box, better.box) > limit * smaller;
+    });
+    if (!is_covered) kept.push_back(item);
+  }
+  items = std::move(kept);
+}
+
+/// The box as side × side samples, x before y, three values each, into `out`.
+void Crop(const pixel::Image& image, const Box& box, RgbPicture& scratch, float* out) {
+  const auto side = static_cast<float>(scratch.width);
+  const Similarity place = {box.side() / side, 0, box.left, box.top};
+  Sample(image, place, true, scratch);
+  for (int x = 0; x < scratch.width; ++x) {
+    for (int y = 0; y < scratch.height; ++y) {
+      const std::size_t from = static_cast<std::size_t>(y) * scratch.width + x;
+      for (int p = 0; p < 3; ++p) *out++ = Normalised(scratch.planes[p][from]);
+    }
+  }
+}
+
+std::unique_ptr<inference::TensorModel> LoadPart(inference::Backend& backend, const std::string& folder, const char* name) {
+  ModelFile file;
+  file.name = name;
+  file.path = folder + name + ".onnx";
+  return backend.LoadTensors(inference::ReadModelFile(file));
+}
+
+/// One level of the pyramid.
+struct Level {
+  float scale = 1;  ///< of the picture
+  RgbPicture picture;
+  std::unique_ptr<inference::TensorNetwork> network;
+};
+
+/// The square whose look gives the steadiest points: placed and sized by the points themselves.
+Box SquareOf(const Landmarks& points) {
+  // Where the points lie in the squares that the detector was trained on, as shares of their side.
+  constexpr Landmarks kInSquare = {{{0.31F, 0.35F}, {0.69F, 0.35F}, {0.5F, 0.54F}, {0.35F, 0.75F}, {0.65F, 0.75F}}};
+  const Similarity fit = FitSimilarity(kInSquare, points);
+  const Point middle = fit({0.5F, 0.5F});
+  const float half = fit.scale() / 2;
+  return {middle.x - half, middle.y - half, middle.x + half, middle.y + half};
+}
+
+}  // namespace
+
+struct FaceDetector::Impl {
+  DetectorOptions options;
+  std::vector<Level> levels;
+  std::unique_ptr<inference::TensorNetwork> refine;
+  std::unique_ptr<inference::TensorNetwork> decide;
+  RgbPicture refine_crop{kRefineSide, kRefineSide};
+  RgbPicture decide_crop{kDecideSide, kDecideSide};
+
+  void MakeLevels(inference::TensorModel& proposer);
+  void Propose(Level& level, std::vector<Candidate>& out);
+  std::vector<Candidate> Refine(const pixel::Image& image, std::vector<Candidate> candidates);
+  /// The third look at a square.
+  Face Decide(const pixel::Image& image, const Box& square);
+};
+
+void FaceDetector::Impl::MakeLevels(inference::TensorModel& proposer) {
+  float scale = std::min(1.0F, kProposalSide / options.smallest);
+  for (; std::min(options.width, options.height) * scale >= kProposalSide; scale *= kPyramidStep) {
+    Level level;
+    level.scale = scale;
+    level.picture = RgbPicture(static_cast<int>(std::ceil(options.width * scale)),
+                               static_cast<int>(std::ceil(options.height * scale)));
+    level.network = proposer.Compile({{1, level.picture.width, level.picture.height, 3}}, options.threads);
+    levels.push_back(std::move(level));
+  }
+}
+
+void FaceDetector::Impl::Propose(Level& level, std::vector<Candidate>& out) {
+  constexpr float kStride = 2;
+  float* in = level.network->Input(0);
+  const auto [width, height] = std::pair(level.picture.width, level.picture.height);
+  for (int x = 0; x < width; ++x) {
+    for (int y = 0; y < height; ++y) {
+      const std::size_t from = static_cast<std::size_t>(y) * width + x;
+      for (const auto& plane : level.picture.planes) *in++ = Normalised(plane[from]);
+    }
+  }
+  level.network->Run();
+  const auto& ends = level.network->outputs();
+  const float* edges = level.network->Output(0);
+  const float* scores = level.network->Output(1);
+  const std::int64_t columns = ends[1].dims[1];
+  const std::int64_t rows = ends[1].dims[2];
+  std::vector<Candidate> found;
+  for (std::int64_t i = 0; i < columns * rows; ++i) {
+    if (scores[2 * i + 1] < kProposed) continue;
+    const auto x = static_cast<float>(i / rows) * kStride;
+    const auto y = static_cast<float>(i % rows) * kStride;
+    Candidate candidate;
+    candidate.box = {x / level.scale, y / level.scale, (x + kProposalSide) / level.scale, (y + kProposalSide) / level.scale};
+    candidate.score = scores[2 * i + 1];
+    std::copy_n(edges + 4 * i, 4, candidate.edges);
+    found.push_back(candidate);
+  }
+  Suppress(found, 0.5F, Measure::kUnion);
+  out.insert(out.end(), found.begin(), found.end());
+}
+
+std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std::vector<Candidate> candidates) {
+  constexpr std::size_t kCount = std::size_t{3} * kRefineSide * kRefineSide;
+  std::vector<Candidate> kept;
+  for (std::size_t first = 0; first < candidates.size(); first += kRefineBatch) {
+    const std::size_t count = std::min<std::size_t>(kRefineBatch, candidates.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      Crop(image, candidates[first + i].box, refine_crop, refine->Input(0) + i * kCount);
+    }
+    refine->Run();
+    for (std::size_t i = 0; i < count; ++i) {
+      Candidate candidate = candidates[first + i];
+      candidate.score = refine->Output(1)[2 * i + 1];
+      if (candidate.score < kRefined) continue;
+      std::copy_n(refine->Output(0) + 4 * i, 4, candidate.edges);
+      kept.push_back(candidate);
+    }
+  }
+  Suppress(kept, 0.7F, Measure::kUnion);
+  for (Candidate& candidate : kept) candidate.box = Squared(Moved(candidate.box, candidate.edges));
+  return kept;
+}
+
+Face FaceDetector::Impl::Decide(const pixel::Image& image, const Box& square) {
+  Crop(image, square, decide_crop, decide->Input(0));
+  decide->Run();
+  Face face;
+  face.score = decide->Output(2)[1];
+  face.box = Moved(square, decide->Output(0));
+  const float* points = decide->Output(1);
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    face.points[i] = {square.left + points[i] * square.width(), square.top + points[i + kPoints] * square.height()};
+  }
+  return face;
+}
+
+FaceDetector::FaceDetector(inference::Backend& backend, const std::string& folder, const DetectorOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  const auto proposer = LoadPart(backend, folder, "pnet");
+  impl_->MakeLevels(*proposer);
+  impl_->refine = LoadPart(backend, folder, "rnet")->Compile({{kRefineBatch, kRefineSide, kRefineSide, 3}}, options.threads);
+  impl_->decide = LoadPart(backend, folder, "onet")->Compile({{1, kDecideSide, kDecideSide, 3}}, options.threads);
+}
+
+FaceDetector::~FaceDetector() = default;
+
+std::vector<Face> FaceDetector::Detect(const pixel::Image& image, pixel::ThreadPool& pool) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < impl_->levels.size(); ++i) {
+    Level& level = impl_->levels[i];
+    if (i == 0) {
+      ReduceToRgb(image, level.picture, pool);
+    } else {
+      Reduce(impl_->levels[i - 1].picture, level.picture, pool);
+    }
+    impl_->Propose(level, candidates);
+  }
+  Suppress(candidates, 0.7F, Measure::kUnion);
+  if (candidates.size() > kMostProposals) candidates.resize(kMostProposals);
+  for (Candidate& candidate : candidates) candidate.box = Squared(Moved(candidate.box, candidate.edges));
+  std::vector<Face> faces;
+  for (const Candidate& candidate : impl_->Refine(image, std::move(candidates))) {
+    const Face first = impl_->Decide(image, candidate.box);
+    if (first.score < kRefined) continue;
+    const Face face = impl_->Decide(image, SquareOf(first.points));
+    if (face.score >= kFound) faces.push_back(face);
+  }
+  Suppress(faces, 0.5F, Measure::kSmaller);
+  return faces;
+}
+
+std::optional<Face> FaceDetector::Follow(const pixel::Image& image, const Face& last) {
+  const Face first = impl_->Decide(image, SquareOf(last.points));
+  if (first.score < kStillThere) return std::nullopt;
+  const Face face = impl_->Decide(image, SquareOf(first.points));
+  if (face.score < kStillThere) return std::nullopt;
+  return face;
+}
+
+std::string DetectorFolder() {
+  const std::string folder = inference::OpenVinoFolder();
+  if (access((folder + "onet.onnx").c_str(), R_OK) != 0) {
+    throw Error(ErrorCode::kUnavailable, "This build has no face detector, so faces cannot be restored.");
+  }
+  return folder;
+}
+
+bool CanDetectFaces() {
+  try {
+    DetectorFolder();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace framelift::faces

@@ -1,0 +1,48 @@
+// Small networks of any ends, run where the caller stands: what detectors and face restorers need beside backend.h's
+// picture-to-picture networks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace framelift::inference {
+
+/// One end of a network: float32 whatever the file holds, row-major.
+struct TensorEnd {
+  std::string name;
+  std::vector<std::int64_t> dims;  ///< −1: open
+};
+
+/// Compiled for fixed shapes. Used by one thread at a time; separate networks are independent.
+class TensorNetwork {
+ public:
+  virtual ~TensorNetwork() = default;
+  /// In host memory, good for the network's life. Ends are numbered in the file's order.
+  virtual float* Input(std::size_t end) = 0;
+  virtual const float* Output(std::size_t end) const = 0;
+  virtual const std::vector<TensorEnd>& outputs() const = 0;
+  /// Throws Error{kInternal}.
+  virtual void Run() = 0;
+};
+
+class TensorModel {
+ public:
+  virtual ~TensorModel() = default;
+  virtual const std::vector<TensorEnd>& inputs() const = 0;
+  virtual const std::vector<TensorEnd>& outputs() const = 0;
+  /// `input_dims`: of each input in order, without open places. Throws Error{kInvalidArgument} when the network cannot
+  /// take them.
+  virtual std::unique_ptr<TensorNetwork> Compile(const std::vector<std::vector<std::int64_t>>& input_dims, int threads) = 0;
+};
+
+/// The end of that name; −1 when there is none.
+inline int FindEnd(const std::vector<TensorEnd>& ends, const std::string& name) {
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (ends[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace framelift::inference
