@@ -25,12 +25,14 @@ constexpr const char* kHelp =
     "\n"
     "  framelift-engine probe FILE [--walk]        what the file holds, as JSON\n"
     "  framelift-engine enhance IN OUT [options]   writes an H.264 MP4; the result as JSON\n"
+    "  framelift-engine plan IN [options]          what enhance would do, and why\n"
     "  framelift-engine devices                    processors that can be used, as JSON\n"
     "  framelift-engine version\n"
     "\n"
     "Options of enhance:\n"
     "  --target 1080p|4k|source      box that the picture is fitted into (1080p)\n"
     "  --denoise, --sharpen, --contrast, --face  auto|off|0…1   (auto)\n"
+    "  --face-model FILE             ONNX file that restores aligned faces\n"
     "  --model NAME, --device NAME   network and processor (auto)\n"
     "  --threads N                   0 = all cores (0)\n"
     "  --preset NAME, --crf N        of x264 (superfast, 16)\n"
@@ -75,7 +77,16 @@ framelift::Segment ParseSegment(const std::string& text) {
   return segment;
 }
 
-EnhanceOptions ParseEnhance(const std::vector<std::string>& arguments) {
+framelift::ModelFile FaceModel(const std::string& path) {
+  framelift::ModelFile file;
+  file.name = "faces";
+  file.path = path;
+  file.layout = framelift::ModelFile::Layout::kFace;
+  file.scale = 1;
+  return file;
+}
+
+EnhanceOptions ParseEnhance(const std::vector<std::string>& arguments, std::size_t first = 3) {
   EnhanceOptions o;
   const std::map<std::string, std::function<void(const std::string&)>> setters = {
       {"--target", [&](const std::string& v) { o.target = ParseTarget(v); }},
@@ -83,6 +94,7 @@ EnhanceOptions ParseEnhance(const std::vector<std::string>& arguments) {
       {"--sharpen", [&](const std::string& v) { o.sharpen = ParseStrength(v, "--sharpen"); }},
       {"--contrast", [&](const std::string& v) { o.adaptive_contrast = ParseStrength(v, "--contrast"); }},
       {"--face", [&](const std::string& v) { o.face_restoration = ParseStrength(v, "--face"); }},
+      {"--face-model", [&](const std::string& v) { o.models.push_back(FaceModel(v)); }},
       {"--model", [&](const std::string& v) { o.model = v; }},
       {"--device", [&](const std::string& v) { o.device = v; }},
       {"--threads", [&](const std::string& v) { o.threads = static_cast<int>(ParseNumber(v, "--threads")); }},
@@ -91,7 +103,7 @@ EnhanceOptions ParseEnhance(const std::vector<std::string>& arguments) {
       {"--segment", [&](const std::string& v) { o.segment = ParseSegment(v); }},
       {"--max-duration", [&](const std::string& v) { o.limits.max_duration_s = ParseNumber(v, "--max-duration"); }},
   };
-  for (std::size_t i = 3; i < arguments.size(); i += 2) {
+  for (std::size_t i = first; i < arguments.size(); i += 2) {
     const auto setter = setters.find(arguments[i]);
     if (setter == setters.end()) ThrowUsage("There is no option “" + arguments[i] + "”.");
     if (i + 1 == arguments.size()) ThrowUsage("The option " + arguments[i] + " wants a value.");
@@ -176,6 +188,16 @@ void RunEnhance(const std::vector<std::string>& arguments) {
   std::puts(ResultJson(result).c_str());
 }
 
+void PrintPlan(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2) ThrowUsage("plan wants a source file.");
+  const auto plan = framelift::PlanEnhance(arguments[1], ParseEnhance(arguments, 2));
+  std::printf("%dx%d to %dx%d on %s, model %s\n", plan.source.width, plan.source.height, plan.width, plan.height,
+              plan.device.c_str(), plan.model.c_str());
+  for (const auto& stage : plan.stages) {
+    std::printf("%-18s %.2f  %s\n", stage.name.c_str(), static_cast<double>(stage.strength), stage.why.c_str());
+  }
+}
+
 void Run(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments[0];
   if (command == "probe") {
@@ -185,6 +207,8 @@ void Run(const std::vector<std::string>& arguments) {
     std::puts(ProbeJson(framelift::ProbeFile(arguments[1], options)).c_str());
   } else if (command == "enhance") {
     RunEnhance(arguments);
+  } else if (command == "plan") {
+    PrintPlan(arguments);
   } else if (command == "devices") {
     std::puts(DevicesJson().c_str());
   } else if (command == "version") {

@@ -69,8 +69,25 @@ struct Progress {
 
 /// Time spent in one stage of the pipeline. `cpu_seconds` is thread CPU time summed over its threads.
 struct StageTime {
-  std::string name;  ///< decode, convert, denoise, network, resize, sharpen, contrast, encode, …
+  std::string name;  ///< decode, convert, denoise, network, resize, faces, contrast, sharpen, encode, …
   double cpu_seconds = 0;
+};
+
+/// One stage as it is planned, and why it is so: one clause for people, with the figures that decided.
+struct PlannedStage {
+  std::string name;  ///< denoise, model, face_restoration, sharpen, adaptive_contrast
+  float strength = 0;
+  std::string why;
+};
+
+/// What Enhance would do.
+struct EnhancePlan {
+  ProbeResult source;
+  int width = 0;  ///< of the output
+  int height = 0;
+  std::string device;
+  std::string model = "none";
+  std::vector<PlannedStage> stages;
 };
 
 /// What was really applied; `model` is the network's name or "none".
@@ -78,7 +95,7 @@ struct AppliedEnhancements {
   float denoise = 0;  ///< of the filters, or the strength that the network was given
   float sharpen = 0;
   float adaptive_contrast = 0;
-  float face_restoration = 0;
+  float face_restoration = 0;  ///< 0 also when no face was found
   std::string model = "none";
 };
 
@@ -92,6 +109,8 @@ struct EnhanceResult {
   std::int64_t size_bytes = 0;
   std::string device;               ///< "cpu" or "cuda:N (name)"
   AppliedEnhancements applied;
+  std::vector<PlannedStage> plan;   ///< as it was made before the first frame
+  std::int64_t faces = 0;           ///< restored, each frame's counted
   double wall_seconds = 0;
   std::vector<StageTime> stages;
 };
@@ -106,6 +125,11 @@ struct EnhanceCallbacks {
 /// Blocks until finished. Thread-safe: several calls may run at once.
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path,
                       const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {});
+
+/// What Enhance would do with `input_path`, by a look at a few of its frames. Throws what Enhance throws before its
+/// first frame.
+EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options,
+                        const EnhanceCallbacks& callbacks = {});
 
 /// Size of the output for a displayed source size (square pixels): fits the box, keeps the aspect ratio,
 /// both sides even and at least 2. Larger sources are reduced, smaller ones enlarged.

@@ -15,6 +15,9 @@ struct ModelFile {
     kLumaStrength,
     /// In and out [1, 3, H, W]: R′G′B′ in [0, 1], as Real-ESRGAN has it.
     kRgb,
+    /// Not for whole pictures: in and out [1, 3, N, N], R′G′B′ from −1 to 1, one face whose eyes, nose and mouth lie
+    /// where FFHQ's alignment has them. A second input “weight” is given 0.5. The model named "faces" is taken.
+    kFace,
   };
   enum class Precision { kFp32, kInt8 };
 
@@ -30,6 +33,7 @@ struct ModelFile {
   std::string sha256;     ///< of the file, 64 hexadecimal digits; empty: not checked
   double loss_db = 0;     ///< PSNR below the fp32 file of the same network, in dB
   float max_strength = 1; ///< of restoration that it was trained for; 0: it only enlarges
+  float max_change = 255;   ///< layout kFace: what it may change of a sample, in 8-bit codes; beyond that it is cut
   bool allow_bf16 = false;  ///< its measured loss in bfloat16 is as small as int8's may be
 };
 

@@ -16,6 +16,8 @@ void CheckModelDescription(const ModelFile& model) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, "The model “" + model.name + "” " + what);
   };
+  if (!(model.max_change >= 0 && model.max_change <= 255)) refuse("must have a greatest change from 0 to 255 codes.");
+  if (model.layout == ModelFile::Layout::kFace && model.scale != 1) refuse("is for faces, so its scale must be 1.");
   if (model.scale < 1 || model.scale > 8) refuse("must have a scale from 1 to 8.");
   if (model.multiple < 1 || model.multiple > 64) refuse("must have a multiple from 1 to 64.");
   if (model.halo < 0 || model.halo > 1024) refuse("must have a halo from 0 to 1024 pixels.");
@@ -48,8 +50,8 @@ std::string ReadModelFile(const ModelFile& file) {
   return bytes;
 }
 
-int InputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kRgb ? 3 : 2; }
-int OutputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kRgb ? 3 : 1; }
+int InputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kLumaStrength ? 2 : 3; }
+int OutputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kLumaStrength ? 1 : 3; }
 
 std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file) {
   const std::string bytes = ReadModelFile(file);

@@ -163,7 +163,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     CheckPaths();
     if (!processor_) processor_ = OpenProcessor(options_.device, options_.model);
     if (!processor_->runs_networks()) options_.model = "none";
-    plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled);
+    plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces());
     Open();
     crew_.Start([this] { DecodeLoop(); });
     crew_.Start([this] { PixelLoop(); });
@@ -240,6 +240,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       return oldest.frame == nullptr || finished_.Push(std::move(oldest), stop_.get_token());
     };
     while (auto timed = decoded_.Pop(stop_.get_token())) {
+      timed->frame->pts = timed->pts;
       const AVFrame& frame = *timed->frame;
       while (!begun.empty() && (static_cast<int>(begun.size()) >= chain_->depth() || !chain_->Fits(frame))) {
         if (!end_oldest()) return;
@@ -349,7 +350,10 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     result.device = processor_->name();
     const Strengths& s = plan_.strengths;
     const float denoise = plan_.restores_luma ? plan_.network_strength : s.denoise;
-    result.applied = {denoise, s.sharpen, s.adaptive_contrast, s.face_restoration, plan_.model};
+    result.faces = chain_->faces();
+    const float faces = result.faces > 0 ? s.face_restoration : 0;
+    result.applied = {denoise, s.sharpen, s.adaptive_contrast, faces, plan_.model};
+    result.plan = plan_.stages;
     result.stages = clocks_.Report();
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (callbacks_.on_progress) {
@@ -410,6 +414,17 @@ namespace framelift {
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
                       const EnhanceCallbacks& callbacks) {
   return pipeline::EnhanceOn(nullptr, input_path, output_path, options, callbacks);
+}
+
+EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+  pipeline::CheckOptions(options);
+  const auto processor = pipeline::OpenProcessor(options.device, options.model);
+  EnhanceOptions able = options;
+  if (!processor->runs_networks()) able.model = "none";
+  const int threads = options.threads > 0 ? options.threads : pipeline::AvailableCores();
+  const pipeline::Plan made =
+      pipeline::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces());
+  return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
 }
 
 }  // namespace framelift

@@ -27,7 +27,7 @@ bool IsBetter(const ModelFile& a, const ModelFile& b) {
 std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name) {
   std::vector<ModelFile> best;
   for (const ModelFile& file : models) {
-    if (file.name != name) continue;
+    if (file.name != name || file.layout == ModelFile::Layout::kFace) continue;
     const auto same = std::ranges::find(best, file.scale, &ModelFile::scale);
     if (same == best.end()) {
       best.push_back(file);
@@ -60,7 +60,17 @@ std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, doub
 }  // namespace
 
 bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name) {
-  return std::ranges::find(models, name, &ModelFile::name) != models.end();
+  return std::ranges::any_of(models, [&](const ModelFile& file) {
+    return file.name == name && file.layout != ModelFile::Layout::kFace;
+  });
+}
+
+std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models) {
+  std::optional<ModelFile> found;
+  for (const ModelFile& file : models) {
+    if (file.layout == ModelFile::Layout::kFace) found = file;
+  }
+  return found;
 }
 
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out) {

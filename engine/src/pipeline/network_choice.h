@@ -25,7 +25,10 @@ struct NetworkFit {
 /// int8 files are preferred where the processor is fast at them and their stated loss is at most 0.1 dB.
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out);
 
-/// Whether a model of that name is installed.
+/// The network for faces: the file of the layout kFace; the last one where there are several.
+std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models);
+
+/// Whether a model of that name is installed that makes whole pictures.
 bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name);
 
 }  // namespace framelift::pipeline

@@ -8,6 +8,10 @@
 #include "framelift/error.h"
 #include "pipeline/orient.h"
 
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
 namespace framelift::pipeline {
 namespace {
 
@@ -63,7 +67,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   if (plan_.orientation.transpose) std::swap(width, height);
   color.site = OrientedSite(color.site, plan_.orientation);
   if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
-  if (contrast_ || plan_.strengths.denoise > 0) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
+  if (looks_back_at_the_end() || plan_.strengths.denoise > 0) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
   if (plan_.strengths.denoise > 0) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
@@ -77,6 +81,26 @@ void PixelChain::Prepare(const AVFrame& frame) {
   resized_ = pixel::Image(out_width, out_height, {1, 1}, resized_color);
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
   PrepareNetwork({width, height}, subsampling, color);
+  PrepareFaces({width, height});
+}
+
+void PixelChain::PrepareFaces(Size in) {
+  if (!plan_.face_model) return;
+  AddFaceTime();
+  faces_before_ = faces();
+  faces::FaceStageOptions options;
+  options.model = *plan_.face_model;
+  options.width = plan_.output.width;
+  options.height = plan_.output.height;
+  options.enlargement = static_cast<float>(plan_.output.width) / static_cast<float>(in.width);
+  options.strength = plan_.strengths.face_restoration;
+  options.threads = threads_;
+  faces_.reset();
+  faces_ = face_threads_.Watch([&] { return std::make_unique<faces::FaceStage>(options); });
+}
+
+void PixelChain::RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up) {
+  if (faces_) Timed(Stage::kFaces, [&] { faces_->Run(resized_, number, is_cut, is_warm_up, pool_); });
 }
 
 void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color) {
@@ -103,7 +127,7 @@ void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::
                                                           plan_.output.width, plan_.output.height);
     }
   }
-  for (int i = 0; i < depth(); ++i) idle_slots_.push_back({pixel::Image(in.width, in.height, subsampling, color), false});
+  for (int i = 0; i < depth(); ++i) idle_slots_.push_back({pixel::Image(in.width, in.height, subsampling, color), false, 0});
 }
 
 /// Decoded samples to an upright picture of SDR.
@@ -139,13 +163,13 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
 }
 
 bool PixelChain::Begin(const AVFrame& frame, bool is_warm_up) {
-  if (is_warm_up && !contrast_ && plan_.strengths.denoise <= 0) return false;
+  if (is_warm_up && !looks_back_at_the_end() && plan_.strengths.denoise <= 0) return false;
   Prepare(frame);
   pixel::Image* image = &Import(frame);
   bool is_cut = false;
   if (scenes_) Timed(Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
   image = &Denoise(*image, is_cut);
-  if (is_warm_up && !contrast_) return false;
+  if (is_warm_up && !looks_back_at_the_end()) return false;
   if (network_is_last_) {
     Timed(Stage::kResize, [&] { resizer_->Run(*image, reduced_, pool_); });
     image = &reduced_;
@@ -154,6 +178,7 @@ bool PixelChain::Begin(const AVFrame& frame, bool is_warm_up) {
   idle_slots_.pop_back();
   Slot& slot = slots_.back();
   slot.is_cut = is_cut;
+  slot.number = FrameNumber(frame);
   std::swap(slot.picture, *image);  // alike; the stage before fills what it gets in exchange
   if (network_) Timed(Stage::kConvert, [&] { network_->Begin(slot.picture, pool_); });
   return true;
@@ -183,9 +208,11 @@ void PixelChain::Enlarge(Slot& slot) {
 void PixelChain::End(AVFrame* out) {
   Enlarge(slots_.front());
   const bool is_cut = slots_.front().is_cut;
+  const std::int64_t number = slots_.front().number;
   idle_slots_.push_back(std::move(slots_.front()));
   slots_.pop_front();
   Timed(Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
+  RestoreFaces(is_cut, number, out == nullptr);
   if (contrast_) {
     Timed(Stage::kContrast, [&] {
       if (is_cut) contrast_->Reset();
@@ -217,7 +244,18 @@ void PixelChain::WarmUp(const AVFrame& frame) {
   if (Begin(frame, true)) End(nullptr);
 }
 
+/// By its time, so that it is the same in every segment of the video.
+std::int64_t PixelChain::FrameNumber(const AVFrame& frame) const {
+  return av_rescale_q_rnd(frame.pts, plan_.time_base, av_inv_q(plan_.frame_rate), AV_ROUND_NEAR_INF);
+}
+
+void PixelChain::AddFaceTime() {
+  if (faces_) clocks_.Add(Stage::kFaces, face_threads_.CpuSeconds());
+  face_threads_ = {};
+}
+
 void PixelChain::AddNetworkTime() {
+  AddFaceTime();
   if (network_) clocks_.Add(Stage::kNetwork, network_threads_.CpuSeconds());
   network_threads_ = {};
 }

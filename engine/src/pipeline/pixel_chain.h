@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "faces/face_stage.h"
 #include "media/frame_import.h"
 #include "pipeline/network_stage.h"
 #include "pipeline/plan.h"
@@ -19,7 +20,7 @@ namespace framelift::pipeline {
 
 /// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
 /// import → tone mapping of HDR → turn → denoise over time, then in space (at the source's size) → network →
-/// resize → colour → contrast → sharpen → export.
+/// resize → colour → faces → contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are made once and used for every frame.
 ///
 /// Note [Frames in the network]
@@ -51,18 +52,25 @@ class PixelChain : public StageChain {
 
   /// Charges the network's threads to its stage; call it once, at the end.
   void AddNetworkTime() override;
+  std::int64_t faces() const override { return faces_before_ + (faces_ ? faces_->restored() : 0); }
 
  private:
   /// A frame between Begin and End.
   struct Slot {
     pixel::Image picture;  ///< what the network takes, or the resize
     bool is_cut = false;
+    std::int64_t number = 0;  ///< of the frame in the whole video, by its time
   };
 
   void Prepare(const AVFrame& frame);
   void PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color);
   pixel::Image& Import(const AVFrame& frame);
   pixel::Image& Denoise(pixel::Image& image, bool is_cut);
+  void PrepareFaces(Size in);
+  std::int64_t FrameNumber(const AVFrame& frame) const;
+  void AddFaceTime();
+  void RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up);
+  bool looks_back_at_the_end() const { return contrast_ || plan_.face_model; }
   void Enlarge(Slot& slot);
   void CopyChroma(const pixel::Image& from);
   bool makes_luma_only() const { return network_ && !network_->makes_chroma(); }
@@ -98,6 +106,9 @@ class PixelChain : public StageChain {
   pixel::Image sharpened_;
 
   LibraryThreads network_threads_;
+  LibraryThreads face_threads_;
+  std::unique_ptr<faces::FaceStage> faces_;
+  std::int64_t faces_before_ = 0;  ///< restored before the picture changed its size
   bool network_is_last_ = false;  ///< Note [Any ratio]: it restores what the resize made
   std::vector<Slot> idle_slots_;
   std::deque<Slot> slots_;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "faces/detector.h"
 #include "inference/backend.h"
 #include "media/av_error.h"
 #include "media/duration.h"
@@ -15,11 +16,14 @@
 #include "pipeline/coding_error.h"
 #include "pipeline/network_choice.h"
 #include "pipeline/picture_stats.h"
+#include "pipeline/plan_reasons.h"
 #include "pipeline/stage_chain.h"
 #include "pixel/stages.h"
 
 namespace framelift::pipeline {
 namespace {
+
+constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit codes that 8 bits and a good encoder leave
 
 float Resolve(const Strength& strength, float automatic) {
   switch (strength.mode) {
@@ -128,7 +132,23 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, Plan& plan) {
   if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
 }
 
+void PlanFaces(const EnhanceOptions& options, Plan& plan) {
+  if (plan.strengths.face_restoration <= 0) return;
+  if (!WhyNoFaces(options, plan.device_restores_faces).empty()) {
+    plan.strengths.face_restoration = 0;
+    return;
+  }
+  plan.face_model = *FindFaceModel(options.models);
+}
+
 }  // namespace
+
+std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces) {
+  if (!device_restores_faces) return "faces are restored on the CPU only";
+  if (!FindFaceModel(options.models)) return "no network for faces is installed";
+  if (!faces::CanDetectFaces()) return "this build has no face detector";
+  return "";
+}
 
 void CheckOptions(const EnhanceOptions& options) {
   CheckStrength(options.denoise, "denoise");
@@ -153,19 +173,20 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 }
 
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale) {
+  const float error = std::hypot(traits.noise_sigma, traits.coding_error);
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
   const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
   const float flatness = std::clamp((0.35F - traits.luma_spread) / 0.15F, 0.0F, 1.0F);
   const float content = std::clamp((traits.luma_spread - 0.05F) / 0.15F, 0.0F, 1.0F);
   const float contrast = 0.2F * std::min(flatness, content);
+  const float faces = error < kUnnoticeable ? 0.0F : std::min(0.8F, error / 8);
   return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
-          Resolve(options.adaptive_contrast, contrast), 0.0F};
+          Resolve(options.adaptive_contrast, contrast), Resolve(options.face_restoration, faces)};
 }
 
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
-  constexpr float kFullStrength = 50;   // codes
-  constexpr float kUnnoticeable = 0.6F;
+  constexpr float kFullStrength = 50;  // codes
   const float error = std::hypot(traits.noise_sigma, traits.coding_error);
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, error / kFullStrength));
 }
@@ -190,7 +211,7 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
-              const std::function<bool()>& is_cancelled) {
+              const std::function<bool()>& is_cancelled, bool device_restores_faces) {
   media::FileSource source(input_path);
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);
@@ -212,6 +233,9 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
   PlanNetwork(options, {first->width, first->height}, plan);
+  plan.device_restores_faces = device_restores_faces;
+  PlanFaces(options, plan);
+  plan.stages = DescribeStages(options, plan);
   return plan;
 }
 

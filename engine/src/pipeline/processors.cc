@@ -29,6 +29,7 @@ class Cpu : public Processor {
  public:
   std::string name() const override { return "cpu"; }
   bool runs_networks() const override { return true; }
+  bool restores_faces() const override { return true; }
   AVBufferRef* decoder_device() const override { return nullptr; }
   std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int) override {
     return std::make_unique<CpuEncoder>(options);

@@ -31,7 +31,7 @@ class StageChain {
   virtual int depth() const = 0;
   /// Whether `frame` can be begun while others are on their way; if not, end those first.
   virtual bool Fits(const AVFrame& frame) const = 0;
-  /// Takes a frame in, in order. A frame of the warm-up goes through the temporal stages only.
+  /// Takes a frame in, in order; its pts is its presentation time in the plan's time base. A frame of the warm-up goes through the temporal stages only.
   /// False when the frame was of no use (a warm-up that nothing needs): there is no End for it.
   /// Throws Error{kUnreadableVideo} when the picture's shape changes in mid-stream.
   virtual bool Begin(const AVFrame& frame, bool is_warm_up) = 0;
@@ -39,6 +39,8 @@ class StageChain {
   virtual void End(AVFrame* out) = 0;
   /// Charges what works in threads of its own to its stage; call it once, at the end.
   virtual void AddNetworkTime() {}
+  /// Faces restored so far, each frame's counted.
+  virtual std::int64_t faces() const { return 0; }
 };
 
 /// media::VideoEncoder's interface. TakeFrame is called by the thread of the stages, the rest by the encoder's.
@@ -68,6 +70,8 @@ class Processor {
   virtual std::string name() const = 0;
   /// Whether networks run on it; if not, plans for it are made without one.
   virtual bool runs_networks() const = 0;
+  /// Whether it has the stage for faces.
+  virtual bool restores_faces() const { return false; }
   /// Where decoded frames shall lie; null: the host's memory. The processor keeps it.
   virtual AVBufferRef* decoder_device() const = 0;
   /// `queued`: frames that may lie between the chain and the encoder.

@@ -40,7 +40,7 @@ clockid_t ThreadClock(int thread_id) {
 std::mutex open_mutex;
 
 constexpr std::array kNames = {"decode",   "deinterlace", "convert", "denoise", "network", "resize",
-                               "contrast", "sharpen",     "encode",  "mux"};
+                               "faces",    "contrast", "sharpen",     "encode",  "mux"};
 static_assert(kNames.size() == static_cast<std::size_t>(Stage::kCount));
 
 }  // namespace

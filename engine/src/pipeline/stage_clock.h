@@ -56,6 +56,7 @@ enum class Stage {
   kDenoise,
   kNetwork,
   kResize,
+  kFaces,
   kContrast,
   kSharpen,
   kEncode,

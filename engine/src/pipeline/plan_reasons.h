@@ -1,0 +1,14 @@
+// The plan in words.
+#pragma once
+
+#include <vector>
+
+#include "framelift/enhance.h"
+#include "pipeline/plan.h"
+
+namespace framelift::pipeline {
+
+/// Every stage that an option governs, with the strength that it will have and the figures that decided.
+std::vector<PlannedStage> DescribeStages(const EnhanceOptions& options, const Plan& plan);
+
+}  // namespace framelift::pipeline
