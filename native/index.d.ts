@@ -72,7 +72,7 @@ export interface EnhanceOptions {
 export interface ModelFile {
   name: string;
   path: string;
-  layout: 'luma+strength' | 'rgb';
+  layout: 'luma+strength' | 'rgb' | 'face';
   precision: 'fp32' | 'int8';
   /** of each side, 1…8; 2 when absent */
   scale?: number;
@@ -88,6 +88,8 @@ export interface ModelFile {
   lossDb?: number;
   /** of restoration that it was trained for; 0: it only enlarges. 1 when absent */
   maxStrength?: number;
+  /** layout face: greatest change of a sample, 8-bit codes; 255 when absent */
+  maxChange?: number;
   allowBf16?: boolean;
 }
 
@@ -138,8 +140,30 @@ export interface EnhanceResult {
     faceRestoration: number;
     model: string;
   };
+  /** as it was made before the first frame */
+  plan: PlannedStage[];
+  /** faces restored, each frame's counted */
+  faces: number;
   wallSeconds: number;
   stages: { name: string; cpuSeconds: number }[];
+}
+
+/** One stage as it is planned, and the figures that decided. */
+export interface PlannedStage {
+  /** denoise, model, face_restoration, sharpen, adaptive_contrast */
+  name: string;
+  /** 0…1 */
+  strength: number;
+  why: string;
+}
+
+export interface EnhancePlan {
+  source: ProbeResult;
+  width: number;
+  height: number;
+  device: string;
+  model: string;
+  stages: PlannedStage[];
 }
 
 export interface DeviceInfo {
@@ -160,6 +184,8 @@ export interface DeviceInfo {
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
 export function enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
+/** What `enhance` would do, by a look at a few frames. */
+export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
 /** Loads a model and runs it on a made-up frame. */
 export function checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>;
 export function devices(): DeviceInfo[];

@@ -18,6 +18,11 @@ function strength(text: string): Strength {
   return value;
 }
 
+const resolutionOption = () =>
+  new Option('--resolution <target>', 'box that the picture is fitted into; source keeps its size')
+    .choices(['1080p', '4k', 'source'])
+    .makeOptionMandatory();
+
 const strengthOption = (name: string, what: string) =>
   new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
 
@@ -44,11 +49,7 @@ function program(): Command {
     .description('enhance one file; no database is needed')
     .argument('<in>', 'a video file')
     .argument('<out>', 'the MP4 to write; replaced when it exists')
-    .addOption(
-      new Option('--resolution <target>', 'box that the picture is fitted into; source keeps its size')
-        .choices(['1080p', '4k', 'source'])
-        .makeOptionMandatory(),
-    )
+    .addOption(resolutionOption())
     .addOption(strengthOption('denoise', 'noise reduction'))
     .addOption(strengthOption('sharpen', 'sharpening'))
     .addOption(strengthOption('adaptive-contrast', 'local contrast'))
@@ -57,6 +58,22 @@ function program(): Command {
     .action(async (input: string, output: string, options) => {
       const config = loadConfig();
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
+    });
+
+  framelift
+    .command('plan')
+    .description('say what enhance would do with a file, and why')
+    .argument('<in>', 'a video file')
+    .addOption(resolutionOption())
+    .addOption(strengthOption('denoise', 'noise reduction'))
+    .addOption(strengthOption('sharpen', 'sharpening'))
+    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
+    .addOption(strengthOption('face-restoration', 'face restoration'))
+    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto')
+    .option('--json', 'one JSON object')
+    .action(async (input: string, options) => {
+      const config = loadConfig();
+      await (await enhance()).planCommand(await media(config), config, { input, ...options });
     });
 
   framelift

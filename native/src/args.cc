@@ -106,6 +106,17 @@ bool IsSecond(const Options& options, const char* name, const char* first, const
   throw WrongArgument(std::string("'") + first + "' or '" + second + "'", options.Path(name), value);
 }
 
+ModelFile::Layout ReadLayout(const Options& options) {
+  const Napi::Value value = options.Member("layout");
+  if (value.IsString()) {
+    const std::string text = value.As<Napi::String>();
+    if (text == "luma+strength") return ModelFile::Layout::kLumaStrength;
+    if (text == "rgb") return ModelFile::Layout::kRgb;
+    if (text == "face") return ModelFile::Layout::kFace;
+  }
+  throw WrongArgument("'luma+strength', 'rgb' or 'face'", options.Path("layout"), value);
+}
+
 std::optional<Segment> ReadSegment(const Options& options) {
   const auto given = options.Nested("segment");
   if (!given) return std::nullopt;
@@ -241,8 +252,7 @@ ModelFile ToModelFile(const Options& options) {
     if (!given) throw WrongArgument("a text", options.Path(name), options.Member(name));
     *text = *given;
   }
-  file.layout = IsSecond(options, "layout", "luma+strength", "rgb") ? ModelFile::Layout::kRgb
-                                                                    : ModelFile::Layout::kLumaStrength;
+  file.layout = ReadLayout(options);
   file.precision = IsSecond(options, "precision", "fp32", "int8") ? ModelFile::Precision::kInt8
                                                                   : ModelFile::Precision::kFp32;
   file.scale = static_cast<int>(options.Integer("scale", 1, 8).value_or(file.scale));
@@ -253,6 +263,7 @@ ModelFile ToModelFile(const Options& options) {
   file.sha256 = options.Text("sha256").value_or("");
   file.loss_db = options.Number("lossDb", -100, 100).value_or(0);
   file.max_strength = static_cast<float>(options.Number("maxStrength", 0, 1).value_or(file.max_strength));
+  file.max_change = static_cast<float>(options.Number("maxChange", 0, 255).value_or(file.max_change));
   file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
   return file;
 }

@@ -24,4 +24,15 @@ Napi::Value Enhance(const Napi::CallbackInfo& info) {
   });
 }
 
+/// plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>
+Napi::Value Plan(const Napi::CallbackInfo& info) {
+  const std::string input = PathArgument(info[0], "inputPath");
+  const Options options(info[1], "options");
+  return Task::Start(info.Env(), options, [input, plain = ToEnhanceOptions(options)](Task& task) {
+    const EnhanceCallbacks callbacks{.on_progress = {}, .is_cancelled = [&task] { return task.is_cancelled(); }};
+    EnhancePlan plan = framelift::PlanEnhance(input, plain, callbacks);
+    return [plan = std::move(plan)](Napi::Env env) -> Napi::Value { return ToJs(env, plan); };
+  });
+}
+
 }  // namespace framelift::native

@@ -5,5 +5,6 @@
 namespace framelift::native {
 
 Napi::Value Enhance(const Napi::CallbackInfo& info);
+Napi::Value Plan(const Napi::CallbackInfo& info);
 
 }  // namespace framelift::native

@@ -24,6 +24,14 @@ Napi::Object ToJs(Napi::Env env, const StageTime& stage) {
   return object;
 }
 
+Napi::Object ToJs(Napi::Env env, const PlannedStage& stage) {
+  auto object = Napi::Object::New(env);
+  object.Set("name", stage.name);
+  object.Set("strength", stage.strength);
+  object.Set("why", stage.why);
+  return object;
+}
+
 Napi::Value ToJs(Napi::Env env, const std::string& text) { return Napi::String::New(env, text); }
 
 template <typename T>
@@ -75,8 +83,21 @@ Napi::Object ToJs(Napi::Env env, const EnhanceResult& result) {
   object.Set("sizeBytes", Count(result.size_bytes));
   object.Set("device", result.device);
   object.Set("applied", ToJs(env, result.applied));
+  object.Set("plan", ToJsArray(env, result.plan));
+  object.Set("faces", Count(result.faces));
   object.Set("wallSeconds", result.wall_seconds);
   object.Set("stages", ToJsArray(env, result.stages));
+  return object;
+}
+
+Napi::Object ToJs(Napi::Env env, const EnhancePlan& plan) {
+  auto object = Napi::Object::New(env);
+  object.Set("source", ToJs(env, plan.source));
+  object.Set("width", plan.width);
+  object.Set("height", plan.height);
+  object.Set("device", plan.device);
+  object.Set("model", plan.model);
+  object.Set("stages", ToJsArray(env, plan.stages));
   return object;
 }
 

@@ -12,6 +12,7 @@ namespace framelift::native {
 
 Napi::Object ToJs(Napi::Env env, const ProbeResult& result);
 Napi::Object ToJs(Napi::Env env, const EnhanceResult& result);
+Napi::Object ToJs(Napi::Env env, const EnhancePlan& plan);
 Napi::Object ToJs(Napi::Env env, const Progress& progress);
 Napi::Object ToJs(Napi::Env env, const ModelReport& report);
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device);

@@ -22,6 +22,8 @@ export interface EnhanceCommand {
   segment?: { startS: number; endS: number };
 }
 
+export type PlanCommand = Omit<EnhanceCommand, 'output' | 'segment'> & { json?: boolean };
+
 /** Prints the probe's result as JSON. */
 export async function probeCommand(media: Media, input: string): Promise<void> {
   await requireFile(input);
@@ -32,6 +34,23 @@ export async function probeCommand(media: Media, input: string): Promise<void> {
   });
   console.log(JSON.stringify(result, null, 2));
 }
+
+/** Prints what `enhance` would do, and why. */
+export async function planCommand(media: Media, config: Config, command: PlanCommand): Promise<void> {
+  await requireFile(command.input);
+  const options = enhanceOptions(config, command);
+  const plan = await media.plan({ inputPath: resolve(command.input), options, timeoutMs: probeTimeoutMs });
+  if (command.json === true) {
+    console.log(JSON.stringify(plan, null, 2));
+    return;
+  }
+  console.log(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
+  for (const { name, strength, why } of plan.stages) {
+    console.log(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
+  }
+}
+
+const size = ({ width, height }: { width: number; height: number }) => `${width}×${height}`;
 
 /** The output appears under its name only when it is whole. */
 export async function enhanceCommand(media: Media, config: Config, command: EnhanceCommand): Promise<void> {
@@ -65,7 +84,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   }
 }
 
-function enhanceOptions(config: Config, command: EnhanceCommand) {
+function enhanceOptions(config: Config, command: Omit<EnhanceCommand, 'output'>) {
   const { resolution, segment, denoise, sharpen, adaptiveContrast, faceRestoration, model } = command;
   return {
     target: resolution,
@@ -114,6 +133,5 @@ function clock(seconds: number): string {
 
 function summary(result: EnhanceResult, output: string): string {
   const fps = (result.frames / Math.max(result.wallSeconds, 1e-6)).toFixed(1);
-  const from = `${result.source.width}×${result.source.height}`;
-  return `${basename(output)}: ${from} → ${result.width}×${result.height}, ${result.frames} frames at ${fps} fps on ${result.device}, model ${result.applied.model}`;
+  return `${basename(output)}: ${size(result.source)} → ${size(result)}, ${result.frames} frames at ${fps} fps on ${result.device}, model ${result.applied.model}`;
 }

@@ -15,7 +15,7 @@ const open = async (config: Config) =>
 const trialTimeoutMs = 30 * 60_000;
 
 export interface CheckOptions {
-  layout: 'luma+strength' | 'rgb';
+  layout: 'luma+strength' | 'rgb' | 'face';
   scale: number;
   size: Size;
 }
@@ -50,7 +50,7 @@ export function modelsCommands(): Command {
     .command('check')
     .description('load an ONNX file and run it once; one sentence when something is wrong with it')
     .argument('<file>', 'an ONNX file; described by the manifest.json beside it, else by the options')
-    .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength']).default('rgb'))
+    .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength', 'face']).default('rgb'))
     .option('--scale <n>', 'enlargement of each side', scale, 2)
     .option('--size <WxH>', 'frame to try', size, { width: 256, height: 144 })
     .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));
@@ -89,7 +89,8 @@ export async function describeFile(file: string, options: Pick<CheckOptions, 'la
     const entry = readManifest(folder).find((model) => model.path === path);
     if (entry !== undefined) return toModelFile(entry);
   }
-  return { name: basename(path), path, layout: options.layout, precision: 'fp32', scale: options.scale };
+  const scale = options.layout === 'face' ? 1 : options.scale;
+  return { name: basename(path), path, layout: options.layout, precision: 'fp32', scale };
 }
 
 async function checkModel(media: Media, file: string, options: CheckOptions): Promise<void> {

@@ -118,13 +118,20 @@ export const zJobError = z.object({
  */
 export const zAppliedStrength = z.number().gte(0).lte(1);
 
+export const zPlannedStage = z.object({
+    stage: z.string().max(200),
+    strength: zAppliedStrength,
+    reason: z.string().max(500)
+});
+
 export const zAppliedEnhancements = z.object({
     denoise: zAppliedStrength,
     sharpen: zAppliedStrength,
     face_restoration: zAppliedStrength,
     adaptive_contrast: zAppliedStrength,
     model: z.string(),
-    device: z.string().max(200).optional()
+    device: z.string().max(200).optional(),
+    plan: z.array(zPlannedStage).max(20).optional()
 });
 
 export const zJob = z.object({

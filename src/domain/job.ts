@@ -36,6 +36,13 @@ export interface OutputFacts {
   sha256: string;
 }
 
+export interface PlannedStage {
+  stage: string;
+  /** 0…1 */
+  strength: number;
+  reason: string;
+}
+
 /** What was really applied; strengths 0…1. */
 export interface AppliedEnhancements {
   denoise: number;
@@ -45,6 +52,8 @@ export interface AppliedEnhancements {
   model: string;
   /** `cpu` or `cuda:N (name)`; older jobs do not say */
   device?: string;
+  /** what was decided before the first frame, and why; older jobs do not say */
+  plan?: PlannedStage[];
 }
 
 export interface JobRecord {

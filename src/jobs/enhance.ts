@@ -28,6 +28,7 @@ async function enhance(context: StepContext): Promise<void> {
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
   context.span.setAttributes(spanAttributes(result));
+  context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'enhanced as planned');
   signal.throwIfAborted();
 
   const key = await worker.store.objects.announce(fence, 'output');
@@ -84,8 +85,9 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
   };
 }
 
-function appliedEnhancements({ applied, device }: EnhanceResult): AppliedEnhancements {
+function appliedEnhancements({ applied, device, plan }: EnhanceResult): AppliedEnhancements {
   return {
+    plan: plan.map(({ name, strength, why }) => ({ stage: name, strength, reason: why })),
     denoise: applied.denoise,
     sharpen: applied.sharpen,
     face_restoration: applied.faceRestoration,

@@ -58,6 +58,8 @@ async function perform(message: ToChild): Promise<unknown> {
       const from = 'path' in source ? source.path : remoteSource(source.size);
       return loadAddon().probe(from, { ...options, signal: cancel.signal });
     }
+    case 'plan':
+      return loadAddon().plan(message.input, { ...message.options, signal: cancel.signal });
     case 'check-model':
       return loadAddon().checkModel(message.model, message.trial);
     case 'enhance':

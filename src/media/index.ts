@@ -10,15 +10,17 @@ import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import { misbehaved, timedOut } from './failures.ts';
 import { Gate } from './gate.ts';
 import { findGpuFiles, onAnyDevice } from './gpu.ts';
-import { deviceList, enhanceResult, modelReport, probeResult } from './messages.ts';
+import { deviceList, enhancePlan, enhanceResult, modelReport, probeResult } from './messages.ts';
 import { type InstalledModel, toModelFile } from './models.ts';
 import { runChild } from './session.ts';
 import type {
   CheckModelRequest,
+  EnhancePlan,
   EnhanceRequest,
   EnhanceResult,
   Media,
   ModelReport,
+  PlanRequest,
   ProbeRequest,
   ProbeResult,
 } from './types.ts';
@@ -191,6 +193,20 @@ class ChildMedia implements Media {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  }
+
+  async plan(request: PlanRequest): Promise<EnhancePlan> {
+    const mounts: Mount[] = [];
+    const input = this.#input(await readableFile(request.inputPath), mounts);
+    const models = (this.#options.models ?? []).map(toModelFile);
+    const gpuFiles = request.options.device === 'cpu' ? [] : this.#gpuFiles;
+    return runChild({
+      plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles },
+      message: { op: 'plan', input, options: { ...request.options, models } },
+      result: enhancePlan,
+      signal: request.signal,
+      onStart: this.#options.onChild,
+    });
   }
 
   devices() {

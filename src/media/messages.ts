@@ -1,6 +1,6 @@
 /** What the child may say. The child handles hostile files, so nothing it says is believed unchecked. */
 import { z } from 'zod';
-import type { DeviceInfo, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
+import type { DeviceInfo, EnhancePlan, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
 /** Names and tags come out of files: cut to a length and freed of control characters rather than refused. */
@@ -26,6 +26,19 @@ export const probeResult: z.ZodType<ProbeResult> = z.object({
   audio: z.array(z.object({ codec: name, channels: count, sampleRateHz: count, language: name })).max(1000),
 });
 
+const plannedStages = z
+  .array(z.object({ name, strength, why: z.string().transform((text) => text.replace(/\p{Cc}/gu, '').slice(0, 500)) }))
+  .max(20);
+
+export const enhancePlan: z.ZodType<EnhancePlan> = z.object({
+  source: probeResult,
+  width: side,
+  height: side,
+  device: name,
+  model: name,
+  stages: plannedStages,
+});
+
 export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
   source: probeResult,
   width: side,
@@ -42,6 +55,8 @@ export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
     faceRestoration: strength,
     model: name,
   }),
+  plan: plannedStages,
+  faces: count,
   wallSeconds: seconds,
   stages: z.array(z.object({ name, cpuSeconds: seconds })).max(100),
 });

@@ -10,7 +10,7 @@ import { projectRoot } from './addon.ts';
 
 export interface InstalledModel extends ModelFile {
   title: string;
-  task: 'super-resolution' | 'restoration';
+  task: 'super-resolution' | 'restoration' | 'face-restoration';
   scale: number;
 }
 
@@ -27,16 +27,17 @@ const entry = z.object({
     .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
     .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none'),
   title: z.string().max(200).default(''),
-  task: z.enum(['super-resolution', 'restoration']),
-  scale: z.number().int().min(1).max(8),
+  task: z.enum(['super-resolution', 'restoration', 'face-restoration']),
+  scale: z.number().int().min(1).max(8).default(1),
   file: z.string().regex(/^[\w][\w.-]{0,199}$/, 'must be the name of a file beside the manifest'),
   precision: z.enum(['fp32', 'int8']).default('fp32'),
-  layout: z.enum(['luma+strength', 'rgb']),
+  layout: z.enum(['luma+strength', 'rgb', 'face']),
   input: z.string().min(1).max(200).optional(),
   output: z.string().min(1).max(200).optional(),
   multiple: z.number().int().min(1).max(64).default(1),
   halo: z.number().int().min(0).max(1024).default(32),
   max_strength: z.number().min(0).max(1).optional(),
+  max_change: z.number().min(0).max(255).optional(),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be 64 small hexadecimal digits')
@@ -61,13 +62,16 @@ export function readManifest(folder: string): InstalledModel[] {
     const issue = parsed.error.issues[0]!;
     throw new ModelsError(`${path}: ${issue.path.join('.') || 'the manifest'}: ${issue.message}`);
   }
-  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, ...model }) => {
+  return parsed.data.models.map(({ file, scores, max_strength: maxStrength, max_change: maxChange, ...model }) => {
+    if ((model.task === 'face-restoration') !== (model.layout === 'face')) {
+      throw new ModelsError(`${path}: ${model.name}: the task face-restoration and the layout face belong together.`);
+    }
     const location = join(dirname(path), file);
     if (statSync(location, { throwIfNoEntry: false })?.isFile() !== true) {
       throw new ModelsError(`${path}: there is no file ${file} for the model ${model.name}.`);
     }
     return {
-      ...definite({ ...model, maxStrength }),
+      ...definite({ ...model, maxStrength, maxChange }),
       path: location,
       ...(scores.loss_db === undefined ? {} : { lossDb: scores.loss_db }),
       allowBf16: scores.bf16_loss_db !== undefined && scores.bf16_loss_db <= tolerableLossDb,
@@ -98,20 +102,22 @@ function definite<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], u
 
 /**
  * Shipped networks and those of an operator's folder. A name in the operator's folder takes the place of a shipped
- * one of the same name, all its files. A checkout without shipped networks has none; an operator's folder must have a
+ * one of the same name, all its files; a network for faces takes the place of the shipped one whatever its name. A checkout without shipped networks has none; an operator's folder must have a
  * manifest.
  */
 export function installedModels(operatorsDir?: string): InstalledModel[] {
   const shipped = statSync(join(shippedModelsDir, manifestName), { throwIfNoEntry: false });
   const own = operatorsDir === undefined ? [] : readManifest(operatorsDir);
   const replaced = new Set(own.map((model) => model.name));
-  const kept = shipped === undefined ? [] : readManifest(shippedModelsDir).filter((model) => !replaced.has(model.name));
+  const kept = shipped === undefined ? [] : readManifest(shippedModelsDir).filter(
+    (model) => !replaced.has(model.name) && !(model.layout === 'face' && own.some(({ layout }) => layout === 'face')),
+  );
   return [...kept, ...own];
 }
 
-/** What a job may name. */
+/** What a job may name: networks for whole pictures. */
 export function modelNames(models: readonly InstalledModel[]): string[] {
-  return [...new Set(models.map((model) => model.name))];
+  return [...new Set(models.filter((model) => model.layout !== 'face').map((model) => model.name))];
 }
 
 /** The part that goes to the addon. */

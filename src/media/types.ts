@@ -1,6 +1,7 @@
 /** What the rest of the service may ask of media; src/media is the only importer of the addon. */
 import type {
   EnhanceOptions,
+  EnhancePlan,
   EnhanceResult,
   ModelFile,
   ModelReport,
@@ -11,7 +12,7 @@ import type {
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { EnhanceResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { EnhancePlan, EnhanceResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -43,6 +44,10 @@ export interface EnhanceRequest {
   onProgress?: (progress: Progress) => void;
 }
 
+export interface PlanRequest extends Pick<EnhanceRequest, 'inputPath' | 'options' | 'timeoutMs'> {
+  signal?: AbortSignal;
+}
+
 export interface CheckModelRequest {
   model: ModelFile;
   trial?: ModelTrial;
@@ -58,6 +63,8 @@ export interface CheckModelRequest {
 export interface Media {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   enhance(request: EnhanceRequest): Promise<EnhanceResult>;
+  /** What `enhance` would do with these options, and why. */
+  plan(request: PlanRequest): Promise<EnhancePlan>;
   devices(): Promise<DeviceInfo[]>;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;

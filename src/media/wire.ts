@@ -18,6 +18,7 @@ export type ToChild =
   | { op: 'devices' }
   | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean }
   | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
+  | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
   /** stop soon and answer with an error of the code `cancelled` */
   | { op: 'cancel' };

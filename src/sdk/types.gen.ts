@@ -221,6 +221,24 @@ export type AppliedEnhancements = {
      * The processor that did the work, `cpu` or `cuda:N` with the GPU's name. Absent on jobs from before it was noted.
      */
     device?: string;
+    /**
+     * What was decided before the first frame, stage by stage. A strength above may be lower than the planned one:
+     * `face_restoration` is 0 when no face was found. Absent on jobs from before it was noted.
+     *
+     */
+    plan?: Array<PlannedStage>;
+};
+
+export type PlannedStage = {
+    /**
+     * `denoise`, `model`, `face_restoration`, `sharpen` or `adaptive_contrast`; there may be more one day.
+     */
+    stage: string;
+    strength: AppliedStrength;
+    /**
+     * The figures that decided, for people.
+     */
+    reason: string;
 };
 
 export type JobList = {

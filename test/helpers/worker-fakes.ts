@@ -9,6 +9,7 @@ import pino from 'pino';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker, type Tuning, type Worker, type WorkerConfig, type WorkerDeps } from '../../src/jobs/index.ts';
 import type {
+  EnhancePlan,
   EnhanceRequest,
   EnhanceResult,
   Media,
@@ -48,6 +49,8 @@ export const enhanceResult: EnhanceResult = {
   sizeBytes: 14,
   device: 'cpu',
   applied: { denoise: 0.2, sharpen: 0.3, adaptiveContrast: 0.1, faceRestoration: 0, model: 'lanczos' },
+  plan: [{ name: 'denoise', strength: 0.2, why: 'the source has noise of 3.5 codes' }],
+  faces: 0,
   wallSeconds: 1,
   stages: [],
 };
@@ -84,6 +87,10 @@ export class FakeMedia implements Media {
 
   async devices() {
     return [];
+  }
+
+  plan(): Promise<EnhancePlan> {
+    return Promise.reject(new Error('nothing is planned here'));
   }
 
   checkModel(): Promise<ModelReport> {

@@ -1,16 +1,14 @@
 #include "faces/detector.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "framelift/error.h"
 #include "inference/model_loader.h"
-#include "inference/openvino_module.h"
+#include "inference/shared_module.h"
 
 namespace framelift::faces {
 namespace {
@@ -238,11 +236,11 @@ std::optional<Face> FaceDetector::Follow(const pixel::Image& image, const Face& 
 }
 
 std::string DetectorFolder() {
-  const std::string folder = inference::OpenVinoFolder();
-  if (access((folder + "onet.onnx").c_str(), R_OK) != 0) {
-    throw Error(ErrorCode::kUnavailable, "This build has no face detector, so faces cannot be restored.");
-  }
-  return folder;
+  constexpr std::string_view kLast = "onet.onnx";
+  std::string path = inference::FindModule("openvino/onet.onnx");
+  if (path.empty()) throw Error(ErrorCode::kUnavailable, "This build has no face detector, so faces cannot be restored.");
+  path.resize(path.size() - kLast.size());
+  return path;
 }
 
 bool CanDetectFaces() {

@@ -27,9 +27,4 @@ std::unique_ptr<Backend> CreateOpenVinoBackend() {
   return std::unique_ptr<Backend>(create());
 }
 
-std::string OpenVinoFolder() {
-  const std::string module = FindModule();
-  return module.substr(0, module.rfind('/') + 1);
-}
-
 }  // namespace framelift::inference

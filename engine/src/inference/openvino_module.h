@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "inference/backend.h"
 
@@ -16,9 +15,5 @@ namespace framelift::inference {
 ///
 /// Throws Error{kUnavailable} when the module is not there or cannot be loaded.
 std::unique_ptr<Backend> CreateOpenVinoBackend();
-
-/// Folder that the module lies in, with a slash at its end; files that come with it lie there, too. Throws like
-/// CreateOpenVinoBackend.
-std::string OpenVinoFolder();
 
 }  // namespace framelift::inference
