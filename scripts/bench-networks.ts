@@ -17,6 +17,8 @@ const help = `bench:networks – quality and speed of the installed networks bes
   --strength S           auto (as the pipeline chooses) or 0…1
   --model NAME           only this network; --file FILE.onnx instead of the installed ones (with --layout, --multiple)
   --frames N             of each clip (24);  --limit N  files at most
+  --pan N                makes a clip of N frames of every picture, by a window that moves over it
+  --sweep                no scores: the error of each source, the pipeline's estimate of it, the strength that serves best
   --size WxH             of the frame that is timed (960x540);  --runs N  best of (5)
   --peer fsrcnn          times FSRCNN(56,12,4), too
   --no-vmaf              leaves VMAF out
@@ -52,6 +54,8 @@ const { values: o } = parseArgs({
     multiple: { type: 'string', default: '2' },
     frames: { type: 'string', default: '24' },
     limit: { type: 'string' },
+    pan: { type: 'string' },
+    sweep: { type: 'boolean', default: false },
     size: { type: 'string', default: '960x540' },
     runs: { type: 'string', default: '5' },
     peer: { type: 'string' },
@@ -101,6 +105,8 @@ function models(): string[] {
 async function measure(program: string, files: string[], keep: string): Promise<Line[]> {
   const args = ['--degrade', o.degrade, '--scale', o.scale, '--strength', o.strength, '--frames', o.frames];
   args.push('--size', o.size, '--runs', o.runs, ...(o.peer === undefined ? [] : ['--peer', o.peer]));
+  if (o.pan !== undefined) args.push('--pan', o.pan);
+  if (o.sweep) args.push('--sweep', 'yes');
   if (keep !== '') args.push('--keep', keep);
   for (const model of models()) args.push('--model', model);
   const child = spawn(program, [...args, ...files], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -163,7 +169,7 @@ async function main(): Promise<void> {
   }
   const files = originals();
   const program = build();
-  const hasClips = !o['no-vmaf'] && files.some((file) => !/\.(png|jpe?g|bmp|webp|tiff?)$/i.test(file));
+  const hasClips = !o['no-vmaf'] && !o.sweep && (o.pan !== undefined || files.some((file) => !/\.(png|jpe?g|bmp|webp|tiff?)$/i.test(file)));
   const keep = hasClips ? mkdtempSync(join(tmpdir(), 'bench-networks-')) : '';
   try {
     const lines = await measure(program, files, keep);
@@ -174,7 +180,7 @@ async function main(): Promise<void> {
         if (score !== undefined) line.vmaf = score;
       }
     }
-    console.log(o.json ? lines.map((line) => JSON.stringify(line)).join('\n') : table(lines));
+    console.log(o.json || o.sweep ? lines.map((line) => JSON.stringify(line)).join('\n') : table(lines));
   } finally {
     if (keep !== '') rmSync(keep, { recursive: true, force: true });
   }

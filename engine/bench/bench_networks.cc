@@ -5,6 +5,9 @@
 //     --scale N            of the enlargement (2); networks of another scale are left out
 //     --strength auto|S    what networks are told to restore: as the pipeline would, or fixed (auto)
 //     --frames N           of each clip (24)
+//     --pan N              makes a clip of N frames of every picture: a window that moves over it
+//     --sweep yes          instead of scores: what each source lost, what the pipeline takes that for, and which
+//                          strength serves it best
 //     --size WxH           of the frame that is timed (960x540); --runs N, best of (5); --peer fsrcnn
 //     --keep FOLDER        raw 4:2:0 frames of every method and clip, for VMAF
 // Prints one JSON object a line: {"method", "precision", "psnr_y", "ssim_y", "ms_per_frame", …}.
@@ -37,6 +40,7 @@
 #include "framelift/error.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
+#include "network_samples.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
 #include "pipeline/cores.h"
@@ -49,13 +53,10 @@ using namespace framelift;
 using namespace framelift::bench;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct Options : SampleOptions {
   std::vector<ModelFile> models;
-  std::string degrade = "bicubic";
-  std::string parameter;
-  int scale = 2;
   std::optional<float> strength;
-  int frames = 24;
+  bool is_sweep = false;
   int width = 960;
   int height = 540;
   int runs = 5;
@@ -107,6 +108,8 @@ Options Parse(int argc, char** argv) {
     } else if (name == "--scale") o.scale = std::atoi(value.c_str());
     else if (name == "--strength") { if (value != "auto") o.strength = std::strtof(value.c_str(), nullptr); }
     else if (name == "--frames") o.frames = std::max(1, std::atoi(value.c_str()));
+    else if (name == "--pan") o.pan = std::max(0, std::atoi(value.c_str()));
+    else if (name == "--sweep") o.is_sweep = value == "yes";
     else if (name == "--runs") o.runs = std::max(1, std::atoi(value.c_str()));
     else if (name == "--keep") o.keep = value;
     else if (name == "--peer") o.has_peer = value == "fsrcnn";
@@ -120,112 +123,6 @@ Options Parse(int argc, char** argv) {
   }
   if (o.scale < 1 || o.scale > 8) Refuse("--scale lies between 1 and 8.");
   return o;
-}
-
-/// One original with what was made of it.
-struct Sample {
-  std::string name;
-  bool is_still = true;
-  std::vector<Plane> high;             ///< luma, 8-bit codes
-  std::vector<Plane> low;
-  std::vector<std::vector<Plane>> low_rgb;  ///< of pictures only
-  float coding_error = 0;
-};
-
-Plane LumaOf(const std::vector<Plane>& rgb) {
-  Plane y(rgb[0].width, rgb[0].height);
-  for (std::size_t i = 0; i < y.data.size(); ++i) {
-    y.data[i] = 16 + (65.481F * rgb[0].data[i] + 128.553F * rgb[1].data[i] + 24.966F * rgb[2].data[i]) / 255;
-  }
-  return y;
-}
-
-Plane Cropped(const Plane& in, int multiple) {
-  Plane out(in.width / multiple * multiple, in.height / multiple * multiple);
-  for (int y = 0; y < out.height; ++y) {
-    for (int x = 0; x < out.width; ++x) out.at(x, y) = in.at(x, y);
-  }
-  return out;
-}
-
-/// Through x264 and back.
-void Compress(Sample& sample, const std::string& crf, double rate) {
-  char folder[] = "/tmp/bench-networks-XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "There is no room for temporary files.");
-  const std::string path = std::string(folder) + "/low.mp4";
-  const Plane& first = sample.low[0];
-  const std::string command = "ffmpeg -v error -y -f rawvideo -pix_fmt yuv420p -s " + std::to_string(first.width) + "x" +
-                              std::to_string(first.height) + " -r " + std::to_string(rate) +
-                              " -i - -c:v libx264 -preset medium -crf " + crf + " '" + path + "'";
-  FILE* pipe = popen(("sh -c \"" + command + "\"").c_str(), "w");
-  if (pipe == nullptr) throw Error(ErrorCode::kIo, "ffmpeg cannot be started.");
-  for (Plane& plane : sample.low) {
-    // Luma as it is and neutral chroma; both sides are even.
-    std::vector<std::uint8_t> bytes(plane.data.size() * 3 / 2, 128);
-    for (std::size_t i = 0; i < plane.data.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::lround(std::clamp(plane.data[i], 0.0F, 255.0F)));
-    if (std::fwrite(bytes.data(), 1, bytes.size(), pipe) != bytes.size()) break;
-  }
-  const bool ok = pclose(pipe) == 0;
-  if (ok) {
-    const ReadFrames read = Decode(path, static_cast<int>(sample.low.size()));
-    for (std::size_t i = 0; i < read.frames.size(); ++i) {
-      Plane plane(first.width, first.height);
-      const AVFrame& frame = *read.frames[i];
-      for (int y = 0; y < plane.height; ++y) {
-        for (int x = 0; x < plane.width; ++x) plane.at(x, y) = frame.data[0][static_cast<std::ptrdiff_t>(y) * frame.linesize[0] + x];
-      }
-      sample.low[i] = std::move(plane);
-    }
-    std::vector<float> errors = read.coding_errors;
-    if (!errors.empty()) {
-      std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
-      sample.coding_error = errors[errors.size() / 2];
-    }
-  }
-  std::filesystem::remove_all(folder);
-  if (!ok) throw Error(ErrorCode::kInternal, "ffmpeg could not compress the frames.");
-}
-
-void AddNoise(Sample& sample, double sigma) {
-  std::mt19937 random(1);
-  std::normal_distribution<float> normal(0.0F, static_cast<float>(sigma));
-  for (Plane& plane : sample.low) {
-    for (float& value : plane.data) value += normal(random);
-    RoundToCodes(plane, 0, 255);
-  }
-  sample.low_rgb.clear();
-}
-
-Sample Load(const std::string& path, const Options& o) {
-  Sample sample;
-  sample.name = std::filesystem::path(path).stem();
-  const ReadFrames read = Decode(path, IsPicture(path) ? 1 : o.frames);
-  sample.is_still = read.is_still;
-  // x264 wants even sides.
-  const int multiple = o.degrade == "h264" ? 2 * o.scale : o.scale;
-  for (const AVFrame* frame : read.frames) {
-    if (!read.is_still) {
-      sample.high.push_back(Cropped(LumaPlane(*frame), multiple));
-      const Plane& high = sample.high.back();
-      sample.low.push_back(Resize(high, high.width / o.scale, high.height / o.scale, kCubicKernel));
-      RoundToCodes(sample.low.back(), 0, 255);
-      continue;
-    }
-    std::vector<Plane> rgb = RgbPlanes(*frame);
-    std::vector<Plane> low;
-    for (Plane& plane : rgb) {
-      plane = Cropped(plane, multiple);
-      low.push_back(Resize(plane, plane.width / o.scale, plane.height / o.scale, kCubicKernel));
-      RoundToCodes(low.back(), 0, 255);
-    }
-    sample.high.push_back(LumaOf(rgb));
-    sample.low.push_back(LumaOf(low));
-    sample.low_rgb.push_back(std::move(low));
-  }
-  if (o.degrade == "h264") Compress(sample, o.parameter, read.frames_per_second);
-  if (o.degrade == "h264") sample.low_rgb.clear();
-  if (o.degrade == "noise") AddNoise(sample, std::atof(o.parameter.c_str()));
-  return sample;
 }
 
 /// Noise as the pipeline measures it.
@@ -573,6 +470,34 @@ void Print(const Method& method, const Score& score, const Score* lanczos, Times
   std::fflush(stdout);
 }
 
+double MeanPsnr(Method& method, const Sample& sample, float strength, const Options& o) {
+  double sum = 0;
+  for (std::size_t f = 0; f < sample.low.size(); ++f) {
+    std::optional<Plane> out = method.Enlarge(sample, f, strength);
+    if (!out) return 0;
+    RoundToCodes(*out, 16, 235);
+    sum += PsnrY(*out, sample.high[f], o.scale);
+  }
+  return sum / static_cast<double>(sample.low.size());
+}
+
+/// One line a network and source: the error that was made, the pipeline's estimates, and PSNR over the strengths.
+void Sweep(Method& method, const Sample& sample, float automatic, const Options& o) {
+  std::printf("{\"method\": \"%s\", \"precision\": \"%s\", \"sample\": \"%s\", \"degrade\": \"%s:%s\", \"quantiser\": %.2f, "
+              "\"error\": %.3f, \"estimate\": %.3f, \"noise_estimate\": %.3f, \"clean_noise_estimate\": %.3f, "
+              "\"strength\": %.4f, \"psnr_y\": %.3f, \"psnr_of\": {",
+              method.name().c_str(), method.precision().c_str(), sample.name.c_str(), o.degrade.c_str(), o.parameter.c_str(),
+              sample.quantiser, sample.error, sample.coding_error, NoiseOf(sample.low[0]), NoiseOf(sample.clean),
+              automatic, MeanPsnr(method, sample, automatic, o));
+  const char* comma = "";
+  for (const float strength : {0.0F, 0.02F, 0.04F, 0.06F, 0.08F, 0.1F, 0.13F, 0.16F, 0.2F, 0.25F, 0.3F, 0.4F, 0.5F, 0.65F, 0.8F, 1.0F}) {
+    std::printf("%s\"%.2f\": %.3f", comma, strength, MeanPsnr(method, sample, strength, o));
+    comma = ", ";
+  }
+  std::printf("}}\n");
+  std::fflush(stdout);
+}
+
 void Run(const Options& o) {
   const auto backend = inference::CreateBackend("openvino");
   std::vector<std::unique_ptr<Method>> methods;
@@ -587,9 +512,14 @@ void Run(const Options& o) {
     const Sample sample = Load(path, o);
     const float strength = StrengthFor(sample, o);
     std::fprintf(stderr, "%s: %zu frame%s, strength %.3f\n", sample.name.c_str(), sample.low.size(), sample.low.size() == 1 ? "" : "s", strength);
+    if (o.is_sweep) {
+      for (std::size_t m = 2; m < methods.size(); ++m) Sweep(*methods[m], sample, strength, o);
+      continue;
+    }
     if (!sample.is_still) Keep(o.keep, sample, "original", sample.high);
     for (std::size_t m = 0; m < methods.size(); ++m) Judge(*methods[m], sample, strength, o, scores[m]);
   }
+  if (o.is_sweep) return;
   for (std::size_t m = 0; m < methods.size(); ++m) {
     Print(*methods[m], scores[m], m >= 2 && scores[m].samples > 0 ? &scores[1] : nullptr, methods[m]->Time(o.width, o.height, o.runs), o);
   }

@@ -25,6 +25,7 @@ namespace framelift::bench {
 struct ReadFrames {
   std::vector<AVFrame*> frames;
   std::vector<float> coding_errors;  ///< of the frames that tell it
+  std::vector<float> quantisers;     ///< of the same
   bool is_still = false;
   double frames_per_second = 25;
 
@@ -81,7 +82,10 @@ inline ReadFrames Decode(const std::string& path, int most) {
         av_frame_free(&frame);
         return;
       }
-      if (const auto error = pipeline::CodingErrorOf(*frame)) result.coding_errors.push_back(*error);
+      if (const auto error = pipeline::CodingErrorOf(*frame)) {
+        result.coding_errors.push_back(*error);
+        result.quantisers.push_back(*pipeline::QuantiserOf(*frame));
+      }
       result.frames.push_back(frame);
     }
   };

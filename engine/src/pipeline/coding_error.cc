@@ -67,6 +67,12 @@ double RelativeBits(AVCodecID codec) {
 
 }  // namespace
 
+std::optional<float> QuantiserOf(const AVFrame& frame) {
+  const AVFrameSideData* data = av_frame_get_side_data(&frame, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
+  if (data == nullptr || data->size < sizeof(AVVideoEncParams)) return std::nullopt;
+  return static_cast<float>(MeanQuantiser(*reinterpret_cast<const AVVideoEncParams*>(data->data)));
+}
+
 std::optional<float> CodingErrorOf(const AVFrame& frame) {
   const AVFrameSideData* data = av_frame_get_side_data(&frame, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
   if (data == nullptr || data->size < sizeof(AVVideoEncParams)) return std::nullopt;

@@ -21,6 +21,9 @@ namespace framelift::pipeline {
 /// From the side data AV_FRAME_DATA_VIDEO_ENC_PARAMS of one frame; nothing when there is none.
 std::optional<float> CodingErrorOf(const AVFrame& frame);
 
+/// The mean quantiser of one frame in its format's own units, from the same side data.
+std::optional<float> QuantiserOf(const AVFrame& frame);
+
 /// From the stream's rate; 0 for lossless and intermediate formats, and when the rate is not known.
 float CodingErrorOfRate(AVCodecID codec, std::int64_t bits_per_second, int width, int height, double frames_per_second);
 

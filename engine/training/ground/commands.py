@@ -1,6 +1,7 @@
 """The commands of the training ground."""
 import argparse
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,11 @@ import torch
 
 from . import photos
 from .clips import ClipSource, make_shard
+from .network import grow
 from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import device, load_averaged, load_state, quantised, release
-from .samples import Batches, NoiseSource, PhotoSource
+from .samples import Ahead, Batches, NoiseSource, PhotoSource
 from .tables import draw_curves, write_tables
 from .trainer import Trainer, build, run, save
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
@@ -49,6 +51,38 @@ def evaluator(network, shares):
     return scores
 
 
+def prepared(args):
+    """The device; on a GPU the settings under which it is fast."""
+    name = args.device or ('cuda' if torch.cuda.is_available() else 'cpu')
+    if name.startswith('cuda') and not torch.cuda.is_available():
+        raise GroundError('no_gpu: PyTorch finds no GPU here.')
+    torch.set_num_threads(1)  # one thread a worker: two that wait for each other lose more than they gain
+    torch.backends.cudnn.benchmark = True
+    torch.set_float32_matmul_precision('high')
+    return torch.device(name)
+
+
+def begin(trainer, state, args, network):
+    """Takes a checkpoint up as the arguments say; returns the hours already worked on it."""
+    if state is None:
+        return 0.0
+    if args.grow:
+        small = next(n for n in NETWORKS.values() if n.scale == network.scale and fits(n, state))
+        grow(trainer.net, load_averaged(small, state).to(trainer.device))
+        trainer.start_average()
+    else:
+        trainer.restore(state, optimiser=not args.fresh and 'optimiser' in state)
+        trainer.number = 0 if args.fresh else state['number']
+    print(f'began with {args.start or "the last checkpoint"} of step {state["number"]}', flush=True)
+    return state['hours']
+
+
+def fits(network, state):
+    """Whether a checkpoint is of a network."""
+    own = build(network).state_dict()
+    return own.keys() == state['average'].keys() and all(own[k].shape == v.shape for k, v in state['average'].items())
+
+
 def train(args):
     network = NETWORKS[args.network]
     name = args.recipe or network.recipe
@@ -58,20 +92,21 @@ def train(args):
     start = Path(args.start) if args.start else folder / 'last.pt'
     state = load_state(start) if args.start or start.exists() else None
     if args.finish:
-        begun = 0 if args.fresh or state is None else state['number']
+        begun = 0 if args.fresh or args.grow or state is None else state['number']
         chosen = replace(chosen, steps=begun + args.finish, decay=args.finish)
     torch.manual_seed(chosen.seed)
-    torch.set_num_threads(1)  # one thread a worker: two that wait for each other lose more than they gain
+    place = prepared(args)
     net = build(network)
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
-    trainer = Trainer(net, batches, chosen, args.workers)
-    worked = 0.0
-    if state is not None:
-        trainer.restore(state, optimiser=not args.fresh and 'optimiser' in state)
-        trainer.number = 0 if args.fresh else state['number']
-        worked = state['hours']
-        print(f'resumed {start.name} at step {state["number"]}', flush=True)
+    on_gpu = place.type == 'cuda'
+    loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
+    if loaders:
+        batches = Ahead(batches, loaders, pinned=on_gpu)
+    trainer = Trainer(net, batches, chosen, args.workers, device=place)
+    worked = begin(trainer, state, args, network)
+    if args.compile:
+        trainer.forward = torch.compile(trainer.net)
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
     run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked)
@@ -83,7 +118,7 @@ def release_command(args):
     torch.set_num_threads(1)
     state = load_state(folder / 'last.pt')
     net = load_averaged(network, state)
-    chosen = recipe(args.recipe or network.recipe, rate=1e-4, warm_up=1)
+    chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate, warm_up=1)
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
     quant = quantised(net, batches, chosen, args.int8_steps)
@@ -107,6 +142,10 @@ def parser():
     t.add_argument('--run', help='folder of checkpoints and log (default: runs/NETWORK)')
     t.add_argument('--start', help='checkpoint to begin from (default: the last of the run)')
     t.add_argument('--fresh', action='store_true', help='take only weights of that checkpoint (those that fit)')
+    t.add_argument('--grow', action='store_true', help='that checkpoint is of a smaller network: begin as it')
+    t.add_argument('--device', help='cpu, cuda, cuda:1 … (default: a GPU where there is one)')
+    t.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
+    t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
     t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
@@ -125,6 +164,7 @@ def parser():
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
     r.add_argument('--recipe', choices=RECIPES, help='of the int8 training; default: that of the network')
     r.add_argument('--int8-steps', type=int, default=3000)
+    r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)
     d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')

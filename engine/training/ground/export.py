@@ -15,13 +15,13 @@ def collapsed_layers(net):
     layers = []
     for conv in [*net.layers(), net.tail]:
         kernel, bias = conv.collapsed()
-        layers.append((kernel.detach().numpy().copy(), bias.detach().numpy().copy(), conv.stride))
+        layers.append((kernel.detach().cpu().numpy().copy(), bias.detach().cpu().numpy().copy(), conv.stride))
     return layers
 
 
 def skip_layer(net):
     """(kernel, bias) of the ×2 skip, or None."""
-    return None if net.skip is None else (net.skip.weight.detach().numpy(), net.skip.bias.detach().numpy())
+    return None if net.skip is None else tuple(p.detach().cpu().numpy() for p in (net.skip.weight, net.skip.bias))
 
 
 class _Graph:

@@ -39,7 +39,7 @@ class CollapsibleConv(nn.Module):
         if self.centred:
             point = self.point
             if self.identity:
-                point = point + torch.eye(point.shape[0], dtype=point.dtype)
+                point = point + torch.eye(point.shape[0], dtype=point.dtype, device=point.device)
             middle = kernel.shape[-1] // 2
             kernel = kernel + F.pad(point[:, :, None, None], [middle] * 4)
         return kernel, self.bias
@@ -100,6 +100,41 @@ class HalfResolutionNet(nn.Module):
     def halo(self):
         """How far a pixel of the source is felt, in pixels of the source; even."""
         return 2 * (len(self.body) + 2) + 2
+
+
+def _grown_conv(large, small):
+    """In place: the channels that `small` has do in `large` what they did, and the new ones do not reach them yet."""
+    outputs, inputs = small.direct.shape[:2]
+    wide = small.widen.shape[0]
+    large.direct[:outputs] = 0
+    large.direct[:outputs, :inputs] = small.direct
+    large.widen[:wide] = 0
+    large.widen[:wide, :inputs] = small.widen
+    large.narrow[:outputs] = 0
+    large.narrow[:outputs, :wide] = small.narrow
+    large.bias[:outputs] = small.bias
+    if small.centred:
+        own = torch.eye(outputs) if small.identity and not large.identity else 0
+        large.point[:outputs, :inputs] = small.point + own
+
+
+@torch.no_grad()
+def grow(large, small):
+    """Makes a wider and deeper network compute what a trained one does (Net2Net, Chen et al. 2016), in place.
+
+    More channels: the old ones keep their kernels and take nothing from the new. More layers: the identity branch
+    alone, which changes nothing behind a ReLU. The new channels start at random, so that they can learn.
+    """
+    _grown_conv(large.head, small.head)
+    for at, layer in enumerate(large.body):
+        if at < len(small.body):
+            _grown_conv(layer, small.body[at])
+        else:
+            for rows in (layer.direct, layer.narrow, layer.point, layer.bias):
+                rows[:small.features] = 0
+    _grown_conv(large.tail, small.tail)
+    if large.skip is not None:
+        large.skip.load_state_dict(small.skip.state_dict())
 
 
 def parameters_when_collapsed(net):

@@ -11,7 +11,7 @@ def orthogonal(matrices, rounds=5):
     tall = matrices.shape[-2] > matrices.shape[-1]
     x = matrices.mT if tall else matrices
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
-    gram, one = x @ x.mT, torch.eye(x.shape[-2])
+    gram, one = x @ x.mT, torch.eye(x.shape[-2], device=x.device)
     whole = one
     for _ in range(rounds):
         step = 3.4445 * one - 4.7750 * gram + 2.0315 * gram @ gram

@@ -29,7 +29,7 @@ class QuantNet(nn.Module):
 
     def rounded_kernel(self, kernel):
         scales = kernel.detach().abs().flatten(1).max(1).values.clamp_min(1e-8) / 127
-        return torch.fake_quantize_per_channel_affine(kernel, scales, torch.zeros(len(scales), dtype=torch.int32), 0,
+        return torch.fake_quantize_per_channel_affine(kernel, scales, torch.zeros(len(scales), dtype=torch.int32, device=scales.device), 0,
                                                       -127, 127)
 
     def before(self, x):
@@ -68,6 +68,6 @@ class QuantNet(nn.Module):
 
     def to_int8(self):
         """ONNX bytes with QuantizeLinear/DequantizeLinear pairs."""
-        layers = [(k.detach().numpy(), b.detach().numpy(), s)
+        layers = [(k.detach().cpu().numpy(), b.detach().cpu().numpy(), s)
                   for k, b, s in zip(self.kernels, self.biases, self.strides)]
         return make_model(layers, skip_layer(self), self.scale, self.steps.tolist()).SerializeToString()

@@ -27,6 +27,7 @@ class Recipe:
 @dataclass(frozen=True)
 class Network:
     """The shape of a network and what is written of it in the manifest."""
+    name: str                # that jobs ask for; files of several scales share it
     title: str
     task: str
     scale: int
@@ -34,10 +35,15 @@ class Network:
     layers: int
     recipe: str = 'mixed'
 
+    def file(self, precision):
+        return f'{self.name}-x{self.scale}{"" if precision == "fp32" else "-" + precision}.onnx'
+
 
 NETWORKS = {
-    'fast': Network('Fast ×2 for CPUs', 'super-resolution', 2, 32, 8),
-    'fast-restore': Network('Fast restoration at the same size', 'restoration', 1, 32, 8, 'restore'),
+    'fast': Network('fast', 'Fast ×2 for CPUs', 'super-resolution', 2, 32, 8),
+    'fast-restore': Network('fast', 'Fast restoration at the same size', 'restoration', 1, 32, 8, 'restore'),
+    # As fast, twice as wide and twice as deep. Begins as a trained `fast` (--grow), which 16 layers would take long to find.
+    'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16),
 }
 
 RECIPES = {

@@ -42,7 +42,7 @@ def quantised(net, batches, recipe, steps):
         trainer.recipe = type(recipe)(**{**recipe.__dict__, 'steps': base + steps, 'decay': steps})
         while trainer.number < trainer.recipe.steps:
             trainer.step()
-            if trainer.number % 250 == 0:
+            if trainer.number % 100 == 0:
                 print(f'int8 step {trainer.number - base} of {steps}', flush=True)
         quant = trainer.averaged()
     return quant
@@ -72,7 +72,9 @@ def overall(scores):
 
 
 def device():
-    """The processor's name and how many cores it gives."""
+    """The GPU's name where there is one, else the processor's and how many cores it gives."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
     text = open('/proc/cpuinfo').read() if platform.system() == 'Linux' else ''
     name = re.search(r'model name\s*:\s*(.*)', text)
     return f'{name.group(1) if name else platform.processor()}, {len(re.findall("^processor", text, re.M))} cores'
@@ -88,11 +90,10 @@ def release(network, net, quant, training):
     scores['fp32']['bf16_loss_db'] = round(overall(scores['fp32']) - overall(half), 3)
     entries = []
     for precision, data in files.items():
-        suffix = '' if precision == 'fp32' else '-int8'
-        file = f'fast-x{network.scale}{suffix}.onnx'
+        file = network.file(precision)
         (MODELS / file).write_bytes(data)
         entries.append({
-            'name': 'fast', 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
+            'name': network.name, 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
             'precision': precision, 'layout': 'luma+strength', 'input': 'x', 'output': 'y', 'multiple': 2,
             'halo': net.halo(), 'max_strength': MAX_STRENGTH[training['recipe']],
             'sha256': hashlib.sha256(data).hexdigest(), 'opset': OPSET,
@@ -115,4 +116,4 @@ def load_averaged(network, state):
 def load_state(path):
     if not path.exists():
         raise GroundError(f'no_checkpoint: {path} is not there.')
-    return torch.load(path, weights_only=True)
+    return torch.load(path, weights_only=True, map_location='cpu')

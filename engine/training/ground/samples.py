@@ -88,3 +88,30 @@ class Batches:
         for i, source in enumerate(np.repeat(np.arange(len(self.sources)), counts)):
             x[i, 0], y[i, 0], x[i, 1] = self.sources[source].sample(rng, p)
         return torch.from_numpy(x), torch.from_numpy(y)
+
+
+class Ahead:
+    """The same batches, made by processes of their own before they are asked for; to be read in order.
+
+    A processor's step takes longer than its batch; a GPU's does not, and one process cannot feed it.
+    """
+
+    def __init__(self, batches, processes, pinned=False, depth=4):
+        self.batches, self.processes, self.pinned, self.depth = batches, processes, pinned, depth
+        self.next, self.stream = None, None
+
+    def __len__(self):
+        return 1 << 40
+
+    def __getitem__(self, number):
+        torch.set_num_threads(1)
+        return self.batches.at(number)
+
+    def at(self, number):
+        if number != self.next:
+            loader = torch.utils.data.DataLoader(
+                self, batch_size=None, sampler=range(number, len(self)), num_workers=self.processes,
+                prefetch_factor=self.depth, pin_memory=self.pinned, multiprocessing_context='fork')
+            self.stream = iter(loader)
+        self.next = number + 1
+        return next(self.stream)

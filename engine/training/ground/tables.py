@@ -110,6 +110,6 @@ def write_tables(wanted):
 
 
 def draw_curves(run, network):
-    """curves-fast-xN.png from a run's log."""
+    """curves-NAME-xN.png from a run's log."""
     levels = {'psnr_photos': filter_scores()} if network.scale == 2 else {}
-    draw(run / 'log.jsonl', MODELS / f'curves-fast-x{network.scale}.png', network.title, levels)
+    draw(run / 'log.jsonl', MODELS / f'curves-{network.name}-x{network.scale}.png', network.title, levels)

@@ -1,4 +1,5 @@
-"""The training loop: workers of one thread each, averaged weights, checkpoints that resume to the same numbers."""
+"""The training loop: workers of one thread each or a GPU, averaged weights, checkpoints that resume to the same
+numbers."""
 import copy
 import json
 import math
@@ -41,48 +42,67 @@ def rate_at(step, recipe):
 
 
 class Trainer:
-    """Holds a network, its optimiser and the averaged weights; `step` advances by one batch."""
+    """Holds a network, its optimiser and the averaged weights; `step` advances by one batch.
 
-    def __init__(self, net, batches, recipe, workers=1, objective=loss_of):
-        self.net, self.batches, self.recipe, self.workers, self.objective = net, batches, recipe, workers, objective
+    On a GPU the network runs in bfloat16 (weights, loss and optimiser stay float32), and a loss that is no number is
+    noticed within `CHECKED` steps, so that no step waits for the one before.
+    """
+    CHECKED = 100
+
+    def __init__(self, net, batches, recipe, workers=1, objective=loss_of, device='cpu'):
+        self.device = torch.device(device)
+        self.net, self.batches, self.recipe = net.to(self.device), batches, recipe
+        self.workers, self.objective = workers, objective
+        self.forward = self.net
         self.parameters = [p for p in net.parameters() if p.requires_grad]
         self.optimiser = optimiser_for(net, recipe.rate)
-        self.average = {k: v.detach().clone() for k, v in net.state_dict().items()}
+        self.start_average()
         self.number = 0
         self.pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def _gradients(self, part):
         """Loss and gradients of a part of the batch; parts run side by side (torch lets go of Python's lock)."""
         x, y = part
-        loss = self.objective(self.net(x.to(memory_format=torch.channels_last)), y, self.recipe)
+        x = x.to(self.device, non_blocking=True).to(memory_format=torch.channels_last)
+        with torch.autocast('cuda', torch.bfloat16, enabled=self.device.type == 'cuda'):
+            output = self.forward(x)
+        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe)
         return loss.detach(), torch.autograd.grad(loss, self.parameters)
 
     def step(self):
-        """One step. → {'loss', 'norm', 'rate'}; throws FloatingPointError when the loss is no number."""
+        """One step. → {'loss', 'norm', 'rate'} (the first two tensors on a GPU); throws FloatingPointError when the
+        loss is no number."""
         x, y = self.batches.at(self.number)
         parts = list(zip(x.chunk(self.workers), y.chunk(self.workers)))
         results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
         sizes = [len(p[0]) / len(x) for p in parts]
-        loss = float(sum(r[0] * s for r, s in zip(results, sizes)))
-        if not math.isfinite(loss):
+        loss = sum(r[0] * s for r, s in zip(results, sizes))
+        if self.device.type == 'cpu':
+            loss = float(loss)
+        if (self.device.type == 'cpu' or self.number % self.CHECKED == 0) and not math.isfinite(loss):
             raise FloatingPointError(f'the loss of step {self.number} is {loss}')
         for at, parameter in enumerate(self.parameters):
             parameter.grad = sum(r[1][at] * s for r, s in zip(results, sizes)) if self.pool else results[0][1][at]
-        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip))
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
         rate = rate_at(self.number, self.recipe)
         for group in self.optimiser.param_groups:
             group['lr'] = rate
         self.optimiser.step()
         self._average()
         self.number += 1
-        return {'loss': loss, 'norm': norm, 'rate': rate}
+        return {'loss': loss, 'norm': float(norm) if self.device.type == 'cpu' else norm,
+                'rate': rate}
 
     @torch.no_grad()
     def _average(self):
         # Young averages forget faster, so that the random start is soon out of them.
         keep = min(self.recipe.average, (1 + self.number) / (10 + self.number))
-        for name, value in self.net.state_dict().items():
-            self.average[name].lerp_(value, 1 - keep)
+        state = self.net.state_dict()
+        torch._foreach_lerp_([self.average[n] for n in state], list(state.values()), 1 - keep)
+
+    def start_average(self):
+        """The averaged weights begin anew with what the network holds."""
+        self.average = {k: v.detach().clone() for k, v in self.net.state_dict().items()}
 
     def averaged(self):
         """A copy of the network with the averaged weights."""
@@ -100,10 +120,10 @@ class Trainer:
             own = self.net.state_dict()
             fitting = {k: v for k, v in state['average'].items() if k in own and own[k].shape == v.shape}
             self.net.load_state_dict({**own, **fitting})
-            self.average = {k: v.detach().clone() for k, v in self.net.state_dict().items()}
+            self.start_average()
             return
         self.net.load_state_dict(state['net'])
-        self.average = {k: v.clone() for k, v in state['average'].items()}
+        self.average = {k: v.to(self.device, copy=True) for k, v in state['average'].items()}
         self.optimiser.load_state_dict(state['optimiser'])
         self.number = state['number']
 
@@ -133,8 +153,8 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
         out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
         if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
             continue
-        row = {'step': trainer.number, 'recipe': label, 'loss': sum(r['loss'] for r in losses) / len(losses),
-               'norm': sum(r['norm'] for r in losses) / len(losses), 'rate': losses[-1]['rate'],
+        row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
+               'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
                'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - begun) / 3600,
                'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
         append_log(folder / 'log.jsonl', row)

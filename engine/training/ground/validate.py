@@ -26,13 +26,19 @@ def validation_pairs(side=448):
     return pairs
 
 
+def device_of(net):
+    """Where a network's weights are (files run by OpenVINO: the processor)."""
+    return next(net.parameters()).device if isinstance(net, torch.nn.Module) else torch.device('cpu')
+
+
 @torch.no_grad()
 def upscale(net, low, strength=0.0):
     """Bytes [H, W] of limited range through a network → bytes [s·H, s·W]. Odd sides are mirrored by one."""
     h, w = low.shape
     x = normalise(np.pad(low, ((0, h % 2), (0, w % 2)), 'edge'))
     x = np.stack([x, np.full_like(x, strength)])[None]
-    y = net(torch.from_numpy(x).contiguous(memory_format=torch.channels_last))[0, 0].numpy() * 219 + 16
+    x = torch.from_numpy(x).to(device_of(net)).contiguous(memory_format=torch.channels_last)
+    y = net(x)[0, 0].cpu().numpy() * 219 + 16
     return to_bytes(y[:net.scale * h, :net.scale * w])
 
 

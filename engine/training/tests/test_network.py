@@ -3,11 +3,15 @@ import numpy as np
 import onnx
 import pytest
 import torch
+import torch.nn.functional as F
 
 from ground.export import to_fp32
-from ground.network import CollapsibleConv, HalfResolutionNet, parameters_when_collapsed
+from ground.network import CollapsibleConv, HalfResolutionNet, grow, parameters_when_collapsed
 from ground.openvino_net import OpenVinoNet
+from ground.photos import HERE
 from ground.quantise import QuantNet
+from ground.recipes import NETWORKS
+from ground.release import load_averaged, load_state
 from ground.resize import resize
 
 
@@ -83,3 +87,49 @@ def test_numbers_of_the_exported_network():
     net = net_of(2)
     exported = sum(int(np.prod(c.dims)) for c in onnx.load_from_string(to_fp32(net)).graph.initializer)
     assert exported == parameters_when_collapsed(net)
+
+
+def test_a_grown_network_begins_as_the_smaller_one():
+    small, generator = net_of(2), torch.Generator().manual_seed(8)
+    large = HalfResolutionNet(2, 32, 6)
+    grow(large, small)
+    x = torch.rand(1, 2, 40, 32, generator=generator)
+    assert (large(x) - small(x)).abs().max() < 1e-5
+    large(x).sum().backward()
+    # The new channels are alive: they learn and are heard of.
+    assert large.body[0].direct.grad[:16, 16:].abs().max() > 0
+    assert large.tail.direct.grad[:, 16:].abs().max() > 0
+
+
+def halved_bytes(net, x):
+    """The collapsed network in float16 throughout, as a GPU runs it, and its largest value."""
+    largest, y = 0.0, x.half()
+    layers = [(conv.collapsed(), conv.stride) for conv in [*net.layers(), net.tail]]
+    for at, ((kernel, bias), stride) in enumerate(layers):
+        y = F.conv2d(y, kernel.half(), bias.half(), stride, (kernel.shape[-1] - stride) // 2)
+        y = F.relu(y) if at < len(layers) - 1 else y
+        largest = max(largest, float(y.abs().max()))
+    y = y + F.conv2d(x.half(), net.skip.weight.half(), net.skip.bias.half(), 2, 2)
+    return F.pixel_shuffle(y, 2 * net.scale), largest
+
+
+def saturated_inputs():
+    """Pictures that drive a network hardest: black, white, both side by side in several grains, at every strength."""
+    generator = torch.Generator().manual_seed(5)
+    even = torch.arange(64)
+    for strength in (0.0, 0.5, 1.0):
+        pictures = [torch.zeros(64, 64), torch.full((64, 64), 1.09), torch.full((64, 64), -0.07)]
+        pictures += [((even[:, None] // n + even[None] // n) % 2).float() * 1.16 - 0.07 for n in (1, 2, 4)]
+        pictures += [(torch.rand(64, 64, generator=generator) > 0.5).float()]
+        for picture in pictures:
+            yield torch.stack([picture, torch.full_like(picture, strength)])[None]
+
+
+@pytest.mark.parametrize('name', ['fast', 'quality'])
+@torch.no_grad()
+def test_shipped_weights_are_safe_in_float16(name):
+    net = load_averaged(NETWORKS[name], load_state(HERE / 'checkpoints' / f'{name}.pt'))
+    for x in saturated_inputs():
+        y, largest = halved_bytes(net, x)
+        assert largest < 65504 / 64 and torch.isfinite(y).all()
+        assert (y.float() - net(x)).abs().mean() < 0.5 / 219

@@ -7,9 +7,10 @@ import torch
 
 from ground.optimiser import orthogonal
 from ground.recipes import Network, Recipe
+from ground.samples import Ahead
 from ground.trainer import Trainer, build, rate_at, save
 
-TINY = Network('', '', 2, 16, 2)
+TINY = Network('', '', '', 2, 16, 2)
 RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
 
 
@@ -49,6 +50,12 @@ def test_a_checkpoint_resumes_to_the_same_losses(tmp_path):
 def test_workers_split_the_batch_without_changing_the_sum():
     one, two = losses(trainer(), 4), losses(trainer(2), 4)
     assert np.allclose(one, two, rtol=1e-3)
+
+
+def test_batches_made_ahead_are_the_same():
+    t = trainer()
+    t.batches = Ahead(t.batches, processes=2)
+    assert losses(t, 5) == losses(trainer(), 5)
 
 
 def test_training_lowers_the_loss():

@@ -1,0 +1,184 @@
+// What networks are tried on: pictures and clips, reduced, compressed or made noisy (Note [Conventions]).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framelift/error.h"
+#include "picture_quality.h"
+#include "picture_reader.h"
+
+namespace framelift::bench {
+
+struct SampleOptions {
+  std::string degrade = "bicubic";
+  std::string parameter;
+  int scale = 2;
+  int frames = 24;
+  int pan = 0;
+};
+
+/// One original with what was made of it.
+struct Sample {
+  std::string name;
+  bool is_still = true;
+  std::vector<Plane> high;             ///< luma, 8-bit codes
+  std::vector<Plane> low;
+  std::vector<std::vector<Plane>> low_rgb;  ///< of pictures only
+  float coding_error = 0;    ///< as the pipeline estimates it from the stream, in codes
+  float quantiser = 0;       ///< mean of the stream's, where it tells
+  float error = 0;           ///< root mean square of what was added to the luma, in codes
+  Plane clean;               ///< the first low frame before anything was added
+};
+
+inline Plane LumaOf(const std::vector<Plane>& rgb) {
+  Plane y(rgb[0].width, rgb[0].height);
+  for (std::size_t i = 0; i < y.data.size(); ++i) {
+    y.data[i] = 16 + (65.481F * rgb[0].data[i] + 128.553F * rgb[1].data[i] + 24.966F * rgb[2].data[i]) / 255;
+  }
+  return y;
+}
+
+inline Plane Cropped(const Plane& in, int multiple) {
+  Plane out(in.width / multiple * multiple, in.height / multiple * multiple);
+  for (int y = 0; y < out.height; ++y) {
+    for (int x = 0; x < out.width; ++x) out.at(x, y) = in.at(x, y);
+  }
+  return out;
+}
+
+inline float Median(std::vector<float> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Through x264 and back.
+inline void Compress(Sample& sample, const std::string& crf, double rate) {
+  char folder[] = "/tmp/bench-networks-XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kIo, "There is no room for temporary files.");
+  const std::string path = std::string(folder) + "/low.mp4";
+  const Plane& first = sample.low[0];
+  const std::string command = "ffmpeg -v error -y -f rawvideo -pix_fmt yuv420p -s " + std::to_string(first.width) + "x" +
+                              std::to_string(first.height) + " -r " + std::to_string(rate) +
+                              " -i - -c:v libx264 -preset medium -crf " + crf + " '" + path + "'";
+  FILE* pipe = popen(("sh -c \"" + command + "\"").c_str(), "w");
+  if (pipe == nullptr) throw Error(ErrorCode::kIo, "ffmpeg cannot be started.");
+  for (Plane& plane : sample.low) {
+    // Luma as it is and neutral chroma; both sides are even.
+    std::vector<std::uint8_t> bytes(plane.data.size() * 3 / 2, 128);
+    for (std::size_t i = 0; i < plane.data.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::lround(std::clamp(plane.data[i], 0.0F, 255.0F)));
+    if (std::fwrite(bytes.data(), 1, bytes.size(), pipe) != bytes.size()) break;
+  }
+  const bool ok = pclose(pipe) == 0;
+  if (ok) {
+    const ReadFrames read = Decode(path, static_cast<int>(sample.low.size()));
+    for (std::size_t i = 0; i < read.frames.size(); ++i) {
+      Plane plane(first.width, first.height);
+      const AVFrame& frame = *read.frames[i];
+      for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) plane.at(x, y) = frame.data[0][static_cast<std::ptrdiff_t>(y) * frame.linesize[0] + x];
+      }
+      sample.low[i] = std::move(plane);
+    }
+    sample.coding_error = Median(read.coding_errors);
+    sample.quantiser = Median(read.quantisers);
+  }
+  std::filesystem::remove_all(folder);
+  if (!ok) throw Error(ErrorCode::kInternal, "ffmpeg could not compress the frames.");
+}
+
+inline void AddNoise(Sample& sample, double sigma) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0.0F, static_cast<float>(sigma));
+  for (Plane& plane : sample.low) {
+    for (float& value : plane.data) value += normal(random);
+    RoundToCodes(plane, 0, 255);
+  }
+  sample.low_rgb.clear();
+}
+
+/// A window of a still moves over it by whole pixels of the original, some of them half ones of the reduced picture.
+inline void Pan(Sample& sample, const SampleOptions& o) {
+  constexpr int kRight = 3;
+  constexpr int kDown = 1;
+  const Plane picture = std::move(sample.high[0]);
+  const int multiple = 2 * o.scale;
+  const int width = (picture.width - kRight * o.pan) / multiple * multiple;
+  const int height = (picture.height - kDown * o.pan) / multiple * multiple;
+  if (width < 64 || height < 64) throw Error(ErrorCode::kInvalidArgument, "The picture " + sample.name + " is too small to pan.");
+  sample.is_still = false;
+  sample.high.clear();
+  sample.low.clear();
+  sample.low_rgb.clear();
+  for (int f = 0; f < o.pan; ++f) {
+    Plane high(width, height);
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) high.at(x, y) = picture.at(x + kRight * f, y + kDown * f);
+    }
+    RoundToCodes(high, 0, 255);
+    sample.low.push_back(Resize(high, width / o.scale, height / o.scale, kCubicKernel));
+    RoundToCodes(sample.low.back(), 0, 255);
+    sample.high.push_back(std::move(high));
+  }
+}
+
+inline float ErrorBetween(const std::vector<Plane>& a, const std::vector<Plane>& b) {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t f = 0; f < a.size(); ++f) {
+    for (std::size_t i = 0; i < a[f].data.size(); ++i) {
+      const double difference = a[f].data[i] - b[f].data[i];
+      sum += difference * difference;
+    }
+    count += static_cast<double>(a[f].data.size());
+  }
+  return static_cast<float>(std::sqrt(sum / count));
+}
+
+inline Sample Load(const std::string& path, const SampleOptions& o) {
+  Sample sample;
+  sample.name = std::filesystem::path(path).stem();
+  const ReadFrames read = Decode(path, IsPicture(path) ? 1 : o.frames);
+  sample.is_still = read.is_still;
+  // x264 wants even sides.
+  const int multiple = o.degrade == "h264" ? 2 * o.scale : o.scale;
+  for (const AVFrame* frame : read.frames) {
+    if (!read.is_still) {
+      sample.high.push_back(Cropped(LumaPlane(*frame), multiple));
+      const Plane& high = sample.high.back();
+      sample.low.push_back(Resize(high, high.width / o.scale, high.height / o.scale, kCubicKernel));
+      RoundToCodes(sample.low.back(), 0, 255);
+      continue;
+    }
+    std::vector<Plane> rgb = RgbPlanes(*frame);
+    std::vector<Plane> low;
+    for (Plane& plane : rgb) {
+      plane = Cropped(plane, multiple);
+      low.push_back(Resize(plane, plane.width / o.scale, plane.height / o.scale, kCubicKernel));
+      RoundToCodes(low.back(), 0, 255);
+    }
+    sample.high.push_back(LumaOf(rgb));
+    sample.low.push_back(LumaOf(low));
+    sample.low_rgb.push_back(std::move(low));
+  }
+  if (o.pan > 0 && sample.is_still) Pan(sample, o);
+  const std::vector<Plane> clean = sample.low;
+  if (o.degrade == "h264") Compress(sample, o.parameter, read.frames_per_second);
+  if (o.degrade == "h264") sample.low_rgb.clear();
+  if (o.degrade == "noise") AddNoise(sample, std::atof(o.parameter.c_str()));
+  sample.clean = clean[0];
+  sample.error = ErrorBetween(sample.low, clean);
+  return sample;
+}
+
+}  // namespace framelift::bench
