@@ -354,17 +354,17 @@ HWY_INLINE void Halve12(const float* first, const float* second, const float* we
     const auto shifted = [](__m512i v) { return VF{_mm512_castsi512_ps(v)}; };
     VF sum0 = hn::Mul(w[0], hn::LoadU(d, first + x));
     VF sum1 = hn::Mul(w[1], shifted(low));
-    VF sum2 = hn::Mul(w[2], hn::LoadU(d, first + x + 1));
-    VF sum3 = hn::Mul(w[3], shifted(_mm512_alignr_epi32(high, low, 1)));
+    sum0 = hn::MulAdd(w[2], hn::LoadU(d, first + x + 1), sum0);
+    sum1 = hn::MulAdd(w[3], shifted(_mm512_alignr_epi32(high, low, 1)), sum1);
     sum0 = hn::MulAdd(w[4], hn::LoadU(d, first + x + 2), sum0);
     sum1 = hn::MulAdd(w[5], shifted(_mm512_alignr_epi32(high, low, 2)), sum1);
-    sum2 = hn::MulAdd(w[6], hn::LoadU(d, first + x + 3), sum2);
-    sum3 = hn::MulAdd(w[7], shifted(_mm512_alignr_epi32(high, low, 3)), sum3);
+    sum0 = hn::MulAdd(w[6], hn::LoadU(d, first + x + 3), sum0);
+    sum1 = hn::MulAdd(w[7], shifted(_mm512_alignr_epi32(high, low, 3)), sum1);
     sum0 = hn::MulAdd(w[8], hn::LoadU(d, first + x + 4), sum0);
     sum1 = hn::MulAdd(w[9], shifted(_mm512_alignr_epi32(high, low, 4)), sum1);
-    sum2 = hn::MulAdd(w[10], hn::LoadU(d, first + x + 5), sum2);
-    sum3 = hn::MulAdd(w[11], shifted(_mm512_alignr_epi32(high, low, 5)), sum3);
-    hn::StoreU(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)), d, out + x);
+    sum0 = hn::MulAdd(w[10], hn::LoadU(d, first + x + 5), sum0);
+    sum1 = hn::MulAdd(w[11], shifted(_mm512_alignr_epi32(high, low, 5)), sum1);
+    hn::StoreU(hn::Add(sum0, sum1), d, out + x);
     low = high;
   }
 }
