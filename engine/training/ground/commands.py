@@ -91,6 +91,10 @@ def train(args):
     folder = Path(args.run) if args.run else RUNS / args.network
     start = Path(args.start) if args.start else folder / 'last.pt'
     state = load_state(start) if args.start or start.exists() else None
+    if args.timed:
+        if not args.minutes:
+            raise GroundError('no_minutes: --timed needs --minutes.')
+        chosen = replace(chosen, steps=10**9, decay=0)
     if args.finish:
         begun = 0 if args.fresh or args.grow or state is None else state['number']
         chosen = replace(chosen, steps=begun + args.finish, decay=args.finish)
@@ -109,7 +113,7 @@ def train(args):
         trainer.forward = torch.compile(trainer.net)
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
-    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked)
+    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked, args.timed)
 
 
 def release_command(args):
@@ -121,14 +125,15 @@ def release_command(args):
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate, warm_up=1)
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
-    quant = quantised(net, batches, chosen, args.int8_steps)
+    quant = quantised(net, batches, chosen, args.int8_steps, args.workers)
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     training = {'recipe': state['label'], 'command': command, 'steps': state['number'],
                 'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
     save(HERE / 'checkpoints' / f'{args.network}.pt',
-         {k: state[k] for k in ('number', 'average', 'hours', 'label')})
+         {'average': {k: v.half() for k, v in state['average'].items()},
+          **{k: state[k] for k in ('number', 'hours', 'label')}})
     if (folder / 'log.jsonl').exists():
         draw_curves(folder, network)
 
@@ -147,6 +152,7 @@ def parser():
     t.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
     t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
+    t.add_argument('--timed', action='store_true', help='the rate falls to 0 over --minutes, however many steps')
     t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
@@ -164,6 +170,7 @@ def parser():
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
     r.add_argument('--recipe', choices=RECIPES, help='of the int8 training; default: that of the network')
     r.add_argument('--int8-steps', type=int, default=3000)
+    r.add_argument('--workers', type=int, default=1, help='threads of the int8 training')
     r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)

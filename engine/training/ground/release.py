@@ -31,12 +31,12 @@ def data_of():
     return [{'source': s, 'licence': l, 'pictures': len(f)} for (s, l), f in sorted(found.items())]
 
 
-def quantised(net, batches, recipe, steps):
+def quantised(net, batches, recipe, steps, workers=1):
     """A QuantNet trained for `steps` from a trained network (0: calibrated only)."""
     quant = QuantNet(net)
     quant.calibrate([batches.at(10**6 + i) for i in range(8)])
     if steps:
-        trainer = Trainer(quant, batches, recipe)
+        trainer = Trainer(quant, batches, recipe, workers)
         trainer.number = 2 * 10**6  # batches that no run before has seen
         base = trainer.number
         trainer.recipe = type(recipe)(**{**recipe.__dict__, 'steps': base + steps, 'decay': steps})

@@ -58,6 +58,7 @@ class Trainer:
         self.optimiser = optimiser_for(net, recipe.rate)
         self.start_average()
         self.number = 0
+        self.spent = 0.0  # share of the time given, where the rate falls with the clock and not with the steps
         self.pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def _gradients(self, part):
@@ -84,7 +85,7 @@ class Trainer:
         for at, parameter in enumerate(self.parameters):
             parameter.grad = sum(r[1][at] * s for r, s in zip(results, sizes)) if self.pool else results[0][1][at]
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip)
-        rate = rate_at(self.number, self.recipe)
+        rate = rate_at(self.number, self.recipe) * (1 - self.spent)
         for group in self.optimiser.param_groups:
             group['lr'] = rate
         self.optimiser.step()
@@ -123,7 +124,7 @@ class Trainer:
             self.start_average()
             return
         self.net.load_state_dict(state['net'])
-        self.average = {k: v.to(self.device, copy=True) for k, v in state['average'].items()}
+        self.average = {k: v.to(self.device, torch.float32, copy=True) for k, v in state['average'].items()}
         self.optimiser.load_state_dict(state['optimiser'])
         self.number = state['number']
 
@@ -142,13 +143,14 @@ def append_log(path, row):
         log.write(json.dumps(row) + '\n')
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
-    `every` steps and at the end."""
+    `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give."""
     begun, last, losses = time.time(), time.time(), []
     cpu, asked = time.process_time(), []
     signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     while trainer.number < trainer.recipe.steps:
+        trainer.spent = min(1.0, (time.time() - begun) / (60 * minutes)) if timed else 0.0
         losses.append(trainer.step())
         out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
         if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:

@@ -1,5 +1,6 @@
 """Training: the same seed gives the same numbers, taking up a checkpoint too; workers do not change the result."""
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from ground.optimiser import orthogonal
 from ground.recipes import Network, Recipe
 from ground.samples import Ahead
-from ground.trainer import Trainer, build, rate_at, save
+from ground.trainer import Trainer, build, rate_at, run, save
 
 TINY = Network('', '', '', 2, 16, 2)
 RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
@@ -85,3 +86,14 @@ def test_muon_makes_singular_values_near_one(shape):
     torch.manual_seed(1)
     values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
     assert values.max() < 1.4 and values.min() > 0.2
+
+
+def test_a_timed_run_ends_with_its_minutes_and_a_rate_near_zero(tmp_path):
+    t = trainer()
+    t.recipe = dataclasses.replace(RECIPE, steps=10**9, decay=0)
+    run(t, tmp_path, lambda net: {}, minutes=1.5 / 60, every=10**6, timed=True)
+    row = json.loads((tmp_path / 'log.jsonl').read_text())
+    assert t.number > 5 and row['rate'] < 0.2 * RECIPE.rate
+    again = trainer()
+    again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
+    assert again.number == t.number
