@@ -86,7 +86,9 @@ TEST(NetworkStrength, FollowsNoiseAndCompression) {
   EXPECT_EQ(strength(0, 0), 0);
   EXPECT_EQ(strength(0.3F, 0.3F), 0);
   EXPECT_NEAR(strength(25, 0), 0.5F, 1e-6);
-  EXPECT_NEAR(strength(3, 4), 0.1F, 1e-6);
+  EXPECT_NEAR(strength(3, 4), std::hypot(3.0, 16 / 5.2) / 50, 1e-6);
+  EXPECT_LT(strength(0, 2), 0.7F * 2 / 50);  // what a good encoder leaves out is not guessed at
+  EXPECT_GT(strength(0, 10), 0.85F * 10 / 50);
   EXPECT_EQ(strength(80, 0), 1);
   EnhanceOptions options;
   options.denoise = {Strength::Mode::kOff, 0};

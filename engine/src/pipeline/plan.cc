@@ -187,13 +187,16 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
   constexpr float kFullStrength = 50;  // codes
+  constexpr float kHardlyRestorable = 1.2F;
   const float error = std::hypot(traits.noise_sigma, traits.coding_error);
-  return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, error / kFullStrength));
+  const float coding = traits.coding_error * traits.coding_error / (traits.coding_error + kHardlyRestorable);
+  const float told = std::hypot(traits.noise_sigma, coding);
+  return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, told / kFullStrength));
 }
 
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength) {
   constexpr const char* kAutomatic = "fast";
-  constexpr float kWorthIt = 0.02F;
+  constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
   const std::string name = is_automatic ? kAutomatic : options.model;
