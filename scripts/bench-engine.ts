@@ -30,6 +30,7 @@ interface Part {
   stages_cpu_s?: Record<string, number>;
   width?: number;
   height?: number;
+  faces?: number;
 }
 
 interface Machine {
@@ -173,6 +174,33 @@ async function fourK(folder: string) {
   return { fps: round(whole.frames / whole.wall_s, 2), core_ms_per_frame: round(perFrame(whole) * 1e3), peak_rss_mb: whole.peak_rss_mb };
 }
 
+/** What the stage for faces costs at 1080p: the search alone where there is nobody, and each face that is restored. */
+async function faces(folder: string) {
+  const costs: Record<string, object> = {};
+  for (const people of [0, 1, 3]) {
+    say(`1080p with ${people} faces`);
+    const clip = join(folder, `faces-${people}.mp4`);
+    const places = ['60+2*n', '700', '1300-2*n'].slice(0, people);
+    const labels = places.map((_, i) => `[p${i}]`).join('');
+    const split = people === 0 ? '' : `;[1:v]scale=520:-2,split=${people}${labels}`;
+    const overlays = places.map((x, i) => `;[v${i}][p${i}]overlay='${x}':${200 + 120 * i}:eval=frame[v${i + 1}]`).join('');
+    const graph = `[0:v]noise=alls=6:allf=t[v0]${split}${overlays};[v${people}]format=yuv420p[out]`;
+    const ground = ['-f', 'lavfi', '-i', 'testsrc2=s=1920x1080:r=25:d=4'];
+    const person = people === 0 ? [] : ['-loop', '1', '-framerate', '25', '-t', '4', '-i', 'engine/tests/media/face.jpg'];
+    const codec = ['-t', '4', '-c:v', 'libx264', '-preset', 'veryfast', '-crf', '24'];
+    await ffmpeg([...ground, ...person, '-filter_complex', graph, '-map', '[out]', ...codec, clip]);
+    const whole = await part(['enhance', clip, 'source', join(folder, 'out.mp4'), 'engine/models/faces-256.onnx']);
+    const seconds = whole.stages_cpu_s?.['faces'] ?? 0;
+    costs[`${people} faces`] = {
+      restored_a_frame: round((whole.faces ?? 0) / whole.frames, 2),
+      faces_core_ms_per_frame: round((seconds / whole.frames) * 1e3, 1),
+      pipeline_core_ms_per_frame: round(perFrame(whole) * 1e3, 1),
+      peak_rss_mb: whole.peak_rss_mb,
+    };
+  }
+  return costs;
+}
+
 async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'framelift-bench-'));
   try {
@@ -218,6 +246,7 @@ async function main(): Promise<void> {
       pipeline_core_time_over_best_peer_by_round: costs.map((cost) => round(cost)),
       resize_kernels: kernels,
       memory: await memory(folder, best.peak_rss_mb),
+      faces_1080p: await faces(folder),
       ...(isQuick ? {} : { pipeline_1080p_to_4k: await fourK(folder) }),
       stages,
     };

@@ -3,7 +3,7 @@
 //   bench_pipeline decode CLIP TARGET          demux, decode, deinterlace; frames are dropped
 //   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages over frames decoded before
 //   bench_pipeline encode CLIP TARGET FRAMES   x264 over frames rendered before
-//   bench_pipeline enhance CLIP TARGET OUT     framelift::Enhance
+//   bench_pipeline enhance CLIP TARGET OUT [FACES]  framelift::Enhance; FACES: an ONNX file that restores faces
 // TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
 #include <sys/resource.h>
 #include <time.h>
@@ -165,11 +165,23 @@ void Encode(Bench& bench, int count) {
   Print(watch, static_cast<long long>(frames.size()), ", \"bytes\": " + std::to_string(bytes));
 }
 
-void RunEnhance(const std::string& clip, const std::string& target, const std::string& out) {
+void RunEnhance(const std::string& clip, const std::string& target, const std::string& out, const std::string& faces) {
+  EnhanceOptions options = Options(target);
+  if (!faces.empty()) {
+    ModelFile model;
+    model.name = "faces";
+    model.path = faces;
+    model.layout = ModelFile::Layout::kFace;
+    model.scale = 1;
+    options.models = {model};
+    options.model = "none";
+    options.face_restoration = {Strength::Mode::kFixed, 1};
+  }
   const Watch watch;
-  const EnhanceResult result = Enhance(clip, out, Options(target));
+  const EnhanceResult result = Enhance(clip, out, options);
   std::string extra = ", \"width\": " + std::to_string(result.width) +
                       ", \"height\": " + std::to_string(result.height) +
+                      ", \"faces\": " + std::to_string(result.faces) +
                       ", \"bytes\": " + std::to_string(result.size_bytes) + ", \"stages_cpu_s\": {";
   for (const StageTime& stage : result.stages) {
     extra += (extra.back() == '{' ? "\"" : ", \"") + stage.name + "\": " + std::to_string(stage.cpu_seconds);
@@ -185,7 +197,7 @@ int Run(const std::vector<std::string>& arguments) {
   const std::string& part = arguments[0];
   const std::string last = arguments.size() > 3 ? arguments[3] : "";
   if (part == "enhance") {
-    RunEnhance(arguments[1], arguments[2], last);
+    RunEnhance(arguments[1], arguments[2], last, arguments.size() > 4 ? arguments[4] : "");
     return 0;
   }
   Bench bench(arguments[1], arguments[2]);

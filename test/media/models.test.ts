@@ -53,6 +53,14 @@ describe('the shipped manifest', () => {
 });
 
 describe('an operator’s folder', () => {
+  it('with a network for faces takes the place of the shipped one, and no job may name it', () => {
+    const face = { name: 'my-faces', task: 'face-restoration', file: 'net.onnx', layout: 'face', max_change: 60 };
+    const found = installedModels(operators('faces', manifestOf(face)));
+    expect(found.filter(({ layout }) => layout === 'face')).toMatchObject([{ name: 'my-faces', scale: 1, maxChange: 60 }]);
+    expect(modelNames(found)).not.toContain('my-faces');
+    expect(() => installedModels(operators('mixed', manifestOf({ ...face, layout: 'rgb' })))).toThrow(/belong together/);
+  });
+
   it('adds its models to the shipped ones', () => {
     const found = installedModels(operators('added', manifestOf(good)));
     expect(modelNames(found)).toEqual(expect.arrayContaining(['fast', 'mine']));

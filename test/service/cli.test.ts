@@ -79,6 +79,17 @@ describe('models', () => {
     for (const line of bench.stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ name: 'fast', inputWidth: 64 });
   });
 
+  it('plans without doing, as text and as JSON', async () => {
+    const text = await framelift(['plan', 'in.mp4', '--resolution', '1080p', '--denoise', 'off']);
+    expect(text.status).toBe(0);
+    expect(text.stdout).toMatch(/^in\.mp4: \d+×\d+ → \d+×\d+ on .*, model /);
+    expect(text.stdout).toMatch(/^ {2}denoise {12}0\.00 {2}turned off/m);
+    const json = await framelift(['plan', 'in.mp4', '--resolution', 'source', '--sharpen', '0.3', '--json']);
+    const plan = JSON.parse(json.stdout) as { source: { width: number }; width: number; stages: object[] };
+    expect(plan.width).toBe(plan.source.width);
+    expect(plan.stages).toContainEqual({ name: 'sharpen', strength: expect.closeTo(0.3) as number, why: 'asked for' });
+  });
+
   it('enhances with the named network and says so', async () => {
     const { status, stdout } = await framelift(['enhance', 'in.mp4', 'net.mp4', '--resolution', '1080p', '--model', 'fast']);
     expect(status).toBe(0);

@@ -43,10 +43,15 @@ def train(options):
     device = 'cuda' if torch.cuda.is_available() else 'cpu'
     torch.manual_seed(1)
     net = FaceNet().to(device)
+    before = {'steps': 0, 'minutes': 0, 'command': ''}
+    if options.resume:
+        saved = torch.load(RUN / 'last.pt')
+        net.load_state_dict(saved['net'])
+        before = saved['facts']
     mean = FaceNet().to(device)
     mean.load_state_dict(net.state_dict())
-    optimiser, samples = optimiser_for(net, options.rate), Samples('training')
-    check = Samples('validation', seed=2, faces_share=1.0)
+    optimiser, samples = optimiser_for(net, options.rate), Samples('training', seed=1 + before['steps'], sheets=options.sheets)
+    check = Samples('validation', seed=2, faces_share=1.0, sheets=2)
     start, step, spent = time.time(), 0, 0.0
     while spent < options.minutes * 60:
         share = spent / (options.minutes * 60)
@@ -68,8 +73,11 @@ def train(options):
                   f'{scores(mean.cpu(), check, 24)}', flush=True)
             mean.to(device)
     RUN.mkdir(parents=True, exist_ok=True)
-    facts = {'steps': step, 'batch': BATCH, 'minutes': round(spent / 60, 1), 'device': device,
-             'command': f'bash engine/training/faces.sh train --minutes {options.minutes:g}'}
+    command = f'bash engine/training/faces.sh train --minutes {options.minutes:g} --sheets {options.sheets}'
+    if options.resume:
+        command = f"{before['command']}, then --resume --minutes {options.minutes:g} --sheets {options.sheets}"
+    facts = {'steps': before['steps'] + step, 'batch': BATCH, 'minutes': round(before['minutes'] + spent / 60, 1),
+             'device': device, 'command': command}
     torch.save({'net': mean.cpu().state_dict(), 'facts': facts}, RUN / 'last.pt')
     print(f'{step} steps of {1000 * spent / step:.0f} ms in {spent / 60:.1f} min: {RUN / "last.pt"}')
 
@@ -83,7 +91,7 @@ def release(_):
     path = MODELS / 'faces-256.onnx'
     torch.onnx.export(net.eval(), torch.zeros(1, 3, 256, 256), str(path), input_names=['input'], output_names=['output'],
                       opset_version=17, dynamo=False)
-    check = Samples('validation', seed=3, faces_share=1.0)
+    check = Samples('validation', seed=3, faces_share=1.0, sheets=4)
     before, after = scores(net, check, 96)
     training = {**saved['facts'], 'faces': len(json.loads(LIST.read_text())),
                 'device': f"{saved['facts']['device']}, {platform.processor() or platform.machine()}"}
@@ -105,6 +113,8 @@ def main():
     trainer = commands.add_parser('train', help='train from scratch for so many minutes')
     trainer.add_argument('--minutes', type=float, default=15)
     trainer.add_argument('--rate', type=float, default=1e-3)
+    trainer.add_argument('--sheets', type=int, default=60, help='sheets of 48 patches that x264 codes beforehand')
+    trainer.add_argument('--resume', action='store_true', help='go on from the last run')
     trainer.add_argument('--report', type=int, default=200, help='steps between lines of the log')
     trainer.set_defaults(run=train)
     commands.add_parser('release', help='export and describe the last run').set_defaults(run=release)

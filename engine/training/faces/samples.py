@@ -1,6 +1,7 @@
 """Pairs of a degraded and a good patch, half of them of faces, half of anything that the photographs show."""
 import io
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,40 @@ def degrade(good, rng):
     return np.asarray(picture.resize((side, side), up))
 
 
+def coded(goods, rng):
+    """x264's own of patches [N, SIDE, SIDE, 3] of bytes, laid out on one picture: reduced, coded, enlarged again."""
+    columns = 8
+    rows = len(goods) // columns
+    sheet = goods.reshape(rows, columns, SIDE, SIDE, 3).transpose(0, 2, 1, 3, 4).reshape(rows * SIDE, columns * SIDE, 3)
+    height, width = sheet.shape[:2]
+    ratio = float(rng.choice([1.0, 1.5, 2.0, 2.0, 3.0]))
+    small = f'{round(width / ratio / 2) * 2}:{round(height / ratio / 2) * 2}'
+    noise = f',noise=alls={int(rng.integers(2, 14))}:allf=t' if rng.random() < 0.4 else ''
+    raw = ['-f', 'rawvideo', '-pix_fmt', 'rgb24']
+    coder = subprocess.run(
+        ['ffmpeg', '-v', 'error', *raw, '-s', f'{width}x{height}', '-i', '-', '-vf',
+         f'loop=4:1:0,scale={small}:flags={rng.choice(["area", "bicubic"])}{noise},format=yuv420p', '-c:v', 'libx264',
+         '-preset', str(rng.choice(['veryfast', 'medium'])), '-crf', str(int(rng.integers(18, 35))), '-f', 'matroska', '-'],
+        input=np.ascontiguousarray(sheet).tobytes(), capture_output=True, check=True)
+    back = subprocess.run(
+        ['ffmpeg', '-v', 'error', '-i', '-', '-vf', f'scale={width}:{height}:flags={rng.choice(["lanczos", "bicubic", "bilinear"])}',
+         *raw, '-'], input=coder.stdout, capture_output=True, check=True).stdout
+    frames = np.frombuffer(back, np.uint8).reshape(-1, height, width, 3)
+    frame = frames[int(rng.integers(len(frames)))]
+    return frame.reshape(rows, SIDE, columns, SIDE, 3).transpose(0, 2, 1, 3, 4).reshape(goods.shape)
+
+
 class Samples:
     """Reproducible: pair `index` of a seed is always the same one."""
 
-    def __init__(self, split, seed=1, faces_share=0.6):
+    def __init__(self, split, seed=1, faces_share=0.6, sheets=0):
         self.faces, self.seed, self.share = faces_of(split), seed, faces_share
         self.pictures = [Image.open(path).convert('RGB') for path in photos(split)]
+        self.coded = []
+        for sheet in range(sheets):
+            rng = np.random.default_rng((seed, sheet, 1))
+            goods = np.stack([self.good(rng) for _ in range(48)])
+            self.coded += list(zip(coded(goods, rng), goods))
 
     def good(self, rng):
         """A patch [SIDE, SIDE, 3] of bytes, as sharp as its pixels allow."""
@@ -73,6 +102,11 @@ class Samples:
     def pair(self, index):
         """(degraded, good), each [3, SIDE, SIDE] of float32 from −1 to 1."""
         rng = np.random.default_rng((self.seed, index))
-        good = self.good(rng)
-        pair = degrade(np.ascontiguousarray(good), rng), good
+        if self.coded and rng.random() < 0.6:
+            pair = self.coded[rng.integers(len(self.coded))]
+            if rng.random() < 0.5:
+                pair = tuple(side[:, ::-1] for side in pair)
+        else:
+            good = self.good(rng)
+            pair = degrade(np.ascontiguousarray(good), rng), good
         return tuple(np.ascontiguousarray(p.transpose(2, 0, 1), np.float32) / 127.5 - 1 for p in pair)
