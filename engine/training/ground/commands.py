@@ -176,7 +176,8 @@ def parser():
     r.set_defaults(action=release_command)
     d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
     d.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
-    d.set_defaults(action=lambda a: write_tables(a.sets))
+    d.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')
+    d.set_defaults(action=lambda a: write_tables(a.sets, a.benches))
     lister = commands.add_parser('list-photos', help='writes photos.json anew')
     lister.set_defaults(action=lambda a: list_photos())
     return p

@@ -1,6 +1,7 @@
 """engine/models/README.md, written from the manifest, the logs and fresh measurements. Nothing in it is typed in."""
 import hashlib
 import json
+from pathlib import Path
 
 from . import sets
 from .curves import draw
@@ -80,6 +81,28 @@ def _on_sets(models, wanted):
     return text + _table(head + [f'`{m["file"]}`' for m in enlarging], rows)
 
 
+COLUMNS = {'psnr_y': 'PSNR-Y', 'ssim_y': 'SSIM-Y', 'gain_over_lanczos3_db': 'over Lanczos-3', 'worst_gain_db': 'worst',
+           'vmaf': 'VMAF', 'flicker_ratio': 'flicker', 'ms_per_frame': 'ms', 'cpu_ms_per_frame': 'CPU ms'}
+
+
+def _engine(files):
+    """Tables of what `npm run bench:networks -- … --json` printed, a file each."""
+    text = ''
+    for file in files:
+        rows = [json.loads(line) for line in Path(file).read_text().splitlines() if line.strip()]
+        if not rows:
+            raise GroundError(f'empty_bench: {file} holds no lines.')
+        kind, count = rows[0].get('degrade', ''), rows[0].get('samples', 0)
+        text += f'\n### ×{rows[0]["scale"]}, {kind}, {count} originals; times for {rows[0]["timed_size"]}\n'
+        text += _table(['method', *COLUMNS.values()],
+                       [[f'{r["method"]} {r["precision"]}', *(r.get(c, '') for c in COLUMNS)] for r in rows])
+    return text and (
+        '\n## By the engine\n\nPrinted by `npm run bench:networks -- --hr DIR --degrade KIND --pan N --peer fsrcnn --json`: '
+        'the validation photographs as moving pictures, through the engine\'s own inference. “over Lanczos-3” is the '
+        'mean gain in dB, “worst” that of the worst original; flicker: differences between frames against those of '
+        'Lanczos-3.\n' + text)
+
+
 def _training(models):
     rows = []
     for m in models:
@@ -96,14 +119,16 @@ def _data(models):
             'ten is kept for validation):\n' + _table(['repository', 'pictures', 'licence as stated'], rows))
 
 
-def write_tables(wanted):
-    """Writes the page and, where a run's log is at hand, its curves. `wanted`: ['NAME=FOLDER', …]."""
+def write_tables(wanted, benches=()):
+    """Writes the page and, where a run's log is at hand, its curves. `wanted`: ['NAME=FOLDER', …];
+    `benches`: files of what bench:networks printed."""
     named = [w.split('=', 1) for w in wanted]
     if any(len(n) != 2 for n in named):
         raise GroundError('bad_set: --sets takes NAME=FOLDER.')
     models = _models()
     text = INTRODUCTION + _files(models) + '\n## Scores\n\nPSNR-Y in dB on pictures that were not trained on.\n'
-    text += ''.join(_scores(m) for m in models) + _on_sets(models, named) + _training(models)
+    text += ''.join(_scores(m) for m in models) + _on_sets(models, named)
+    text += _engine(benches) + _training(models)
     for png in sorted(MODELS.glob('curves-*.png')):
         text += f'\n![{png.stem}]({png.name})\n'
     (MODELS / 'README.md').write_text(text + _data(models))
