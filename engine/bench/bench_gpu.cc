@@ -95,6 +95,10 @@ class Recorder : public Device {
     calls.push_back(call);
     device_->Launch(call, stream);
   }
+  void BeginCapture(StreamHandle stream) override { device_->BeginCapture(stream); }
+  GraphHandle EndCapture(StreamHandle stream) override { return device_->EndCapture(stream); }
+  void LaunchGraph(GraphHandle graph, StreamHandle stream) override { device_->LaunchGraph(graph, stream); }
+  void DestroyGraph(GraphHandle graph) noexcept override { device_->DestroyGraph(graph); }
   std::vector<KernelCall> calls;
 
  private:
@@ -158,8 +162,9 @@ void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int w
   surface.stride[0] = surface.stride[1] = width;
   const auto ring = FrameRing::Make(device, FrameRing::Kind::kDevice, out_width, out_height, 1);
   const media::UniqueFrame frame = ring->Take();
-  plan.Process(surface, stream.get());
-  plan.Finish(ring->Target(frame->data[0]), stream.get());
+  plan.Process(surface, 0, true, stream.get());
+  plan.Complete(0, stream.get());
+  plan.Finish(ring->Target(frame->data[0]), 0, stream.get());
   device->WaitForStream(stream.get());
   std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"kernels\": [\n", width, height, out_width,
               out_height, is_hdr ? "true" : "false");

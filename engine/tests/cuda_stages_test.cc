@@ -183,7 +183,7 @@ class DeviceTwin {
   }
 
   std::vector<std::uint8_t> Run(const RawFrame& raw) {
-    plan_->Process(uploader_.Send(raw.planes, layout_, o_.stored_width, o_.stored_height, stream_.get()),
+    plan_->Process(uploader_.Send(raw.planes, layout_, o_.stored_width, o_.stored_height, stream_.get()), 0, true,
                    stream_.get());
     uploader_.Consumed(stream_.get());
     EncoderPicture out;
@@ -194,7 +194,8 @@ class DeviceTwin {
     out.chroma[0] = out.luma + stride_ * out.height;
     out.chroma[1] = is_nv12_ ? out.chroma[0] + 1 : out.chroma[0] + stride_ * (out.height / 2);
     out.chroma_step = is_nv12_ ? 2 : 1;
-    plan_->Finish(out, stream_.get());
+    plan_->Complete(0, stream_.get());
+    plan_->Finish(out, 0, stream_.get());
     device_->CopyAsync({host_.get(), 0, memory_.get(), 0, bytes_, 1}, stream_.get());
     device_->WaitForStream(stream_.get());
     std::vector<std::uint8_t> codes;

@@ -11,10 +11,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cuda/device.h"
 #include "cuda/kernels.h"
@@ -117,6 +119,25 @@ class StandInDevice : public Device {
     Of(stream)->Put([call] { call.run_on_host(call.kernel, call.extent); });
   }
 
+  /// Puts any work on a stream: what a library would that knows streams.
+  void Put(StreamHandle stream, std::function<void()> work) {
+    CheckLost();
+    Of(stream)->Put(std::move(work));
+  }
+
+  void BeginCapture(StreamHandle stream) override {
+    CheckLost();
+    Of(stream)->BeginCapture();
+  }
+  GraphHandle EndCapture(StreamHandle stream) override { return {new FakeGraph(Of(stream)->EndCapture())}; }
+  void LaunchGraph(GraphHandle graph, StreamHandle stream) override {
+    CheckLost();
+    ++graph_launches_;
+    for (const auto& work : *static_cast<FakeGraph*>(graph.value)) Of(stream)->Put(work);
+  }
+  void DestroyGraph(GraphHandle graph) noexcept override { delete static_cast<FakeGraph*>(graph.value); }
+  int graph_launches() const { return graph_launches_; }
+
   std::size_t used() const { return used_; }
   std::size_t peak() const { return peak_; }
   int allocations() const { return allocations_; }
@@ -124,6 +145,8 @@ class StandInDevice : public Device {
   void Lose() { is_lost_ = true; }
 
  private:
+  using FakeGraph = std::vector<std::function<void()>>;
+
   /// An event's last recording.
   class Moment {
    public:
@@ -161,8 +184,22 @@ class StandInDevice : public Device {
       changed_.notify_all();
       thread_.join();
     }
+    void BeginCapture() {
+      const std::lock_guard lock(mutex_);
+      captured_.emplace();
+    }
+    FakeGraph EndCapture() {
+      const std::lock_guard lock(mutex_);
+      FakeGraph graph = std::move(*captured_);
+      captured_.reset();
+      return graph;
+    }
     void Put(std::function<void()> work, bool is_bookkeeping = false) {
       const std::lock_guard lock(mutex_);
+      if (captured_) {
+        captured_->push_back(std::move(work));
+        return;
+      }
       queue_.push_back({std::move(work), is_bookkeeping});
       changed_.notify_all();
     }
@@ -201,6 +238,7 @@ class StandInDevice : public Device {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Item> queue_;
+    std::optional<FakeGraph> captured_;
     bool is_ending_ = false;
     std::thread thread_;
   };
@@ -229,6 +267,7 @@ class StandInDevice : public Device {
   std::size_t peak_ = 0;
   std::atomic<int> allocations_ = 0;
   std::atomic<int> launches_ = 0;
+  std::atomic<int> graph_launches_ = 0;
   std::atomic<int> work_done_ = 0;
   std::atomic<bool> is_lost_ = false;
   std::atomic<unsigned> streams_ = 0;

@@ -54,6 +54,9 @@ struct EnhanceOptions {
   std::string model = "auto";
   std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
+  /// Where engines of networks for GPUs are kept (framelift/model.h, CompileModel); empty: nowhere, each run builds its own.
+  std::string engine_folder;
+  bool may_write_engines = true;  ///< false: engines are taken from the folder, and what is missing is not added
   int threads = 0;              ///< 0 = all cores this process may use
   EncoderOptions encoder;
   SourceLimits limits;

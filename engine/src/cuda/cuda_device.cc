@@ -84,6 +84,9 @@ class CudaDevice : public Device {
     return free;
   }
 
+  /// Libraries bring runtimes of their own and may have changed the thread's device behind ours.
+  void MakeCurrent() override { Check(cudaSetDevice(facts_.index)); }
+
   StreamHandle MakeStream() override {
     Use();
     cudaStream_t stream = nullptr;
@@ -139,6 +142,29 @@ class CudaDevice : public Device {
   void Launch(const KernelCall& call, StreamHandle stream) override {
     Use();
     Check(TableOf(KernelList{})[call.id](call.kernel, call.extent, Of(stream)));
+  }
+
+  void BeginCapture(StreamHandle stream) override {
+    Use();
+    // Relaxed: memory that another thread takes meanwhile (libav's pools) must not end the capture.
+    Check(cudaStreamBeginCapture(Of(stream), cudaStreamCaptureModeRelaxed));
+  }
+  GraphHandle EndCapture(StreamHandle stream) override {
+    Use();
+    cudaGraph_t graph = nullptr;
+    Check(cudaStreamEndCapture(Of(stream), &graph));
+    cudaGraphExec_t runnable = nullptr;
+    const cudaError_t error = cudaGraphInstantiate(&runnable, graph, 0);
+    cudaGraphDestroy(graph);
+    Check(error);
+    return {runnable};
+  }
+  void LaunchGraph(GraphHandle graph, StreamHandle stream) override {
+    Use();
+    Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph.value), Of(stream)));
+  }
+  void DestroyGraph(GraphHandle graph) noexcept override {
+    if (TryUse() == cudaSuccess) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph.value));
   }
 
  private:

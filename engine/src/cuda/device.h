@@ -38,6 +38,10 @@ struct StreamHandle {
   void* value = nullptr;
   explicit operator bool() const { return value != nullptr; }
 };
+struct GraphHandle {
+  void* value = nullptr;
+  explicit operator bool() const { return value != nullptr; }
+};
 struct EventHandle {
   void* value = nullptr;
   explicit operator bool() const { return value != nullptr; }
@@ -85,6 +89,9 @@ class Device {
   virtual void FreePinned(void* memory) noexcept = 0;
   virtual std::size_t FreeBytes() = 0;
 
+  /// Makes the device the one that libraries work on which are called from this thread.
+  virtual void MakeCurrent() {}
+
   virtual StreamHandle MakeStream() = 0;
   virtual void DestroyStream(StreamHandle stream) noexcept = 0;
   virtual EventHandle MakeEvent() = 0;
@@ -101,6 +108,14 @@ class Device {
   virtual void CopyAsync(const Copy& copy, StreamHandle stream) = 0;
   virtual void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) = 0;
   virtual void Launch(const KernelCall& call, StreamHandle stream) = 0;
+
+  /// From here to EndCapture, what this thread puts on `stream` is noted down instead of being done. Other threads and
+  /// other streams go on as ever.
+  virtual void BeginCapture(StreamHandle stream) = 0;
+  virtual GraphHandle EndCapture(StreamHandle stream) = 0;
+  /// Puts all that was noted down on `stream`. One launch of a graph at a time.
+  virtual void LaunchGraph(GraphHandle graph, StreamHandle stream) = 0;
+  virtual void DestroyGraph(GraphHandle graph) noexcept = 0;
 
   TransferCounts transfers() const;
   void CountUpload(std::size_t bytes) { ++frame_uploads_, upload_bytes_ += static_cast<std::int64_t>(bytes); }
@@ -141,6 +156,7 @@ using DeviceMemory = Owned<void*, &Device::Free>;
 using PinnedMemory = Owned<void*, &Device::FreePinned>;
 using Stream = Owned<StreamHandle, &Device::DestroyStream>;
 using Event = Owned<EventHandle, &Device::DestroyEvent>;
+using Graph = Owned<GraphHandle, &Device::DestroyGraph>;
 
 DeviceMemory MakeDeviceMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 PinnedMemory MakePinnedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);

@@ -7,6 +7,7 @@
 #include "cuda/launch.h"
 #include "cuda/stage_finish.h"
 #include "cuda/stage_import.h"
+#include "cuda/stage_network.h"
 #include "cuda/stage_space.h"
 #include "cuda/stage_time.h"
 #include "cuda/stage_tone.h"
@@ -18,7 +19,8 @@ struct List {
   static constexpr int kCount = sizeof...(Kernels);
 };
 
-using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKernel, ToneKernelCall, ShrinkKernel,
+using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKernel, LumaToTensorKernel,
+                        RgbToTensorKernel, TensorToLumaKernel, TensorToRgbPictureKernel, ToneKernelCall, ShrinkKernel,
                         SceneKernel, TemporalKernel, DenoiseKernel, WidenKernel, StackKernel, GatherKernel,
                         NarrowKernel, CurveKernel, FinishLumaKernel, FinishChromaKernel>;
 
@@ -26,6 +28,10 @@ using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKern
 inline constexpr const char* kKernelNames[] = {"import",
                                                "surface to tensor",
                                                "tensor to picture",
+                                               "luma to tensor",
+                                               "RGB to tensor",
+                                               "tensor to luma",
+                                               "tensor to RGB picture",
                                                "tone mapping",
                                                "shrink",
                                                "scene",

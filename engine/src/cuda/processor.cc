@@ -8,8 +8,10 @@
 #include "cuda/frame_ring.h"
 #include "cuda/stage_plan.h"
 #include "cuda/uploader.h"
+#include "inference/gpu_model.h"
 #include "media/av_error.h"
 #include "media/frame_import.h"
+#include "pipeline/network_choice.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
@@ -60,6 +62,8 @@ struct Session {
   Stream decode;  ///< only with a bridge
   std::unique_ptr<CodecBridge> bridge;
   std::shared_ptr<FrameRing> ring;  ///< made with the encoder
+  std::shared_ptr<inference::GpuBackend> networks;  ///< null: none
+  std::string why_no_networks;
 };
 
 AVPixelFormat SampleFormat(const AVFrame& frame) {
@@ -94,6 +98,7 @@ class CudaChain : public pipeline::StageChain {
         plan_(options.plan),
         codec_(options.codec),
         clocks_(options.clocks),
+        is_stopped_(options.is_stopped),
         uploader_(session_->device),
         holds_(session_->device, kHeldSurfaces),
         decoded_(MakeEvent(session_->device)),
@@ -116,7 +121,7 @@ class CudaChain : public pipeline::StageChain {
     }
   }
 
-  int depth() const override { return 1; }
+  int depth() const override { return stages_ ? stages_->slots() : 1; }
 
   bool Fits(const AVFrame& frame) const override {
     return stages_ && crop_ == CropOf(frame) && format_ == SampleFormat(frame) &&
@@ -127,27 +132,31 @@ class CudaChain : public pipeline::StageChain {
     if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.strengths.denoise <= 0) return false;
     const StageScope scope(clocks_, Stage::kConvert);
     if (!Fits(frame)) Prepare(frame);
+    const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0;
     const StreamHandle compute = session_->compute.get();
     if (frame.format == AV_PIX_FMT_CUDA) {
       session_->device->Record(decoded_.get(), session_->bridge->decoder_stream());
       session_->device->WaitOn(compute, decoded_.get());
-      stages_->Process(SurfaceOf(frame), compute);
+      stages_->Process(SurfaceOf(frame), next_slot_, needs_picture, compute);
       holds_.Keep(frame, compute);
     } else {
       const Surface surface =
           uploader_.Send(importer_->Planes(frame), importer_->layout(), crop_.width, crop_.height, compute);
-      stages_->Process(surface, compute);
+      stages_->Process(surface, next_slot_, needs_picture, compute);
       uploader_.Consumed(compute);
     }
-    return true;
+    if (needs_picture) next_slot_ = (next_slot_ + 1) % stages_->slots();
+    return needs_picture;
   }
 
   void End(AVFrame* out) override {
-    if (out == nullptr) return;
     const StageScope scope(clocks_, Stage::kConvert);
-    if (session_->ring->kind() == FrameRing::Kind::kHost) return Download(*out);
     const StreamHandle compute = session_->compute.get();
-    stages_->Finish(session_->ring->Target(out->data[0]), compute);
+    const int slot = std::exchange(oldest_slot_, (oldest_slot_ + 1) % stages_->slots());
+    stages_->Complete(slot, compute);
+    if (out == nullptr) return;
+    if (session_->ring->kind() == FrameRing::Kind::kHost) return Download(*out, slot);
+    stages_->Finish(session_->ring->Target(out->data[0]), slot, compute);
     session_->ring->MarkWritten(*out, compute);
   }
 
@@ -179,7 +188,50 @@ class CudaChain : public pipeline::StageChain {
     }
     session_->device->WaitForStream(session_->compute.get());  // what the old stages own is read until then
     stages_.reset();
-    stages_ = std::make_unique<StagePlan>(session_->device, OptionsOf());
+    next_slot_ = oldest_slot_ = 0;
+    const StageOptions options = OptionsOf();
+    try {
+      stages_ = std::make_unique<StagePlan>(session_->device, options);
+    } catch (const OutOfDeviceMemory&) {
+      throw;
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error& error) {
+      RefuseNetwork(error);
+    }
+  }
+
+  /// The network that the plan names, for pictures of the displayed source's size.
+  void AddNetwork(StageOptions& o) const {
+    if (!session_->networks || plan_.model == "none") return;
+    Size in{o.stored_width, o.stored_height};
+    if (o.transpose) std::swap(in.width, in.height);
+    const auto fit = pipeline::FitNetwork(plan_.models, plan_.model, in, plan_.output, pipeline::NetworkPlace::kGpu);
+    if (!fit) return;
+    const DeviceFacts& facts = session_->device->facts();
+    const auto cache = inference::EngineCache(plan_.engine_folder, plan_.may_write_engines);
+    const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
+    NetworkOptions network;
+    network.file = fit->file;
+    network.passes = fit->passes;
+    network.strength = plan_.network_strength;
+    network.is_stopped = is_stopped_;
+    try {
+      const auto model = std::make_shared<inference::GpuModel>(session_->networks, fit->file, place, cache);
+      network.load = [model](int width, int height) { return model->Load(width, height); };
+      network.made = [model] { model->KeepMemo(); };
+    } catch (const Error& error) {
+      RefuseNetwork(error);
+    }
+    o.network = network;
+    o.network_is_last = fit->after_resize;
+    o.restores_luma = plan_.restores_luma;
+  }
+
+  /// What a GPU cannot run the CPU may: said as a fault of the device, not of the request.
+  [[noreturn]] static void RefuseNetwork(const Error& error) {
+    if (error.code() == ErrorCode::kInvalidArgument) throw Error(ErrorCode::kUnavailable, error.what());
+    throw;
   }
 
   StageOptions OptionsOf() const {
@@ -200,6 +252,7 @@ class CudaChain : public pipeline::StageChain {
     o.sharpen_strength = plan_.strengths.sharpen;
     o.output_width = plan_.output.width;
     o.output_height = plan_.output.height;
+    AddNetwork(o);
     return o;
   }
 
@@ -216,14 +269,14 @@ class CudaChain : public pipeline::StageChain {
     return surface;
   }
 
-  void Download(AVFrame& out) {
+  void Download(AVFrame& out, int slot) {
     Device& device = *session_->device;
     FrameRing& ring = *session_->ring;
     next_finish_ = (next_finish_ + 1) % 2;
     Finish& finish = finish_[next_finish_];
     const StreamHandle compute = session_->compute.get();
     device.WaitOn(compute, finish.downloaded.get());
-    stages_->Finish(ring.Target(finish.memory.get()), compute);
+    stages_->Finish(ring.Target(finish.memory.get()), slot, compute);
     device.Record(finished_.get(), compute);
     device.WaitOn(download_.get(), finished_.get());
     const auto row = static_cast<std::ptrdiff_t>(ring.bytes());
@@ -237,6 +290,7 @@ class CudaChain : public pipeline::StageChain {
   pipeline::Plan plan_;
   AVCodecID codec_;
   pipeline::StageClocks& clocks_;
+  std::function<bool()> is_stopped_;
   std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
   Crop crop_;
   AVPixelFormat format_ = AV_PIX_FMT_NONE;
@@ -250,6 +304,8 @@ class CudaChain : public pipeline::StageChain {
   Stream download_;
   Finish finish_[2];
   int next_finish_ = 0;
+  int next_slot_ = 0;    ///< of the next picture begun
+  int oldest_slot_ = 0;  ///< of the next one ended
   std::unique_ptr<StagePlan> stages_;
 };
 
@@ -261,7 +317,9 @@ class CudaProcessor : public pipeline::Processor {
     const DeviceFacts& facts = session_->device->facts();
     return facts.id() + " (" + facts.name + ")";
   }
-  bool runs_networks() const override { return false; }
+  bool runs_networks() const override { return session_->networks != nullptr; }
+  std::string why_no_networks() const override { return session_->why_no_networks; }
+  pipeline::NetworkPlace network_place() const override { return pipeline::NetworkPlace::kGpu; }
   AVBufferRef* decoder_device() const override {
     return session_->bridge ? session_->bridge->decoder_device() : nullptr;
   }
@@ -302,13 +360,23 @@ class CudaProcessor : public pipeline::Processor {
 }  // namespace
 
 std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
-                                                   std::unique_ptr<CodecBridge> bridge) {
+                                                   std::unique_ptr<CodecBridge> bridge,
+                                                   std::shared_ptr<inference::GpuBackend> networks) {
   auto session = std::make_shared<Session>();
   session->device = std::move(device);
   session->compute = std::move(compute);
   session->bridge = std::move(bridge);
+  session->networks = std::move(networks);
   return std::make_unique<CudaProcessor>(std::move(session));
 }
+
+namespace {
+
+std::shared_ptr<inference::GpuBackend> OpenNetworks(const DeviceFacts& facts) {
+  return inference::OpenGpuBackend({facts.compute_major, facts.compute_minor});
+}
+
+}  // namespace
 
 std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
   auto session = std::make_shared<Session>();
@@ -316,6 +384,11 @@ std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
   session->compute = MakeStream(session->device);
   session->decode = MakeStream(session->device);
   session->bridge = OpenCodecBridge(session->device, session->decode.get(), session->compute.get());
+  try {
+    session->networks = OpenNetworks(session->device->facts());
+  } catch (const Error& error) {
+    session->why_no_networks = error.what();
+  }
   return std::make_unique<CudaProcessor>(std::move(session));
 }
 
@@ -323,13 +396,19 @@ namespace {
 
 GpuReport Describe(const DeviceFacts& facts) {
   media::QuietLibav();  // a GPU without an encoder is an answer, not an error
-  GpuReport report{facts, false, "", "libx264"};
+  GpuReport report{facts, false, "", "", "", "libx264"};
   try {
     const std::shared_ptr<Device> device = OpenCudaDevice(facts.index);
     const Stream decode = MakeStream(device);
     const Stream compute = MakeStream(device);
     const auto bridge = OpenCodecBridge(device, decode.get(), compute.get());
     report.is_usable = true;
+    try {
+      const auto networks = OpenNetworks(facts);
+      report.networks = networks->name() + " " + networks->version();
+    } catch (const Error& error) {
+      report.why_no_networks = error.what();
+    }
     const UniqueBuffer frames = bridge->MakeEncoderFrames(640, 360);
     media::VideoEncoderOptions options;
     options.width = 640;

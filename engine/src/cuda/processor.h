@@ -7,11 +7,13 @@
 
 #include "cuda/codec_bridge.h"
 #include "cuda/device.h"
+#include "inference/gpu_backend.h"
 #include "pipeline/stage_chain.h"
 
 namespace framelift::cuda {
 
-/// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing.
+/// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing. Where no backend for its networks is here, it
+/// works without them.
 std::unique_ptr<pipeline::Processor> OpenProcessor(int index);
 
 /// What a GPU of this machine is good for.
@@ -19,6 +21,8 @@ struct GpuReport {
   DeviceFacts facts;
   bool is_usable = false;
   std::string reason;   ///< why it is not, one sentence
+  std::string networks; ///< what runs them: "TensorRT-RTX 1.7.1" …; empty: nothing does …
+  std::string why_no_networks;  ///< … and why, one sentence
   std::string encoder;  ///< "h264_nvenc" where a real session of it could be opened, else "libx264"
 };
 
@@ -26,8 +30,9 @@ struct GpuReport {
 std::vector<GpuReport> DescribeGpus();
 
 /// OpenProcessor on any Device, with the codecs that `bridge` brings; null: decoding and encoding on the CPU, each
-/// frame uploaded once and downloaded once.
+/// frame uploaded once and downloaded once. `networks` null: it runs none.
 std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
-                                                   std::unique_ptr<CodecBridge> bridge);
+                                                   std::unique_ptr<CodecBridge> bridge,
+                                                   std::shared_ptr<inference::GpuBackend> networks = nullptr);
 
 }  // namespace framelift::cuda

@@ -11,33 +11,12 @@
 namespace framelift::cuda {
 namespace {
 
-constexpr int kPitchSamples = 128;  // 256 bytes
-constexpr int kSmallestBand = 16;   // output rows
-
-int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 int Blocks(int count, int size) { return (count + size - 1) / size; }
-
-int ChromaSize(int size, int log2) { return (size + (1 << log2) - 1) >> log2; }
-
-Picture Shape(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color) {
-  Picture picture;
-  picture.log2_x = subsampling.log2_x;
-  picture.log2_y = subsampling.log2_y;
-  picture.color = color;
-  for (int p = 0; p < 3; ++p) {
-    Plane& plane = picture.planes[p];
-    plane.width = p == 0 ? width : ChromaSize(width, subsampling.log2_x);
-    plane.height = p == 0 ? height : ChromaSize(height, subsampling.log2_y);
-    plane.stride = RoundUp(plane.width, kPitchSamples);
-  }
-  return picture;
-}
 
 }  // namespace
 
 StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options)
-    : device_(std::move(device)), options_(options) {
+    : device_(device), options_(options), store_(std::move(device)) {
   int width = options.stored_width;
   int height = options.stored_height;
   pixel::Subsampling subsampling = options.stored_subsampling;
@@ -48,50 +27,31 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
   working_color_ = options.color;
   working_color_.site = pipeline::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
-  first_ = MakePicture(width, height, subsampling, working_color_);
+  first_ = store_.MakePicture(width, height, subsampling, working_color_);
   first_.shift_x = options.flip_x && subsampling.log2_x != 0 ? width % 2 : 0;
   first_.shift_y = options.flip_y && subsampling.log2_y != 0 ? height % 2 : 0;
   if (options.tone) {
     working_color_ = {pixel::Matrix::kBt709, pixel::Range::kLimited, working_color_.site};
     auto tables = std::make_unique<pixel::ToneTables>();
     pixel::FillToneTables(*options.tone, *tables);
-    tone_tables_ = static_cast<const pixel::ToneTables*>(Keep(Upload(device_, tables.get(), sizeof *tables)).get());
+    tone_tables_ = store_.SendOne(*tables);
   }
-  if (options.tone || denoises_) second_ = MakePicture(width, height, subsampling, working_color_);
+  if (options.tone || denoises_) second_ = store_.MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
-  MakeResize();
   MakeContrast();
-  MakeIntermediate();  // last: it makes do with what is left
+  MakeNetwork();
+  MakeSlots();
+  for (ResizeStage* stage : {resize_.get(), widen_.get(), fit_.get()}) {
+    if (stage != nullptr) stage->MakeRoom();  // last: it makes do with what is left
+  }
 }
 
 StagePlan::~StagePlan() = default;
 
-DeviceMemory& StagePlan::Keep(DeviceMemory memory) {
-  memory_.push_back(std::move(memory));
-  return memory_.back();
-}
-
-template <typename T>
-const T* StagePlan::Send(const std::vector<T>& values) {
-  return static_cast<const T*>(Keep(Upload(device_, values.data(), values.size() * sizeof(T))).get());
-}
-
-Picture StagePlan::MakePicture(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color) {
-  Picture picture = Shape(width, height, subsampling, color);
-  std::size_t samples = 0;
-  for (const Plane& plane : picture.planes) samples += static_cast<std::size_t>(plane.stride) * plane.height;
-  auto* data = static_cast<std::uint16_t*>(Keep(MakeDeviceMemory(device_, samples * sizeof(std::uint16_t))).get());
-  for (Plane& plane : picture.planes) {
-    plane.data = data;
-    data += plane.stride * plane.height;
-  }
-  return picture;
-}
-
 void StagePlan::MakeTimeStages() {
   if (options_.denoise_strength <= 0 && options_.contrast_strength <= 0) return;
   const TimeState fresh{};
-  state_ = static_cast<TimeState*>(Keep(Upload(device_, &fresh, sizeof fresh)).get());
+  state_ = const_cast<TimeState*>(store_.SendOne(fresh));
   const Plane& luma = first_.planes[0];
   // pixel::SceneDetector's cells.
   shrink_.cell = std::clamp(std::min(luma.width / 32, luma.height / 18), 1, 8);
@@ -99,10 +59,10 @@ void StagePlan::MakeTimeStages() {
   shrink_.rows = std::max(1, luma.height / shrink_.cell);
   shrink_.state = state_;
   const std::vector<float> empty(static_cast<std::size_t>(3) * shrink_.columns * shrink_.rows);
-  thumbnails_ = const_cast<float*>(Send(empty));
+  thumbnails_ = const_cast<float*>(store_.Send(empty));
   shrink_.thumbnails = thumbnails_;
   if (!denoises_) return;
-  const auto older = [&] { return MakePicture(luma.width, luma.height, first_.subsampling(), working_color_); };
+  const auto older = [&] { return store_.MakePicture(luma.width, luma.height, first_.subsampling(), working_color_); };
   for (int i = 0; i < 7; ++i) {
     const Picture picture = older();
     for (int p = 0; p < 3; ++p) {
@@ -112,83 +72,48 @@ void StagePlan::MakeTimeStages() {
   }
 }
 
-DeviceAxis StagePlan::SendAxis(const pixel::AxisPlan& plan) {
-  std::vector<int> starts(static_cast<std::size_t>(plan.dst));
-  for (int i = 0; i < plan.dst; ++i) starts[i] = plan.Start(i);
-  DeviceAxis axis;
-  axis.starts = Send(starts);
-  axis.weights = Send(plan.weights);
-  axis.taps = plan.taps;
-  axis.sets = static_cast<int>(plan.weights.size()) / plan.taps;
-  return axis;
-}
-
-void StagePlan::MakeResize() {
-  const int width = first_.width();
-  const int height = first_.height();
+/// Pictures of the network: those that go in, and whether the source's chroma goes its own way.
+void StagePlan::MakeNetwork() {
   pixel::ColorSpec color = working_color_;
   color.site = pixel::ChromaSite::kLeft;
-  const pixel::Subsampling to;
-  bool all_identity = true;
-  for (int p = 0; p < 2; ++p) {
-    const Plane& from = first_.planes[p];
-    const auto site = working_color_.site;
-    const pixel::AxisPlan x = pixel::MakeAxisPlan(
-        width, from.width, pixel::HorizontalGrid(p, first_.subsampling(), site), options_.output_width,
-        p == 0 ? options_.output_width : ChromaSize(options_.output_width, 1),
-        pixel::HorizontalGrid(p, to, pixel::ChromaSite::kLeft));
-    const pixel::AxisPlan y = pixel::MakeAxisPlan(
-        height, from.height, pixel::VerticalGrid(p, first_.subsampling(), site), options_.output_height,
-        p == 0 ? options_.output_height : ChromaSize(options_.output_height, 1),
-        pixel::VerticalGrid(p, to, pixel::ChromaSite::kLeft));
-    resize_[p].is_identity = x.identity && y.identity;
-    all_identity = all_identity && resize_[p].is_identity;
-    if (resize_[p].is_identity) continue;
-    resize_[p].reduces_height = y.reduces;
-    resize_[p].x = SendAxis(x);
-    resize_[p].y = SendAxis(y);
-    for (int i = 0; i < y.dst; ++i) resize_[p].y_starts.push_back(y.Start(i));
+  output_ = ShapeOf(options_.output_width, options_.output_height, {}, color);
+  Picture source = first_;
+  source.color = working_color_;
+  if (!options_.network) {
+    resize_ = std::make_unique<ResizeStage>(device_, source, output_, 3);
+    return;
   }
-  finished_ = Shape(options_.output_width, options_.output_height, to, color);
-  resized_ = all_identity ? finished_ : MakePicture(options_.output_width, options_.output_height, to, color);
+  Picture in = source;
+  if (options_.network_is_last) in = output_;
+  if (is_rgb()) {
+    in = ShapeOf(in.width(), in.height(), {0, 0}, working_color_);
+    widen_ = std::make_unique<ResizeStage>(device_, options_.network_is_last ? output_ : source, in, 2);
+  }
+  if (options_.network_is_last) {
+    resize_ = std::make_unique<ResizeStage>(device_, source, output_, 3);
+  } else if (!is_rgb()) {
+    resize_ = std::make_unique<ResizeStage>(device_, source, output_, 2);
+  }
+  network_ = std::make_unique<NetworkRunner>(device_, *options_.network, in);
+  Picture made = network_->made(0);
+  made.color = is_rgb() ? working_color_ : color;
+  fit_ = std::make_unique<ResizeStage>(device_, made, output_, is_rgb() ? 3 : 1);
 }
 
-/// Room for the intermediate rows of a band, the larger of luma and both planes of chroma.
-std::size_t StagePlan::IntermediateBytes(int band_rows) const {
-  std::size_t most = 0;
-  for (int p = 0; p < 2; ++p) {
-    const ResizePlane& plan = resize_[p];
-    if (plan.is_identity) continue;
-    const Plane& from = first_.planes[p];
-    const Plane& to = resized_.planes[p];
-    const int width = RoundUp(plan.reduces_height ? from.width : to.width, kPitchSamples);
-    int rows = std::min(band_rows, to.height);
-    if (!plan.reduces_height) {
-      int longest = 0;
-      for (int first = 0; first < to.height; first += band_rows) {
-        const int last = std::min(first + band_rows, to.height) - 1;
-        longest = std::max(longest, plan.y_starts[last] + plan.y.taps - plan.y_starts[first]);
-      }
-      rows = std::min(longest, from.height);
+void StagePlan::MakeSlots() {
+  for (int i = 0; i < slots(); ++i) {
+    Slot slot;
+    slot.finished = output_;
+    slot.resized = output_;
+    const bool needs_resized = network_ || !resize_->is_identity();
+    if (needs_resized) slot.resized = store_.MakePicture(output_.width(), output_.height(), {}, output_.color);
+    if (is_rgb()) {
+      const Picture& from = options_.network_is_last ? output_ : first_;
+      slot.full = store_.MakePicture(from.width(), from.height(), {0, 0}, working_color_);
     }
-    most = std::max(most, static_cast<std::size_t>(width) * rows * (p == 0 ? 1 : 2) * sizeof(float));
+    slot.state = network_ && state_ != nullptr ? const_cast<TimeState*>(store_.SendOne(TimeState{})) : state_;
+    slots_.push_back(slot);
   }
-  return most;
-}
-
-void StagePlan::MakeIntermediate() {
-  const int all = options_.output_height;
-  band_rows_ = all;
-  while (const std::size_t bytes = IntermediateBytes(band_rows_)) {
-    try {
-      intermediate_ = MakeDeviceMemory(device_, bytes);
-      break;
-    } catch (const OutOfDeviceMemory&) {
-      if (band_rows_ <= kSmallestBand) throw;
-      band_rows_ = std::max(kSmallestBand, (band_rows_ + 1) / 2);
-    }
-  }
-  bands_ = Blocks(all, band_rows_);
 }
 
 void StagePlan::MakeContrast() {
@@ -202,9 +127,9 @@ void StagePlan::MakeContrast() {
   curves.down = down.count;
   curves.state = state_;
   curves.history =
-      const_cast<std::uint32_t*>(Send(std::vector<std::uint32_t>(pixel::kContrastWindow * tiles * pixel::kMaxBins)));
-  curves.sums = const_cast<std::uint32_t*>(Send(std::vector<std::uint32_t>(tiles * pixel::kMaxBins)));
-  curves.pieces = const_cast<CurvePiece*>(Send(std::vector<CurvePiece>(tiles * pixel::kMaxSegments)));
+      const_cast<std::uint32_t*>(store_.Send(std::vector<std::uint32_t>(pixel::kContrastWindow * tiles * pixel::kMaxBins)));
+  curves.sums = const_cast<std::uint32_t*>(store_.Send(std::vector<std::uint32_t>(tiles * pixel::kMaxBins)));
+  curves.pieces = const_cast<CurvePiece*>(store_.Send(std::vector<CurvePiece>(tiles * pixel::kMaxSegments)));
   curves_ = curves;
   contrast_.pieces = curves.pieces;
   contrast_.domain = curves.layout.domain;
@@ -224,7 +149,8 @@ void StagePlan::FindCuts(const Picture& picture, StreamHandle stream) {
   Put(MakeCall(SceneKernel{thumbnails_, state_, shrink.columns * shrink.rows, limits}, {}), stream);
 }
 
-const Picture* StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
+/// The denoised picture: planes of first_ and second_.
+Picture StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
   const Picture* other = picture == &first_ ? &second_ : &first_;
   const auto limits = pixel::MakeStepLimits(options_.noise_sigma);
   TemporalKernel temporal;
@@ -238,70 +164,49 @@ const Picture* StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
   temporal.strength = std::min(options_.temporal_strength, 1.0F);
   Put(MakeCall(temporal, {Blocks(picture->width(), TemporalKernel::kTileWidth),
                           Blocks(picture->height(), pixel::kTemporalBlock), 1}), stream);
-  const DenoiseKernel denoise{*other, *picture, pixel::MakeRangeKernel(options_.noise_sigma),
-                              std::min(options_.denoise_strength, 1.0F)};
-  Put(MakeCall(denoise,
-               {Blocks(picture->width(), DenoiseKernel::kWidth), Blocks(picture->height(), DenoiseKernel::kRows), 3}),
+  DenoiseKernel denoise{*other, *picture, pixel::MakeRangeKernel(options_.noise_sigma),
+                        std::min(options_.denoise_strength, 1.0F), 0};
+  Picture denoised = *picture;
+  if (network_ && options_.restores_luma) {  // it does for luma what the spatial filter would
+    denoise.first_plane = 1;
+    denoised.planes[0] = other->planes[0];
+  }
+  const Plane& largest = picture->planes[denoise.first_plane];
+  Put(MakeCall(denoise, {Blocks(largest.width, DenoiseKernel::kWidth), Blocks(largest.height, DenoiseKernel::kRows),
+                         3 - denoise.first_plane}),
       stream);
-  return picture;
+  return denoised;
 }
 
-void StagePlan::ResizeBand(const Picture& from, int plane, int count, int first, int rows, StreamHandle stream) {
-  const ResizePlane& plan = resize_[plane];
-  const Plane& source = from.planes[plane];
-  const Plane& target = resized_.planes[plane];
-  auto* memory = static_cast<float*>(intermediate_.get());
-  const int width = plan.reduces_height ? source.width : target.width;
-  const int stride = RoundUp(width, kPitchSamples);
-  // Rows that the band's columns reach into, of the source or of the output.
-  int top = first;
-  int held = rows;
-  if (!plan.reduces_height) {
-    top = std::clamp(plan.y_starts[first], 0, source.height - 1);
-    held = std::clamp(plan.y_starts[first + rows - 1] + plan.y.taps, 1, source.height) - top;
-  }
-  const auto in_between = [&](int i) {
-    // Rows are counted as in the whole picture; those outside of the band do not exist.
-    float* data = memory + (static_cast<std::ptrdiff_t>(i) * held - top) * stride;
-    return View<float>{data, stride, width, plan.reduces_height ? target.height : source.height};
-  };
-  const auto fill = [&](auto& kernel, auto ins, auto outs, const DeviceAxis& axis, int from_row, int row_count) {
-    for (int i = 0; i < count; ++i) {
-      const auto in = ins(i);
-      kernel.in[i] = {in.data, in.stride, in.width, in.height};
-      kernel.out[i] = outs(i);
-    }
-    kernel.axis = axis;
-    kernel.first_row = from_row;
-    kernel.rows = row_count;
-    Put(MakeCall(kernel, {kernel.out[0].width, row_count, count}), stream);
-  };
-  const auto source_plane = [&](int i) { return from.planes[plane + i]; };
-  const auto target_plane = [&](int i) { return resized_.planes[plane + i]; };
-  if (plan.reduces_height) {
-    GatherKernel gather;
-    fill(gather, source_plane, in_between, plan.y, first, rows);
-    NarrowKernel narrow;
-    fill(narrow, in_between, target_plane, plan.x, first, rows);
-  } else {
-    WidenKernel widen;
-    fill(widen, source_plane, in_between, plan.x, top, held);
-    StackKernel stack;
-    fill(stack, in_between, target_plane, plan.y, first, rows);
-  }
-}
-
-void StagePlan::Resize(const Picture& from, StreamHandle stream) {
-  for (int p = 0; p < 2; ++p) {
-    const int count = p == 0 ? 1 : 2;
-    for (int i = 0; i < count; ++i)
-      finished_.planes[p + i] = resize_[p].is_identity ? from.planes[p + i] : resized_.planes[p + i];
-    if (resize_[p].is_identity) continue;
-    const int height = resized_.planes[p].height;
-    for (int first = 0; first < height; first += band_rows_) {
-      ResizeBand(from, p, count, first, std::min(band_rows_, height - first), stream);
+/// From the denoised source up to and into the network; without one, to the output's size.
+void StagePlan::Enlarge(const Picture& working, int index, StreamHandle stream) {
+  Slot& slot = slots_[index];
+  const bool resizes_luma = !network_ || options_.network_is_last;
+  if (resize_) {
+    resize_->Run(working, slot.resized, stream);
+    for (int p = resizes_luma ? 0 : 1; p < 3; ++p) {
+      slot.finished.planes[p] = resize_->is_identity(p) ? working.planes[p] : slot.resized.planes[p];
+      // Until Complete, the source's own planes are overwritten by the next picture.
+      if (!network_ || !resize_->is_identity(p)) continue;
+      const Plane& from = working.planes[p];
+      const Plane& to = slot.resized.planes[p];
+      device_->CopyAsync({to.data, to.stride * 2, from.data, from.stride * 2, static_cast<std::size_t>(from.width) * 2,
+                          static_cast<std::size_t>(from.height)}, stream);
+      slot.finished.planes[p] = to;
     }
   }
+  if (!network_) return;
+  Picture in = options_.network_is_last ? slot.finished : working;
+  if (is_rgb()) {
+    const Picture upright = in;
+    in = slot.full;
+    in.planes[0] = upright.planes[0];
+    widen_->Run(upright, in, stream);
+    for (int p = 1; p < 3; ++p) {
+      if (widen_->is_identity(p)) in.planes[p] = upright.planes[p];
+    }
+  }
+  network_->Begin(index, in, stream);
 }
 
 LumaReader StagePlan::ReaderOf(const Picture& picture) const {
@@ -319,7 +224,7 @@ LumaReader StagePlan::ReaderOf(const Picture& picture) const {
   return reader;
 }
 
-void StagePlan::Process(Surface surface, StreamHandle stream) {
+void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHandle stream) {
   surface.transpose = options_.transpose;
   surface.flip_x = options_.flip_x;
   surface.flip_y = options_.flip_y;
@@ -333,19 +238,36 @@ void StagePlan::Process(Surface surface, StreamHandle stream) {
     picture = &second_;
   }
   if (state_ != nullptr) FindCuts(*picture, stream);
-  Picture working = *picture;
+  Picture working = denoises_ ? Denoise(picture, stream) : *picture;
   working.color = working_color_;
-  if (denoises_) Denoise(picture, stream);
-  Resize(working, stream);
+  if (!needs_picture) return;
+  if (TimeState* kept = slots_[slot].state; kept != state_) {
+    constexpr std::size_t kBytes = sizeof(TimeState);
+    device_->CopyAsync({kept, kBytes, state_, kBytes, kBytes, 1}, stream);
+  }
+  Enlarge(working, slot, stream);
+}
+
+void StagePlan::Complete(int index, StreamHandle stream) {
+  Slot& slot = slots_[index];
+  if (network_) {
+    network_->Wait(index, stream);
+    const Picture& made = network_->made(index);
+    fit_->Run(made, slot.resized, stream);
+    for (int p = 0; p < (is_rgb() ? 3 : 1); ++p)
+      slot.finished.planes[p] = fit_->is_identity(p) ? made.planes[p] : slot.resized.planes[p];
+  }
   if (!curves_) return;
   CurveKernel curves = *curves_;
-  curves.luma = ReaderOf(finished_);
+  curves.state = slot.state;
+  curves.luma = ReaderOf(slot.finished);
   Put(MakeCall(curves, {curves.across, curves.down, 1}), stream);
 }
 
-void StagePlan::Finish(const EncoderPicture& out, StreamHandle stream) {
+void StagePlan::Finish(const EncoderPicture& out, int index, StreamHandle stream) {
+  const Picture& finished = slots_[index].finished;
   FinishLumaKernel luma;
-  luma.luma = ReaderOf(finished_);
+  luma.luma = ReaderOf(finished);
   luma.contrast = contrast_;
   luma.out = out;
   luma.lobe = options_.sharpen_strength > 0 ? -4.0F * (options_.sharpen_strength / 5) : 0.0F;
@@ -355,15 +277,15 @@ void StagePlan::Finish(const EncoderPicture& out, StreamHandle stream) {
   Put(MakeCall(luma, {Blocks(out.width, FinishLumaKernel::kWidth), Blocks(out.height, FinishLumaKernel::kRows), 1}),
       stream);
   FinishChromaKernel chroma;
-  chroma.in = finished_;
+  chroma.in = finished;
   chroma.out = out;
   chroma.converts = luma.luma.converts;
   const pixel::ColorSpec& to = options_.output_color;
-  const auto c = pixel::MakeColorCoefficients(finished_.color.matrix, finished_.color.range, to.matrix, to.range);
+  const auto c = pixel::MakeColorCoefficients(finished.color.matrix, finished.color.range, to.matrix, to.range);
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 2; ++j) chroma.matrix[i][j] = static_cast<float>(c.chroma[i][j]);
   }
-  Put(MakeCall(chroma, {finished_.planes[1].width, finished_.planes[1].height, 1}), stream);
+  Put(MakeCall(chroma, {finished.planes[1].width, finished.planes[1].height, 1}), stream);
 }
 
 }  // namespace framelift::cuda

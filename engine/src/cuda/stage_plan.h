@@ -6,13 +6,12 @@
 #include <optional>
 
 #include "cuda/device.h"
+#include "cuda/device_store.h"
 #include "cuda/kernels.h"
+#include "cuda/network_runner.h"
+#include "cuda/resize_stage.h"
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
-
-namespace framelift::pixel {
-struct AxisPlan;
-}
 
 namespace framelift::cuda {
 
@@ -34,6 +33,9 @@ struct StageOptions {
   float sharpen_strength = 0;
   int output_width = 0;
   int output_height = 0;
+  std::optional<NetworkOptions> network;
+  bool network_is_last = false;  ///< it restores what the resize made
+  bool restores_luma = false;    ///< it takes the place of the spatial denoising of luma
 };
 
 /// The stages of one kind of picture. Made once; Run allocates nothing.
@@ -42,6 +44,12 @@ struct StageOptions {
 /// What a stage needs besides its pictures is the resize's intermediate of floats. Where the device has no room for
 /// all of it, the output is made in bands of rows with an intermediate for one band: the same samples from less
 /// memory, and no frame is dropped. Where even the pictures find no room, the constructor throws OutOfDeviceMemory.
+/// A network has its own ways of making do (network_runner.h).
+///
+/// Note [Slots]
+/// With a network, pictures are on their way beside each other: Process takes one up to the network, into a slot;
+/// Complete, in the same order, takes it on from there. What belongs to a picture between the two (its chroma, what was
+/// found of its scene) lies in its slot. Without a network there is one slot.
 class StagePlan {
  public:
   StagePlan(std::shared_ptr<Device> device, const StageOptions& options);
@@ -49,60 +57,60 @@ class StagePlan {
   StagePlan(const StagePlan&) = delete;
   StagePlan& operator=(const StagePlan&) = delete;
 
-  /// Puts all stages up to the contrast's curves on `stream`; afterwards nothing of `surface` is read any more.
-  void Process(Surface surface, StreamHandle stream);
-  /// Puts the last ones on `stream`: `out` gets the picture that Process made.
-  void Finish(const EncoderPicture& out, StreamHandle stream);
+  int slots() const { return network_ ? network_->slots() : 1; }
+  /// Puts the stages up to the network on `stream`; afterwards nothing of `surface` is read any more. `needs_picture`
+  /// false: the stages that look back in time alone, without a Complete.
+  void Process(Surface surface, int slot, bool needs_picture, StreamHandle stream);
+  /// Puts what follows the network, up to the contrast's curves, on `stream`.
+  void Complete(int slot, StreamHandle stream);
+  /// Puts the last ones on `stream`: `out` gets the picture that Complete made.
+  void Finish(const EncoderPicture& out, int slot, StreamHandle stream);
 
   /// Bands that the resize is made in; 1 where memory is plenty.
-  int bands() const { return bands_; }
+  int bands() const { return resize_ ? resize_->bands() : 1; }
+  /// Parts that the network's pictures are cut into.
+  int tiles() const { return network_ ? network_->tiles() : 1; }
   const StageOptions& options() const { return options_; }
 
  private:
-  struct ResizePlane {
-    DeviceAxis x;
-    DeviceAxis y;
-    bool is_identity = false;
-    bool reduces_height = false;
-    std::vector<int> y_starts;  ///< on the host: which rows a band needs
+  /// What belongs to one picture.
+  struct Slot {
+    Picture resized;   ///< of the output's size
+    Picture finished;  ///< what Finish reads: planes of `resized`, of the source or of the network's picture
+    Picture full;      ///< what a network of R′G′B′ reads
+    TimeState* state = nullptr;  ///< as it was for this picture
   };
-  Picture MakePicture(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color);
-  DeviceMemory& Keep(DeviceMemory memory);
-  template <typename T>
-  const T* Send(const std::vector<T>& values);
-  void MakeResize();
-  DeviceAxis SendAxis(const pixel::AxisPlan& plan);
-  std::size_t IntermediateBytes(int band_rows) const;
-  void MakeIntermediate();
   void MakeTimeStages();
+  void MakeNetwork();
+  void MakeSlots();
   void MakeContrast();
   LumaReader ReaderOf(const Picture& picture) const;
   void Put(const KernelCall& call, StreamHandle stream) { device_->Launch(call, stream); }
-  const Picture* Denoise(const Picture* picture, StreamHandle stream);
+  Picture Denoise(const Picture* picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
-  void Resize(const Picture& from, StreamHandle stream);
-  void ResizeBand(const Picture& from, int plane, int count, int first, int rows, StreamHandle stream);
+  void Enlarge(const Picture& working, int slot, StreamHandle stream);
+  bool is_rgb() const { return options_.network && options_.network->file.layout == ModelFile::Layout::kRgb; }
 
   std::shared_ptr<Device> device_;
   StageOptions options_;
-  std::vector<DeviceMemory> memory_;
+  DeviceStore store_;
   Picture first_;    ///< of the displayed source's size …
   Picture second_;   ///< … and its partner, where a stage cannot work in place
-  Picture resized_;
-  Picture finished_;  ///< what Finish reads: planes of resized_, or of the source where they need no resize
   pixel::ColorSpec working_color_;  ///< after tone mapping
+  Picture output_;   ///< shape of the output
   const pixel::ToneTables* tone_tables_ = nullptr;
   TemporalHistory history_[3];
   bool denoises_ = false;
   TimeState* state_ = nullptr;
   float* thumbnails_ = nullptr;
   ShrinkKernel shrink_;
-  ResizePlane resize_[2];  ///< luma, chroma
-  DeviceMemory intermediate_;
-  int band_rows_ = 0;
-  int bands_ = 1;
+  std::unique_ptr<ResizeStage> resize_;  ///< source → output: all of it, or chroma alone beside a network of luma
+  std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's grid, for a network of R′G′B′
+  std::unique_ptr<ResizeStage> fit_;     ///< what the network makes → output
+  std::vector<Slot> slots_;
   std::optional<CurveKernel> curves_;
   ContrastMap contrast_;
+  std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before what it reads goes away
 };
 
 }  // namespace framelift::cuda

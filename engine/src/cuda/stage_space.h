@@ -23,6 +23,7 @@ struct DenoiseKernel {
   Picture out;
   pixel::RangeKernel kernel;
   float strength = 0;
+  int first_plane = 0;  ///< 1: chroma alone, as two planes
 
   template <int kReach>
   FRAMELIFT_HD float Filter(const float* centre) const {
@@ -44,7 +45,8 @@ struct DenoiseKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int z) const {
+  FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int index) const {
+    const int z = first_plane + index;
     const Plane& plane = in.planes[z];
     const int x0 = tile_x * kWidth;
     const int y0 = tile_y * kRows;

@@ -163,7 +163,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     CheckPaths();
     if (!processor_) processor_ = OpenProcessor(options_.device, options_.model);
     if (!processor_->runs_networks()) options_.model = "none";
-    plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces());
+    plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
+                     processor_->network_place());
     Open();
     crew_.Start([this] { DecodeLoop(); });
     crew_.Start([this] { PixelLoop(); });

@@ -119,14 +119,16 @@ AVRational UsableRate(const Rational& rate) {
 }
 
 /// `stored` is the picture's size before it is turned.
-void PlanNetwork(const EnhanceOptions& options, Size stored, Plan& plan) {
+void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkPlace place, Plan& plan) {
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   const float strength = ChooseNetworkStrength(options, plan.traits);
-  plan.model = ChooseModel(options, stored, plan.output, strength);
+  plan.model = ChooseModel(options, stored, plan.output, strength, place);
   if (plan.model == "none") return;
   plan.models = options.models;
-  const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output)->file;
+  plan.engine_folder = options.engine_folder;
+  plan.may_write_engines = options.may_write_engines;
+  const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, place)->file;
   plan.restores_luma = file.layout == ModelFile::Layout::kLumaStrength && file.max_strength > 0;
   plan.network_strength = std::min(strength, file.max_strength);
   if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
@@ -194,16 +196,17 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, told / kFullStrength));
 }
 
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength) {
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkPlace place) {
   constexpr const char* kAutomatic = "fast";
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
   const std::string name = is_automatic ? kAutomatic : options.model;
-  const auto fit = FitNetwork(options.models, name, in, out);
+  const auto fit = FitNetwork(options.models, name, in, out, place);
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
   if (is_automatic && !enlarges && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
+  if (place == NetworkPlace::kGpu) return name;  // its processor says whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {
@@ -214,7 +217,7 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
-              const std::function<bool()>& is_cancelled, bool device_restores_faces) {
+              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkPlace place) {
   media::FileSource source(input_path);
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);
@@ -235,7 +238,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
                            RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
-  PlanNetwork(options, {first->width, first->height}, plan);
+  PlanNetwork(options, {first->width, first->height}, place, plan);
   plan.device_restores_faces = device_restores_faces;
   PlanFaces(options, plan);
   plan.stages = DescribeStages(options, plan);

@@ -12,6 +12,7 @@
 #include "media/color_tags.h"
 #include "media/demuxer.h"
 #include "media/geometry.h"
+#include "pipeline/network_choice.h"
 #include "pixel/tone_map.h"
 
 namespace framelift::pipeline {
@@ -48,6 +49,8 @@ struct Plan {
   std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
   std::vector<PlannedStage> stages;     ///< the same for people, with reasons
   bool device_restores_faces = true;
+  std::string engine_folder;           ///< EnhanceOptions::engine_folder
+  bool may_write_engines = true;
   bool restores_luma = false;          ///< the network takes a strength and was trained to follow it
 };
 
@@ -86,7 +89,8 @@ std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces
 
 /// The name of the network to run for a stored picture of `in` that becomes `out`; "none" for the plain filter.
 /// Throws Error{kUnavailable} when a network was asked for by name and none can run.
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength);
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
+                        NetworkPlace place = NetworkPlace::kCpu);
 
 /// The tone mapping that frames of this colour need; none for SDR of usual primaries.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);
@@ -94,7 +98,8 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 /// Opens the source, looks at a few frames of it and decides. Throws what Probe throws, and
 /// Error{kInvalidArgument, kUnavailable} for options that cannot be met.
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
-              const std::function<bool()>& is_cancelled, bool device_restores_faces = true);
+              const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
+              NetworkPlace place = NetworkPlace::kCpu);
 
 /// Throws Error{kInvalidArgument, kUnavailable} for options out of their range or naming what is not there.
 void CheckOptions(const EnhanceOptions& options);

@@ -64,17 +64,14 @@ std::unique_ptr<Processor> OpenCpu() { return std::make_unique<Cpu>(); }
 std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::string& model) {
   if (device == "cpu") return OpenCpu();
   if (device != "auto") {
-    const int index = CudaIndex(device);
-    if (NamesNetwork(model)) {
-      throw Error(ErrorCode::kUnavailable,
-                  "Networks do not run on a GPU in this build; leave the model to “auto” or the device to “cpu”.");
-    }
-    return cuda::OpenProcessor(index);
+    auto processor = cuda::OpenProcessor(CudaIndex(device));
+    if (!NamesNetwork(model) || processor->runs_networks()) return processor;
+    throw Error(ErrorCode::kUnavailable, "No network can run on this GPU: " + processor->why_no_networks());
   }
-  if (NamesNetwork(model)) return OpenCpu();
   for (const cuda::DeviceFacts& facts : cuda::FindCudaDevices().devices) {
     try {
-      return cuda::OpenProcessor(facts.index);
+      auto processor = cuda::OpenProcessor(facts.index);
+      if (!NamesNetwork(model) || processor->runs_networks()) return processor;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable) throw;  // the next one, else the CPU
     }

@@ -15,6 +15,7 @@
 
 #include "media/av_handles.h"
 #include "media/video_encoder.h"
+#include "pipeline/network_choice.h"
 #include "pipeline/plan.h"
 #include "pipeline/stage_clock.h"
 
@@ -72,6 +73,9 @@ class Processor {
   virtual bool runs_networks() const = 0;
   /// Whether it has the stage for faces.
   virtual bool restores_faces() const { return false; }
+  /// Why it runs none, one sentence.
+  virtual std::string why_no_networks() const { return ""; }
+  virtual NetworkPlace network_place() const { return NetworkPlace::kCpu; }
   /// Where decoded frames shall lie; null: the host's memory. The processor keeps it.
   virtual AVBufferRef* decoder_device() const = 0;
   /// `queued`: frames that may lie between the chain and the encoder.
@@ -79,8 +83,8 @@ class Processor {
   virtual std::unique_ptr<StageChain> MakeChain(const ChainOptions& options) = 0;
 };
 
-/// Opens the device that EnhanceOptions::device names. "auto": the first GPU that works, else the CPU; the CPU also
-/// where a network is named, since networks run there only. Throws Error{kInvalidArgument} for a name that means
+/// Opens the device that EnhanceOptions::device names. "auto": the first GPU that works, else the CPU; where a network is
+/// named, only a GPU that runs networks. Throws Error{kInvalidArgument} for a name that means
 /// nothing and Error{kUnavailable} for a device that is not there.
 std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::string& model);
 

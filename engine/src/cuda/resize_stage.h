@@ -1,0 +1,55 @@
+// Resizing on a device: what pixel/resize.cc does, from pictures to pictures in device memory.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cuda/device_store.h"
+#include "cuda/kernels.h"
+
+namespace framelift::pixel {
+struct AxisPlan;
+}
+
+namespace framelift::cuda {
+
+/// From one shape of pictures to another: size, subsampling, siting (the target's is ChromaSite::kLeft). Made once; Run
+/// allocates nothing. What it needs of memory beside the pictures comes with MakeRoom (Note [Less memory] in stage_plan.h).
+class ResizeStage {
+ public:
+  /// `planes`: of luma (1), of chroma (2) or of both (3).
+  ResizeStage(std::shared_ptr<Device> device, const Picture& from, const Picture& to, int planes);
+
+  /// Whether a plane needs no resize at all.
+  bool is_identity(int plane) const { return resize_[plane == 0 ? 0 : 1].is_identity; }
+  bool is_identity() const { return resize_[0].is_identity && resize_[1].is_identity; }
+
+  void MakeRoom();
+  /// Bands that the output is made in; 1 where memory is plenty.
+  int bands() const { return bands_; }
+
+  /// Fills the planes of `to` that are not identical; the others are left alone.
+  void Run(const Picture& from, const Picture& to, StreamHandle stream);
+
+ private:
+  struct PlanePair {
+    DeviceAxis x;
+    DeviceAxis y;
+    bool is_identity = true;
+    bool reduces_height = false;
+    std::vector<int> y_starts;  ///< on the host: which rows a band needs
+  };
+  DeviceAxis SendAxis(const pixel::AxisPlan& plan);
+  std::size_t IntermediateBytes(int band_rows) const;
+  void RunBand(const Picture& from, const Picture& to, int plane, int first, int rows, StreamHandle stream);
+
+  DeviceStore store_;
+  Picture from_;
+  Picture to_;
+  PlanePair resize_[2];  ///< luma, chroma
+  DeviceMemory intermediate_;
+  int band_rows_ = 0;
+  int bands_ = 1;
+};
+
+}  // namespace framelift::cuda

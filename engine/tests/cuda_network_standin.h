@@ -1,0 +1,115 @@
+// A GPU backend for tests on the stand-in device: the same ONNX, computed by OpenVINO on the stream that it is put on.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cuda_standin.h"
+#include "framelift/error.h"
+#include "inference/backend.h"
+#include "inference/gpu_backend.h"
+#include "inference/half.h"
+
+namespace framelift::cuda::testing {
+
+/// What the stand-in backend was asked for, and the faults that it is to make.
+struct NetworkLog {
+  std::atomic<int> built = 0;
+  std::atomic<int> contexts = 0;  ///< alive
+  std::atomic<int> enqueued = 0;
+  std::atomic<int> at_once = 0;       ///< computing now …
+  std::atomic<int> most_at_once = 0;  ///< … and at most
+  std::int64_t workspace_bytes = 4096;
+  int fails_after = -1;  ///< runs until one fails
+  std::string refuses;   ///< a sentence: no network is taken
+};
+
+class StandInNetwork : public inference::GpuNetwork {
+ public:
+  StandInNetwork(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network)
+      : device_(device), log_(std::move(log)), network_(std::move(network)) {}
+  inference::Shape input_shape() const override { return network_->input_shape(); }
+  inference::Shape output_shape() const override { return network_->output_shape(); }
+  std::int64_t workspace_bytes() const override { return log_->workspace_bytes; }
+
+  std::unique_ptr<inference::GpuContext> MakeContext(const inference::GpuBinding& binding) override {
+    return std::make_unique<Context>(device_, log_, network_, binding);
+  }
+
+ private:
+  class Context : public inference::GpuContext {
+   public:
+    Context(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network, inference::GpuBinding binding)
+        : device_(device), log_(std::move(log)), network_(std::move(network)), binding_(binding), request_(log_->contexts++ % network_->requests()) {}
+    ~Context() override { --log_->contexts; }
+
+    void Enqueue(void* stream) override {
+      if (log_->fails_after >= 0 && log_->enqueued >= log_->fails_after)
+        throw Error(ErrorCode::kInternal, "The network failed while it ran.");
+      ++log_->enqueued;
+      device_.Put({stream}, [log = log_, network = network_, binding = binding_, request = request_] {
+        const int now = ++log->at_once;
+        for (int most = log->most_at_once; now > most && !log->most_at_once.compare_exchange_weak(most, now);) {
+        }
+        Compute(*network, binding, request);
+        --log->at_once;
+      });
+    }
+
+   private:
+    static void Compute(inference::Network& network, const inference::GpuBinding& binding, int request) {
+      const auto* in = static_cast<const std::uint16_t*>(binding.input);
+      for (std::int64_t i = 0; i < network.input_shape().count(); ++i) network.Input(request)[i] = inference::HalfToFloat(in[i]);
+      network.Start(request);
+      network.Wait(request);
+      auto* out = static_cast<std::uint16_t*>(binding.output);
+      for (std::int64_t i = 0; i < network.output_shape().count(); ++i) out[i] = inference::FloatToHalf(network.Output(request)[i]);
+      // What a network leaves in its workspace is nobody's.
+      std::memset(binding.workspace, 0x5A, 64);
+    }
+    StandInDevice& device_;
+    std::shared_ptr<NetworkLog> log_;
+    std::shared_ptr<inference::Network> network_;
+    inference::GpuBinding binding_;
+    int request_;
+  };
+
+  StandInDevice& device_;
+  std::shared_ptr<NetworkLog> log_;
+  std::shared_ptr<inference::Network> network_;
+};
+
+class StandInBackend : public inference::GpuBackend {
+ public:
+  StandInBackend(std::shared_ptr<StandInDevice> device, std::shared_ptr<NetworkLog> log)
+      : device_(std::move(device)), log_(std::move(log)), openvino_(inference::CreateBackend("openvino")) {}
+  std::string name() const override { return "stand-in"; }
+  std::string version() const override { return "1"; }
+  bool Supports(const inference::GpuTarget&) const override { return true; }
+  bool builds_anywhere() const override { return true; }
+
+  std::string Build(const std::string& onnx, const inference::GpuBuildOptions& options, inference::GpuMemo&) override {
+    if (!log_->refuses.empty()) throw Error(ErrorCode::kInvalidArgument, log_->refuses);
+    ++log_->built;
+    const inference::Shape& s = options.input;
+    return std::to_string(s.channels) + " " + std::to_string(s.height) + " " + std::to_string(s.width) + "\n" + onnx;
+  }
+
+  std::unique_ptr<inference::GpuNetwork> Load(const std::string& engine, inference::GpuMemo&) override {
+    inference::Shape shape;
+    const std::size_t end = engine.find('\n');
+    if (std::sscanf(engine.c_str(), "%d %d %d", &shape.channels, &shape.height, &shape.width) != 3)
+      throw Error(ErrorCode::kInvalidArgument, "The engine cannot be loaded: it is damaged.");
+    const auto model = openvino_->Load(engine.substr(end + 1), "", "");
+    return std::make_unique<StandInNetwork>(*device_, log_, model->Compile({shape, 4, 2, false}));
+  }
+
+ private:
+  std::shared_ptr<StandInDevice> device_;
+  std::shared_ptr<NetworkLog> log_;
+  std::unique_ptr<inference::Backend> openvino_;
+};
+
+}  // namespace framelift::cuda::testing

@@ -1,0 +1,285 @@
+// Networks on the GPU's side of the pipeline, on a stand-in device and a stand-in backend: what the CPU makes of the same
+// ONNX is what must come out, in order, whatever the streams' delays, in slots or in tiles, and with faults on demand.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "cuda/processor.h"
+#include "cuda_network_standin.h"
+#include "framelift/error.h"
+#include "helpers/clips.h"
+#include "helpers/onnx_file.h"
+#include "inference/engine_cache.h"
+#include "pipeline/stage_chain.h"
+
+namespace framelift::cuda {
+namespace {
+
+using framelift::testing::DecodeLuma;
+using framelift::testing::Ffmpeg;
+using framelift::testing::FileExists;
+using framelift::testing::FrameTimes;
+using framelift::testing::OnnxFile;
+using framelift::testing::PlainOptions;
+using framelift::testing::Psnr;
+using framelift::testing::TemporaryFolder;
+using framelift::testing::ToneInput;
+using framelift::testing::VideoInput;
+using testing::NetworkLog;
+using testing::StandInBackend;
+using testing::StandInDevice;
+using testing::StandInOptions;
+
+constexpr std::int64_t kOpen = OnnxFile::kOpen;
+
+class CudaNetworks : public ::testing::Test {
+ protected:
+  std::string Clip(const std::string& size = "160x90", double seconds = 0.48) {
+    const std::string file = folder_.File("in-" + size + "-" + std::to_string(seconds) + ".mp4");
+    if (!FileExists(file))
+      Ffmpeg(VideoInput(size, seconds) + " " + ToneInput(seconds) + " -c:v libx264 -crf 12 -pix_fmt yuv420p -c:a aac " + file);
+    return file;
+  }
+
+  static ModelFile Fast() {
+    ModelFile file;
+    file.name = "fast";
+    file.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/fast-x2.onnx";
+    file.multiple = 2;
+    file.halo = 22;
+    return file;
+  }
+
+  ModelFile Save(const std::string& name, int scale, ModelFile::Layout layout, const std::string& bytes) {
+    ModelFile file;
+    file.name = name;
+    file.scale = scale;
+    file.layout = layout;
+    file.halo = 1;
+    file.path = folder_.File(name + ".onnx");
+    std::ofstream(file.path, std::ios::binary) << bytes;
+    return file;
+  }
+
+  /// R′G′B′ ×2 of repeated pixels, all planes a little changed.
+  ModelFile Rgb() {
+    std::vector<float> weights(12 * 3, 0.0F);
+    for (int out = 0; out < 12; ++out) weights[static_cast<std::size_t>(out) * 3 + out / 4] = 0.9F;
+    return Save("rgb", 2, ModelFile::Layout::kRgb,
+                OnnxFile().Input("x", {1, 3, kOpen, kOpen}).Conv("x", "c", 12, 3, 1, weights).DepthToSpace("c", "y", 2)
+                    .Output("y", {1, 3, kOpen, kOpen}).Bytes());
+  }
+
+  static EnhanceOptions Options(const ModelFile& model, Target target = Target::k1080p) {
+    EnhanceOptions options = PlainOptions();
+    options.model = model.name;
+    options.models = {model};
+    options.target = target;
+    options.encoder.crf = 8;
+    options.threads = 2;
+    return options;
+  }
+
+  std::unique_ptr<pipeline::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device) {
+    return MakeProcessor(device, MakeStream(device), nullptr, std::make_shared<StandInBackend>(device, log_));
+  }
+
+  static std::shared_ptr<StandInDevice> Late(int delay_us = 400, std::size_t memory = std::size_t{1} << 30) {
+    StandInOptions options;
+    options.longest_delay_us = delay_us;
+    options.memory_bytes = memory;
+    return std::make_shared<StandInDevice>(options);
+  }
+
+  TemporaryFolder folder_;
+  std::shared_ptr<NetworkLog> log_ = std::make_shared<NetworkLog>();
+};
+
+/// Narrow pictures: as high as the target, and quickly done.
+struct Case {
+  const char* name;
+  const char* size;
+  bool is_rgb;
+  float strength;  ///< of all stages
+  float denoise;
+};
+constexpr Case kCases[] = {
+    {"luma", "128x540", false, 0, 0},           {"luma, all stages", "960x540", false, 0.4F, 0.4F},
+    {"luma, twice", "64x270", false, 0, 0.2F}, {"RGB", "128x540", true, 0.3F, 0.3F},
+    {"RGB, twice", "64x270", true, 0, 0},
+};
+
+TEST_F(CudaNetworks, MakeWhatTheCpuMakesOfTheSameFile) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const std::string in = Clip(c.size, 0.24);
+    EnhanceOptions options = Options(c.is_rgb ? Rgb() : Fast(), Target::k1080p);
+    options.sharpen = options.adaptive_contrast = {c.strength > 0 ? Strength::Mode::kFixed : Strength::Mode::kOff, c.strength};
+    options.denoise = {c.denoise > 0 ? Strength::Mode::kFixed : Strength::Mode::kOff, c.denoise};
+    const std::string by_cpu = folder_.File("cpu.mp4");
+    const std::string by_gpu = folder_.File("gpu.mp4");
+    options.device = "cpu";
+    const EnhanceResult expected = Enhance(in, by_cpu, options);
+    const auto device = Late();
+    const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
+    EXPECT_EQ(result.device, "cuda:0 (stand-in)");
+    EXPECT_EQ(result.applied.model, c.is_rgb ? "rgb" : "fast");
+    EXPECT_EQ(expected.applied.model, result.applied.model);
+    EXPECT_EQ(result.frames, expected.frames);
+    EXPECT_EQ(FrameTimes(by_gpu), FrameTimes(by_cpu));
+    EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 46);
+    EXPECT_EQ(device->transfers().frame_uploads, result.frames);
+    EXPECT_EQ(device->transfers().frame_downloads, result.frames);
+    EXPECT_GT(device->graph_launches(), 0) << "nothing ran as a graph";
+    EXPECT_EQ(log_->contexts, 0);
+    EXPECT_EQ(device->used(), 0U);
+  }
+}
+
+TEST_F(CudaNetworks, PicturesAreInTheNetworkBesideEachOtherAndComeOutInOrder) {
+  const std::string in = Clip("160x90", 0.8);
+  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  const std::string quiet = folder_.File("quiet.mp4");
+  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, quiet, options);
+  const auto expected = DecodeLuma(quiet);
+  int most = 0;
+  for (const int delay : {100, 2000}) {
+    const std::string late = folder_.File("late.mp4");
+    pipeline::EnhanceOn(ProcessorOn(Late(delay)), in, late, options);
+    EXPECT_EQ(DecodeLuma(late), expected) << delay;
+    EXPECT_EQ(FrameTimes(late), FrameTimes(quiet));
+    most = std::max<int>(most, log_->most_at_once);
+  }
+  EXPECT_GE(most, 2) << "one picture waited for the other";
+}
+
+TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
+  const std::string in = Clip("160x540", 0.12);
+  EnhanceOptions options = Options(Fast());
+  options.models[0].scale = 2;
+  log_->workspace_bytes = 8 << 20;
+  const auto plenty = Late(0);
+  const std::string whole = folder_.File("whole.mp4");
+  pipeline::EnhanceOn(ProcessorOn(plenty), in, whole, options);
+  const auto expected = DecodeLuma(whole);
+  std::set<int> engines;  // sizes that were tried
+  bool was_cut = false;
+  bool was_refused = false;
+  for (std::size_t memory = plenty->peak(); memory > plenty->peak() / 8; memory = memory * 4 / 5) {
+    SCOPED_TRACE(memory);
+    const int before = log_->built;
+    const std::string out = folder_.File("less.mp4");
+    try {
+      pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
+      EXPECT_GT(Psnr(DecodeLuma(out), expected), 60) << "tiles must equal the whole";
+      was_cut = was_cut || log_->built - before > 1;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+      EXPECT_NE(std::string(error.what()).find("too little free memory"), std::string::npos) << error.what();
+      was_refused = true;
+    }
+    EXPECT_EQ(log_->contexts, 0);
+  }
+  EXPECT_TRUE(was_cut) << "no picture was done in tiles";
+  EXPECT_TRUE(was_refused);
+}
+
+TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
+  const std::string in = Clip("160x90", 0.12);
+  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  options.engine_folder = folder_.File("engines");
+  options.may_write_engines = false;
+  const auto run = [&] { pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options); };
+  run();
+  EXPECT_EQ(log_->built, 1);
+  EXPECT_FALSE(FileExists(options.engine_folder)) << "a process without leave wrote";
+  options.may_write_engines = true;
+  run();
+  EXPECT_EQ(log_->built, 2);
+  options.may_write_engines = false;
+  run();
+  EXPECT_EQ(log_->built, 2) << "the folder was not looked into";
+}
+
+/// The error's sentence; the output must be gone.
+std::string Fault(std::unique_ptr<pipeline::Processor> processor, const std::string& in, const std::string& out, const EnhanceOptions& options,
+                  ErrorCode code, const EnhanceCallbacks& callbacks = {}) {
+  try {
+    pipeline::EnhanceOn(std::move(processor), in, out, options, callbacks);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_FALSE(FileExists(out));
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+TEST_F(CudaNetworks, FaultsEndInOneSentenceAtAnyMoment) {
+  const std::string in = Clip();
+  const std::string out = folder_.File("fault.mp4");
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  for (const int after : {0, 3, 11, 40, 90}) {
+    StandInOptions lost;
+    lost.longest_delay_us = 200;
+    lost.lost_after = after;
+    EXPECT_EQ(Fault(ProcessorOn(std::make_shared<StandInDevice>(lost)), in, out, options, ErrorCode::kUnavailable),
+              "The GPU stopped working while it processed the video (stand-in).")
+        << after;
+    EXPECT_EQ(log_->contexts, 0);
+  }
+  for (const int after : {0, 1, 2, 3}) {  // before, between and while graphs are made
+    log_->fails_after = log_->enqueued + after;
+    EXPECT_EQ(Fault(ProcessorOn(Late()), in, out, options, ErrorCode::kInternal), "The network failed while it ran.") << after;
+    EXPECT_EQ(log_->contexts, 0);
+  }
+  log_->fails_after = -1;
+  log_->refuses = "The model uses the operator Abacus in a way that this cannot run.";
+  EXPECT_EQ(Fault(ProcessorOn(Late()), in, out, options, ErrorCode::kUnavailable), "Model “rgb”: " + log_->refuses);
+}
+
+TEST_F(CudaNetworks, CancellingEndsAtOnceWithPicturesInTheNetwork) {
+  const std::string in = Clip("160x90", 2);
+  const std::string out = folder_.File("cancelled.mp4");
+  std::atomic<bool> cancels = false;
+  EnhanceCallbacks callbacks;
+  callbacks.is_cancelled = [&] { return log_->enqueued >= 2 || cancels; };
+  const auto device = Late(4000);
+  Fault(ProcessorOn(device), in, out, Options(Rgb(), Target::kSource), ErrorCode::kCancelled, callbacks);
+  for (int i = 0; i < 500 && device->used() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(device->used(), 0U);
+  EXPECT_EQ(log_->contexts, 0);
+}
+
+TEST_F(CudaNetworks, TwoJobsShareADevice) {
+  const std::string in = Clip("160x90", 0.8);
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  const std::string alone = folder_.File("alone.mp4");
+  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, alone, options);
+  const auto expected = DecodeLuma(alone);
+  const auto device = Late(500);
+  std::vector<std::jthread> jobs;
+  for (const char* name : {"one.mp4", "two.mp4"}) {
+    jobs.emplace_back([&, name] { pipeline::EnhanceOn(ProcessorOn(device), in, folder_.File(name), options); });
+  }
+  jobs.clear();
+  EXPECT_EQ(DecodeLuma(folder_.File("one.mp4")), expected);
+  EXPECT_EQ(DecodeLuma(folder_.File("two.mp4")), expected);
+  EXPECT_EQ(device->used(), 0U);
+}
+
+TEST_F(CudaNetworks, ManyPicturesAllocateNothing) {
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  const auto allocations = [&](double seconds) {
+    const auto device = Late(0);
+    pipeline::EnhanceOn(ProcessorOn(device), Clip("160x90", seconds), folder_.File("out.mp4"), options);
+    return device->allocations();
+  };
+  EXPECT_EQ(allocations(0.4), allocations(1.6));
+}
+
+}  // namespace
+}  // namespace framelift::cuda
