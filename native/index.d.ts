@@ -60,6 +60,10 @@ export interface EnhanceOptions {
   /** installed networks: all files of all names */
   models?: ModelFile[];
   device?: string;
+  /** engines of networks for GPUs (compileModel); absent: each run builds its own */
+  engineFolder?: string;
+  /** false: engines are taken from the folder, and what is missing is not added */
+  mayWriteEngines?: boolean;
   threads?: number;
   encoder?: { preset?: string; crf?: number };
   limits?: SourceLimits;
@@ -113,6 +117,28 @@ export interface ModelReport {
   workingBytes: number;
   loadMs: number;
   msPerFrame: number;
+}
+
+/** Engines ahead of time, for pictures of one size. */
+export interface CompileRequest {
+  folder: string;
+  width?: number;
+  height?: number;
+}
+
+export interface CompiledEngine {
+  backend: string;
+  /** compute capability, "8.9" */
+  target: string;
+  /** the GPU's name where the engine is tied to it, else empty */
+  device: string;
+  precision: string;
+  /** its name in the folder */
+  file: string;
+  width: number;
+  height: number;
+  /** 0: it was there already */
+  buildMs: number;
 }
 
 export interface Progress {
@@ -188,5 +214,7 @@ export function enhance(inputPath: string, outputPath: string, options: EnhanceO
 export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
 /** Loads a model and runs it on a made-up frame. */
 export function checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>;
+/** Builds engines of a model for GPUs, here or not; a file of each in the folder. */
+export function compileModel(model: ModelFile, request: CompileRequest): Promise<CompiledEngine[]>;
 export function devices(): DeviceInfo[];
 export function version(): string;

@@ -29,7 +29,7 @@ const strengthOption = (name: string, what: string) =>
 // Each command loads what it runs on, and no more: the whole service takes a second to load.
 const media = async (config: Config) => {
   const [{ createMedia }, { installedModels }] = await Promise.all([import('./media/index.ts'), import('./media/models.ts')]);
-  return createMedia({ requireSandbox: config.requireSandbox, models: installedModels(config.modelsDir) });
+  return createMedia({ requireSandbox: config.requireSandbox, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
 };
 const start = async (roles: Roles) => (await import('./cli/start.ts')).startCommand(loadConfig(), roles);
 const enhance = () => import('./cli/enhance.ts');

@@ -47,6 +47,7 @@ const environment = z.object({
   FRAMELIFT_THREADS: integer(0, 0, 1024),
   FRAMELIFT_DEVICE: z.string().regex(/^(auto|cpu|cuda:\d+)$/, 'must be auto, cpu or cuda:N').default('auto'),
   FRAMELIFT_MODELS_DIR: z.string().min(1).optional(),
+  FRAMELIFT_ENGINES_DIR: z.string().min(1).optional(),
   FRAMELIFT_ENCODER_PRESET: z
     .enum(['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'])
     .default('superfast'),
@@ -86,6 +87,8 @@ export interface Config {
   device: string;
   /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
+  /** engines of networks for GPUs, built ahead of time */
+  enginesDir: string | undefined;
   encoder: { preset: string; crf: number };
   /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
   keyPepper: string | undefined;
@@ -139,6 +142,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     workerConcurrency: e.FRAMELIFT_WORKER_CONCURRENCY,
     threads: e.FRAMELIFT_THREADS || Math.max(1, Math.floor(availableParallelism() / e.FRAMELIFT_WORKER_CONCURRENCY)),
     device: e.FRAMELIFT_DEVICE,
+    enginesDir: e.FRAMELIFT_ENGINES_DIR === undefined ? undefined : resolve(e.FRAMELIFT_ENGINES_DIR),
     modelsDir: e.FRAMELIFT_MODELS_DIR === undefined ? undefined : resolve(e.FRAMELIFT_MODELS_DIR),
     encoder: { preset: e.FRAMELIFT_ENCODER_PRESET, crf: e.FRAMELIFT_ENCODER_CRF },
     keyPepper: e.FRAMELIFT_KEY_PEPPER,

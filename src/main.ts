@@ -83,7 +83,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   // Makes the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
-  const media = await createMedia({ requireSandbox: config.requireSandbox, models, logger });
+  const media = await createMedia({ requireSandbox: config.requireSandbox, models, enginesDir: config.enginesDir, logger });
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
   shutdown.add(() => net.close());
   const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };

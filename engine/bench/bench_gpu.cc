@@ -46,6 +46,13 @@ std::size_t Moved(const SurfaceToTensorKernel& k, Extent) {
 std::size_t Moved(const TensorToPictureKernel& k, Extent) {
   return Bytes(k.out) + static_cast<std::size_t>(k.in.channels) * k.in.width * k.in.height * 2;
 }
+std::size_t Moved(const Tensor& tensor, int planes) {
+  return static_cast<std::size_t>(planes) * tensor.width * tensor.height * 2;
+}
+std::size_t Moved(const LumaToTensorKernel& k, Extent) { return Bytes(k.luma) + Moved(k.out, k.out.channels); }
+std::size_t Moved(const RgbToTensorKernel& k, Extent) { return Bytes(k.in) + Moved(k.out, k.out.channels); }
+std::size_t Moved(const TensorToLumaKernel& k, Extent) { return Moved(k.in, 1) * 2; }
+std::size_t Moved(const TensorToRgbPictureKernel& k, Extent) { return Moved(k.in, 3) + Bytes(k.out); }
 std::size_t Moved(const ToneKernelCall& k, Extent) { return Bytes(k.in) + Bytes(k.out); }
 std::size_t Moved(const ShrinkKernel& k, Extent) { return Bytes(k.luma) / 2; }
 std::size_t Moved(const SceneKernel& k, Extent) { return static_cast<std::size_t>(k.cells) * sizeof(float) * 3; }

@@ -13,6 +13,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("enhance", Napi::Function::New(env, framelift::native::Enhance, "enhance"));
   exports.Set("plan", Napi::Function::New(env, framelift::native::Plan, "plan"));
   exports.Set("checkModel", Napi::Function::New(env, framelift::native::CheckModel, "checkModel"));
+  exports.Set("compileModel", Napi::Function::New(env, framelift::native::CompileModel, "compileModel"));
   exports.Set("devices", Napi::Function::New(env, framelift::native::Devices, "devices"));
   exports.Set("version", Napi::Function::New(env, framelift::native::Version, "version"));
   return exports;

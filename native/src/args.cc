@@ -235,6 +235,8 @@ EnhanceOptions ToEnhanceOptions(const Options& options) {
   result.model = options.Text("model").value_or(result.model);
   result.models = ReadModels(options);
   result.device = options.Text("device").value_or(result.device);
+  result.engine_folder = options.Text("engineFolder").value_or("");
+  result.may_write_engines = options.Boolean("mayWriteEngines").value_or(result.may_write_engines);
   result.threads = static_cast<int>(options.Integer("threads", 0, 1024).value_or(result.threads));
   if (const auto encoder = options.Nested("encoder")) {
     result.encoder.preset = encoder->Text("preset").value_or(result.encoder.preset);
@@ -266,6 +268,16 @@ ModelFile ToModelFile(const Options& options) {
   file.max_change = static_cast<float>(options.Number("maxChange", 0, 255).value_or(file.max_change));
   file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
   return file;
+}
+
+CompileRequest ToCompileRequest(const Options& options) {
+  CompileRequest request;
+  const auto folder = options.Text("folder");
+  if (!folder) throw WrongArgument("a text", options.Path("folder"), options.Member("folder"));
+  request.folder = *folder;
+  request.width = static_cast<int>(options.Integer("width", 16, 16384).value_or(request.width));
+  request.height = static_cast<int>(options.Integer("height", 16, 16384).value_or(request.height));
+  return request;
 }
 
 ModelTrial ToModelTrial(const Options& options) {

@@ -51,6 +51,7 @@ std::string PathArgument(Napi::Value value, const char* name);
 ProbeOptions ToProbeOptions(const Options& options);
 EnhanceOptions ToEnhanceOptions(const Options& options);
 ModelFile ToModelFile(const Options& options);
+CompileRequest ToCompileRequest(const Options& options);
 ModelTrial ToModelTrial(const Options& options);
 
 }  // namespace framelift::native

@@ -17,4 +17,18 @@ Napi::Value CheckModel(const Napi::CallbackInfo& info) {
   });
 }
 
+/// compileModel(model: ModelFile, request: CompileRequest): Promise<CompiledEngine[]>
+Napi::Value CompileModel(const Napi::CallbackInfo& info) {
+  const ModelFile model = ToModelFile(Options(info[0], "model"));
+  const Options options(info[1], "request");
+  return Task::Start(info.Env(), options, [model, request = ToCompileRequest(options)](Task&) {
+    const auto engines = framelift::CompileModel(model, request);
+    return [engines](Napi::Env env) -> Napi::Value {
+      auto array = Napi::Array::New(env, engines.size());
+      for (std::uint32_t i = 0; i < engines.size(); ++i) array.Set(i, ToJs(env, engines[i]));
+      return array;
+    };
+  });
+}
+
 }  // namespace framelift::native

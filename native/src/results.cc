@@ -125,6 +125,19 @@ Napi::Object ToJs(Napi::Env env, const ModelReport& report) {
   return object;
 }
 
+Napi::Object ToJs(Napi::Env env, const CompiledEngine& engine) {
+  auto object = Napi::Object::New(env);
+  object.Set("backend", engine.backend);
+  object.Set("target", engine.target);
+  object.Set("device", engine.device);
+  object.Set("precision", engine.precision);
+  object.Set("file", engine.file);
+  object.Set("width", engine.width);
+  object.Set("height", engine.height);
+  object.Set("buildMs", engine.build_ms);
+  return object;
+}
+
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device) {
   auto object = Napi::Object::New(env);
   object.Set("id", device.id);

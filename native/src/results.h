@@ -15,6 +15,7 @@ Napi::Object ToJs(Napi::Env env, const EnhanceResult& result);
 Napi::Object ToJs(Napi::Env env, const EnhancePlan& plan);
 Napi::Object ToJs(Napi::Env env, const Progress& progress);
 Napi::Object ToJs(Napi::Env env, const ModelReport& report);
+Napi::Object ToJs(Napi::Env env, const CompiledEngine& engine);
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device);
 
 }  // namespace framelift::native

@@ -11,6 +11,8 @@ const manifests = () => import('../media/models.ts');
 const open = async (config: Config) =>
   (await import('../media/index.ts')).createMedia({ requireSandbox: config.requireSandbox });
 
+/** Timing every tactic of a network for one size. */
+const compileTimeoutMs = 60 * 60_000;
 /** Large networks on slow machines: a frame may take minutes. */
 const trialTimeoutMs = 30 * 60_000;
 
@@ -64,7 +66,48 @@ export function modelsCommands(): Command {
       const config = loadConfig();
       await benchModels(await open(config), config, { name, ...options });
     });
+  models
+    .command('compile')
+    .description('build engines for GPUs ahead of time: of every generation that TensorRT-RTX supports, and of the GPUs here')
+    .argument('[name]', 'only this one')
+    .requiredOption('--out <dir>', 'folder for the engines (FRAMELIFT_ENGINES_DIR of the workers)')
+    .option('--size <WxH>', 'pictures that go in, again for more sizes; default 1920x1080, 1280x720 and 960x540', sizes)
+    .option('--json', 'one JSON object a line')
+    .action(async (name: string | undefined, options: CompileOptions) => {
+      const config = loadConfig();
+      await compileModels(await open(config), config, name, options);
+    });
   return models;
+}
+
+interface CompileOptions {
+  out: string;
+  size?: Size[];
+  json?: boolean;
+}
+
+const sizes = (text: string, before: Size[] | undefined) => [...(before ?? []), size(text)];
+/** What sources mostly have. */
+const usualSizes = [{ width: 1920, height: 1080 }, { width: 1280, height: 720 }, { width: 960, height: 540 }];
+
+async function compileModels(media: Media, config: Config, name: string | undefined, options: CompileOptions): Promise<void> {
+  const { installedModels, toModelFile } = await manifests();
+  // A GPU takes fp32 files and makes fp16 of them; those for faces run on the CPU.
+  const wanted = installedModels(config.modelsDir).filter(
+    (model) => (name === undefined || model.name === name) && model.precision === 'fp32' && model.layout !== 'face',
+  );
+  if (wanted.length === 0) throw new Error(name === undefined ? 'No networks are installed.' : `There is no model named ${name} that runs on GPUs.`);
+  for (const model of wanted) {
+    for (const { width, height } of options.size ?? usualSizes) {
+      const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs });
+      for (const engine of engines) {
+        const place = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
+        const time = engine.buildMs === 0 ? 'was there' : `${(engine.buildMs / 1000).toFixed(1)} s`;
+        const line = `${label(model)}: ${engine.width}×${engine.height} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time})`;
+        console.log(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
+      }
+    }
+  }
 }
 
 async function listModels(config: Config, json: boolean): Promise<void> {

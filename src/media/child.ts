@@ -62,6 +62,8 @@ async function perform(message: ToChild): Promise<unknown> {
       return loadAddon().plan(message.input, { ...message.options, signal: cancel.signal });
     case 'check-model':
       return loadAddon().checkModel(message.model, message.trial);
+    case 'compile-model':
+      return loadAddon().compileModel(message.model, message.request);
     case 'enhance':
       return loadAddon().enhance(message.input, message.output, enhanceOptions(message.options));
     default:

@@ -1,5 +1,5 @@
 /** Probing and enhancing videos in confined child processes; the manual is in types.ts. */
-import { access, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { access, lstat, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -10,11 +10,13 @@ import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import { misbehaved, timedOut } from './failures.ts';
 import { Gate } from './gate.ts';
 import { findGpuFiles, onAnyDevice } from './gpu.ts';
-import { deviceList, enhancePlan, enhanceResult, modelReport, probeResult } from './messages.ts';
+import { compiledEngines, deviceList, enhancePlan, enhanceResult, modelReport, probeResult } from './messages.ts';
 import { type InstalledModel, toModelFile } from './models.ts';
 import { runChild } from './session.ts';
 import type {
   CheckModelRequest,
+  CompiledEngine,
+  CompileModelRequest,
   EnhancePlan,
   EnhanceRequest,
   EnhanceResult,
@@ -42,6 +44,8 @@ export interface MediaOptions {
   outputLimitMb?: number;
   /** networks that jobs may use (models.ts); children may read their files */
   models?: readonly InstalledModel[];
+  /** folder of engines that were built for GPUs (compileModel); children that see videos can read it, no more */
+  enginesDir?: string | undefined;
   /** further files or folders that children may read at the same place */
   readOnlyPaths?: string[];
   /** how remote sources are read while they are measured */
@@ -61,6 +65,7 @@ const megabyte = 1024 * 1024;
 const insideInput = '/in/source';
 const insideOutput = '/out';
 const insideModel = '/in/model.onnx';
+const insideEngines = '/engines';
 
 const silent: MediaLogger = { info() {}, warn() {} };
 
@@ -70,6 +75,7 @@ export async function createMedia(options: MediaOptions = {}): Promise<Media> {
   await access(projectRoot + addonFile).catch(() => {
     throw new Error(`The addon ${addonFile} is not built; run scripts/build-native.`);
   });
+  if (options.enginesDir !== undefined) await mkdir(options.enginesDir, { recursive: true });
   const sandbox = await chooseSandbox(options);
   if (sandbox.kind === 'bubblewrap') logger.info({ sandbox }, 'media children run in bubblewrap');
   else logger.warn({ sandbox }, 'media children run WITHOUT a sandbox: an empty environment and limits are all');
@@ -232,6 +238,22 @@ class ChildMedia implements Media {
     });
   }
 
+  async compileModel(request: CompileModelRequest): Promise<CompiledEngine[]> {
+    const { width, height } = request;
+    const path = resolve(request.model.path);
+    const folder = resolve(request.folder);
+    await mkdir(folder, { recursive: true });
+    const model = { ...request.model, path: this.#confined ? insideModel : path };
+    const mounts = this.#confined ? [{ from: path, to: insideModel }, { from: folder, to: insideEngines, writable: true }] : [];
+    return runChild({
+      plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles: this.#gpuFiles },
+      message: { op: 'compile-model', model, request: { folder: this.#confined ? insideEngines : folder, width, height } },
+      result: compiledEngines,
+      signal: request.signal,
+      onStart: this.#options.onChild,
+    });
+  }
+
   /** A second run is told as part of the same work: its progress goes on where it has caught up, its time is the rest. */
   #enhanceOnAnyDevice(folder: string, inputPath: string, request: EnhanceRequest): Promise<EnhanceResult> {
     const began = performance.now();
@@ -263,9 +285,10 @@ class ChildMedia implements Media {
     const output = join(outputFolder, request.outputName);
     const models = (this.#options.models ?? []).map(toModelFile);
     const gpuFiles = request.options.device === 'cpu' ? [] : this.#gpuFiles;
+    const engines = gpuFiles.length > 0 ? this.#engines(mounts) : {};
     return runChild({
       plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles },
-      message: { op: 'enhance', input, output, options: { ...request.options, models } },
+      message: { op: 'enhance', input, output, options: { ...request.options, models, ...engines } },
       result: enhanceResult,
       signal: request.signal,
       onProgress: request.onProgress,
@@ -282,6 +305,14 @@ class ChildMedia implements Media {
     if (!this.#confined) return path;
     mounts.push({ from: path, to: insideInput });
     return insideInput;
+  }
+
+  /** Engines for a child that sees a video: it must not leave anything there for another customer's. */
+  #engines(mounts: Mount[]): { engineFolder?: string; mayWriteEngines?: boolean } {
+    const folder = this.#options.enginesDir;
+    if (folder === undefined) return {};
+    if (this.#confined) mounts.push({ from: resolve(folder), to: insideEngines });
+    return { engineFolder: this.#confined ? insideEngines : resolve(folder), mayWriteEngines: false };
   }
 
   #plan(mounts: Mount[], timeoutMs: number): ChildPlan {

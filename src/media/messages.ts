@@ -1,6 +1,6 @@
 /** What the child may say. The child handles hostile files, so nothing it says is believed unchecked. */
 import { z } from 'zod';
-import type { DeviceInfo, EnhancePlan, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
+import type { CompiledEngine, DeviceInfo, EnhancePlan, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
 /** Names and tags come out of files: cut to a length and freed of control characters rather than refused. */
@@ -73,6 +73,21 @@ export const modelReport: z.ZodType<ModelReport> = z.object({
   loadMs: z.number().min(0).max(1e9),
   msPerFrame: z.number().min(0).max(1e9),
 });
+
+export const compiledEngines: z.ZodType<CompiledEngine[]> = z
+  .array(
+    z.object({
+      backend: name,
+      target: name,
+      device: z.string().max(200),
+      precision: name,
+      file: name,
+      width: side,
+      height: side,
+      buildMs: z.number().min(0).max(1e9),
+    }),
+  )
+  .max(100);
 
 export const deviceList: z.ZodType<DeviceInfo[]> = z
   .array(

@@ -1,5 +1,6 @@
 /** What the rest of the service may ask of media; src/media is the only importer of the addon. */
 import type {
+  CompiledEngine,
   EnhanceOptions,
   EnhancePlan,
   EnhanceResult,
@@ -12,7 +13,7 @@ import type {
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { EnhancePlan, EnhanceResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { CompiledEngine, EnhancePlan, EnhanceResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -38,7 +39,7 @@ export interface EnhanceRequest {
   outputDir: string;
   outputName: string;
   /** `model` names one of the models that media was made with */
-  options: Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models'>;
+  options: Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models' | 'engineFolder' | 'mayWriteEngines'>;
   timeoutMs: number;
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
@@ -51,6 +52,17 @@ export interface PlanRequest extends Pick<EnhanceRequest, 'inputPath' | 'options
 export interface CheckModelRequest {
   model: ModelFile;
   trial?: ModelTrial;
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+export interface CompileModelRequest {
+  model: ModelFile;
+  /** made when it is not there; engines of other models and sizes in it stay */
+  folder: string;
+  /** of the pictures that go in */
+  width: number;
+  height: number;
   timeoutMs: number;
   signal?: AbortSignal;
 }
@@ -68,6 +80,8 @@ export interface Media {
   devices(): Promise<DeviceInfo[]>;
   /** Loads a model in a child and runs it there. The engine's own sentence says what is wrong with it. */
   checkModel(request: CheckModelRequest): Promise<ModelReport>;
+  /** Builds engines of a model for GPUs in a child, which can write into that folder alone and sees no video. */
+  compileModel(request: CompileModelRequest): Promise<CompiledEngine[]>;
   /** how children are confined on this machine */
   readonly sandbox: { kind: 'bubblewrap' | 'none'; reason: string };
 }

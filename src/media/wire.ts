@@ -3,7 +3,7 @@
  * A frame is: length of the rest (u32, little endian), kind (u8), payload. A `json` payload is one message;
  * a `bytes` payload is the id of a read (u32) and the bytes that answer it.
  */
-import type { EnhanceOptions, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
+import type { CompileRequest, EnhanceOptions, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
 
 /** Inherited file descriptor of the child's end. */
 export const channelFd = 3;
@@ -20,6 +20,7 @@ export type ToChild =
   | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
+  | { op: 'compile-model'; model: ModelFile; request: CompileRequest }
   /** stop soon and answer with an error of the code `cancelled` */
   | { op: 'cancel' };
 

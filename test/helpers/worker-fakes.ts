@@ -96,6 +96,10 @@ export class FakeMedia implements Media {
   checkModel(): Promise<ModelReport> {
     return Promise.reject(new Error('no model runs here'));
   }
+
+  compileModel(): Promise<never> {
+    return Promise.reject(new Error('no engine is built here'));
+  }
 }
 
 export class FakeNet implements NetClient {

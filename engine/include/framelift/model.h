@@ -62,6 +62,29 @@ struct ModelTrial {
 /// description says (checksum, format, planes, scale, operators) and Error{kUnavailable} without a backend.
 ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial = {});
 
+/// An engine of a model for one kind of GPU, as CompileModel made it.
+struct CompiledEngine {
+  std::string backend;    ///< "tensorrt-rtx 1.7.1.116"
+  std::string target;     ///< compute capability, "8.9"
+  std::string device;     ///< the GPU's name where the engine is tied to it
+  std::string precision;  ///< "fp16", "int8", "fp32"
+  std::string file;       ///< its name in the folder
+  int width = 0;          ///< of the pictures that go in
+  int height = 0;
+  double build_ms = 0;    ///< 0: it was there already
+};
+
+struct CompileRequest {
+  std::string folder;  ///< made when it is not there
+  int width = 1920;    ///< of the pictures that go in; rounded up to what the model asks for
+  int height = 1080;
+};
+
+/// Builds engines of a model ahead of time (EnhanceOptions::engine_folder): of TensorRT-RTX for every generation of GPUs
+/// that it supports, here or not, and for the GPUs of this machine with whatever else runs there. Throws
+/// Error{kInvalidArgument} for a model that cannot be built and Error{kUnavailable} where nothing can build.
+std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRequest& request);
+
 /// Throws Error{kInvalidArgument} for a description that is out of its ranges.
 void CheckModelDescription(const ModelFile& model);
 

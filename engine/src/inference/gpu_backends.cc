@@ -22,7 +22,7 @@ std::unique_ptr<GpuBackend> Open(const KnownBackend& known) {
   void* module = OpenModule(known.module, known.title);
   if (module == nullptr) {
     throw Error(ErrorCode::kUnavailable,
-                std::string("The ") + known.title + " backend was not built into this engine (run scripts/setup-tensorrt and build again).");
+                std::string("The ") + known.title + " backend was not built into this engine (run the script setup-tensorrt and build again).");
   }
   auto* interface = reinterpret_cast<ModuleInterfaceFunction*>(FindSymbol(module, "framelift_gpu_interface"));
   auto* create = reinterpret_cast<GpuModuleCreateFunction*>(FindSymbol(module, "framelift_gpu_create"));

@@ -424,7 +424,8 @@ EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& opt
   if (!processor->runs_networks()) able.model = "none";
   const int threads = options.threads > 0 ? options.threads : pipeline::AvailableCores();
   const pipeline::Plan made =
-      pipeline::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces());
+      pipeline::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces(),
+                         processor->network_place());
   return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
 }
 

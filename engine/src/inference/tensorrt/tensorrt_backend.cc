@@ -43,7 +43,7 @@ struct Library {
     const std::string text = reason != nullptr ? reason : "";
     if (text.find("No such file") != std::string::npos) {
       throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " is not on this machine (" + name +
-                                               " was not found; scripts/setup-tensorrt fetches it).");
+                                               " was not found; the script setup-tensorrt fetches it).");
     }
     throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot be loaded: " + text);
   }

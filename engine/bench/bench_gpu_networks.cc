@@ -1,0 +1,165 @@
+// Networks on a GPU: the network alone with one to four contexts (the ceiling), with the kernels that fill and empty its
+// tensors, and whole videos. Prints JSON; fails without a GPU or without a backend for it.
+//   bench_gpu_networks MANIFEST_FOLDER [CLIP]    files fast-x2.onnx, quality-x2.onnx … of the folder that are there
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cuda/network_runner.h"
+#include "cuda/processor.h"
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "inference/gpu_model.h"
+#include "pipeline/stage_chain.h"
+
+namespace framelift::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kRounds = 7;
+constexpr int kFramesOfRound = 60;
+
+double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+ModelFile Describe(const std::string& folder, const std::string& name) {
+  ModelFile file;
+  file.name = name;
+  file.path = folder + "/" + name + "-x2.onnx";
+  file.multiple = 2;
+  file.halo = 22;
+  return file;
+}
+
+/// Frames a second: the median of some rounds of `frame`, called with the number of the slot, after two that warm up.
+template <typename Frame>
+double Rate(Device& device, const std::vector<StreamHandle>& streams, const Frame& frame) {
+  std::vector<double> rates;
+  for (int round = -2; round < kRounds; ++round) {
+    const auto start = Clock::now();
+    for (int i = 0; i < kFramesOfRound; ++i) frame(i % static_cast<int>(streams.size()));
+    for (const StreamHandle stream : streams) device.WaitForStream(stream);
+    if (round >= 0) rates.push_back(kFramesOfRound / Since(start));
+  }
+  std::nth_element(rates.begin(), rates.begin() + kRounds / 2, rates.end());
+  return rates[kRounds / 2];
+}
+
+struct Bound {
+  DeviceMemory input, output, workspace;
+  std::unique_ptr<inference::GpuContext> context;
+  Stream stream;
+  Graph graph;
+};
+
+/// The network alone, `contexts` of it beside each other, each as a graph.
+double NetworkAlone(const std::shared_ptr<Device>& device, inference::GpuNetwork& network, int contexts) {
+  std::vector<Bound> bound(static_cast<std::size_t>(contexts));
+  std::vector<StreamHandle> streams;
+  for (Bound& b : bound) {
+    b.input = MakeDeviceMemory(device, static_cast<std::size_t>(network.input_shape().count()) * 2);
+    b.output = MakeDeviceMemory(device, static_cast<std::size_t>(network.output_shape().count()) * 2);
+    b.workspace = MakeDeviceMemory(device, static_cast<std::size_t>(network.workspace_bytes()) + 256);
+    b.context = network.MakeContext({b.input.get(), b.output.get(), b.workspace.get()});
+    b.stream = MakeStream(device);
+    const StreamHandle stream = b.stream.get();
+    device->ClearAsync(b.input.get(), static_cast<std::size_t>(network.input_shape().count()) * 2, stream);
+    b.context->Enqueue(stream.value);
+    device->WaitForStream(stream);
+    device->BeginCapture(stream);
+    b.context->Enqueue(stream.value);
+    b.graph = Graph(device, device->EndCapture(stream));
+    streams.push_back(stream);
+  }
+  return Rate(*device, streams, [&](int slot) { device->LaunchGraph(bound[slot].graph.get(), streams[slot]); });
+}
+
+/// With the kernels around it, as the pipeline runs it.
+double WithKernels(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, int contexts, int width, int height) {
+  DeviceStore store(device);
+  const Picture in = store.MakePicture(width, height, {1, 1}, {});
+  NetworkOptions options;
+  options.file = model->file();
+  options.contexts = contexts;
+  options.load = [model](int w, int h) { return model->Load(w, h); };
+  NetworkRunner runner(device, options, in);
+  const Stream stage = MakeStream(device);
+  std::vector<StreamHandle> streams(static_cast<std::size_t>(runner.slots()), stage.get());
+  return Rate(*device, streams, [&](int slot) {
+    runner.Wait(slot, stage.get());
+    runner.Begin(slot, in, stage.get());
+  });
+}
+
+void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& file, bool is_last) {
+  const DeviceFacts& facts = device->facts();
+  const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
+  std::printf("    {\"model\": \"%s\", \"sizes\": [\n", file.name.c_str());
+  const std::pair<int, int> sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
+  for (const auto& [width, height] : sizes) {
+    const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache());
+    const auto start = Clock::now();
+    const auto network = model->Load(width, height);
+    std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", width, height,
+                model->precision().c_str(), Since(start), static_cast<double>(network->workspace_bytes()) / 1e6);
+    for (int contexts = 1; contexts <= 4; ++contexts) {
+      std::printf("%s{\"contexts\": %d, \"network_fps\": %.1f, \"with_kernels_fps\": %.1f}", contexts == 1 ? "" : ", ", contexts,
+                  NetworkAlone(device, *network, contexts), WithKernels(device, model, contexts, width, height));
+    }
+    std::printf("]}%s\n", width == 1920 ? "" : ",");
+  }
+  std::printf("    ]}%s\n", is_last ? "" : ",");
+}
+
+void BenchVideo(const std::string& clip, const std::vector<ModelFile>& files) {
+  std::printf("  \"videos\": [\n");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    EnhanceOptions options;
+    options.model = files[i].name;
+    options.models = {files[i]};
+    options.device = "cuda:0";
+    options.target = Target::k4k;
+    options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kOff, 0};
+    const std::string out = clip + ".out.mp4";
+    Enhance(clip, out, options);  // engines, clocks
+    const EnhanceResult result = Enhance(clip, out, options);
+    std::filesystem::remove(out);
+    std::printf("    {\"model\": \"%s\", \"device\": \"%s\", \"to\": \"%dx%d\", \"fps\": %.1f}%s\n", files[i].name.c_str(), result.device.c_str(),
+                result.width, result.height, static_cast<double>(result.frames) / result.wall_seconds, i + 1 < files.size() ? "," : "");
+  }
+  std::printf("  ]\n");
+}
+
+int Run(int count, char** arguments) {
+  if (count < 2) throw Error(ErrorCode::kInvalidArgument, "The folder of the models is needed.");
+  const std::shared_ptr<Device> device = OpenCudaDevice(0);
+  const DeviceFacts& facts = device->facts();
+  const auto backend = inference::OpenGpuBackend({facts.compute_major, facts.compute_minor});
+  std::vector<ModelFile> files;
+  for (const char* name : {"fast", "quality"}) {
+    const ModelFile file = Describe(arguments[1], name);
+    if (std::filesystem::exists(file.path)) files.push_back(file);
+  }
+  std::printf("{\n  \"device\": \"%s\", \"compute_capability\": \"%d.%d\", \"backend\": \"%s %s\",\n  \"networks\": [\n", facts.name.c_str(),
+              facts.compute_major, facts.compute_minor, backend->name().c_str(), backend->version().c_str());
+  for (std::size_t i = 0; i < files.size(); ++i) BenchModel(device, backend, files[i], i + 1 == files.size());
+  std::printf("  ]%s\n", count > 2 ? "," : "");
+  if (count > 2) BenchVideo(arguments[2], files);
+  std::printf("}\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace framelift::cuda
+
+int main(int count, char** arguments) {
+  try {
+    return framelift::cuda::Run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

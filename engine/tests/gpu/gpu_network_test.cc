@@ -1,0 +1,205 @@
+// Networks on a GPU, by the backend that the GPU needs: against OpenVINO's fp32, whole clips, faults. Nothing is skipped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "cuda/processor.h"
+#include "framelift/error.h"
+#include "helpers/clips.h"
+#include "inference/backend.h"
+#include "inference/gpu_model.h"
+#include "inference/half.h"
+#include "inference/model_loader.h"
+
+namespace framelift::cuda {
+namespace {
+
+using framelift::testing::DecodeLuma;
+using framelift::testing::Ffmpeg;
+using framelift::testing::FileExists;
+using framelift::testing::FrameTimes;
+using framelift::testing::PlainOptions;
+using framelift::testing::Psnr;
+using framelift::testing::TemporaryFolder;
+using framelift::testing::ToneInput;
+using framelift::testing::VideoInput;
+
+ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
+  ModelFile model;
+  model.name = "fast";
+  model.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/" + file;
+  model.precision = precision;
+  model.multiple = 2;
+  model.halo = 22;
+  return model;
+}
+ModelFile Fast() { return Shipped("fast-x2.onnx", ModelFile::Precision::kFp32); }
+
+class GpuNetworks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = OpenCudaDevice(0);
+    const DeviceFacts& facts = device_->facts();
+    place_ = {{facts.compute_major, facts.compute_minor}, facts.name};
+    backend_ = inference::OpenGpuBackend(place_.target);  // throws: these tests fail where nothing runs networks
+  }
+
+  /// What the network makes of `input`, in a context of its own, as a graph in the second run.
+  std::vector<float> RunOnGpu(inference::GpuNetwork& network, const std::vector<float>& input) {
+    std::vector<std::uint16_t> halves(input.size());
+    for (std::size_t i = 0; i < input.size(); ++i) halves[i] = inference::FloatToHalf(input[i]);
+    const DeviceMemory in = Upload(device_, halves.data(), halves.size() * 2);
+    const auto count = static_cast<std::size_t>(network.output_shape().count());
+    const DeviceMemory out = MakeDeviceMemory(device_, count * 2);
+    const DeviceMemory workspace = MakeDeviceMemory(device_, static_cast<std::size_t>(network.workspace_bytes()) + 256);
+    const auto context = network.MakeContext({in.get(), out.get(), workspace.get()});
+    const Stream stream = MakeStream(device_);
+    context->Enqueue(stream.get().value);
+    device_->WaitForStream(stream.get());
+    device_->BeginCapture(stream.get());
+    context->Enqueue(stream.get().value);
+    const Graph graph(device_, device_->EndCapture(stream.get()));
+    device_->ClearAsync(out.get(), count * 2, stream.get());
+    device_->LaunchGraph(graph.get(), stream.get());
+    const PinnedMemory host = MakePinnedMemory(device_, count * 2);
+    device_->CopyAsync({host.get(), 0, out.get(), 0, count * 2, 1}, stream.get());
+    device_->WaitForStream(stream.get());
+    std::vector<float> result(count);
+    for (std::size_t i = 0; i < count; ++i) result[i] = inference::HalfToFloat(static_cast<const std::uint16_t*>(host.get())[i]);
+    return result;
+  }
+
+  std::unique_ptr<pipeline::Processor> ProcessorOn() { return MakeProcessor(device_, MakeStream(device_), nullptr, backend_); }
+
+  static EnhanceOptions Options() {
+    EnhanceOptions options = PlainOptions();
+    options.model = "fast";
+    options.models = {Fast()};
+    options.encoder.crf = 4;
+    return options;
+  }
+  std::string Clip(double seconds = 0.8, const std::string& size = "960x540") {
+    const std::string file = folder_.File("in-" + size + std::to_string(seconds) + ".mp4");
+    Ffmpeg(VideoInput(size, seconds) + " " + ToneInput(seconds) + " -c:v libx264 -crf 20 -pix_fmt yuv420p -c:a aac " + file);
+    return file;
+  }
+
+  std::shared_ptr<Device> device_;
+  inference::GpuPlace place_;
+  std::shared_ptr<inference::GpuBackend> backend_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(GpuNetworks, GiveWhatOpenVinoGivesInFloat) {
+  const auto openvino = inference::CreateBackend("openvino");
+  const struct {
+    const char* file;
+    ModelFile::Precision precision;
+    float tolerance;
+  } cases[] = {{"fast-x2.onnx", ModelFile::Precision::kFp32, 1.0F / 255}, {"fast-x2-int8.onnx", ModelFile::Precision::kInt8, 2.0F / 255}};
+  for (const auto& c : cases) {
+    for (const auto& [width, height] : {std::pair{64, 64}, {640, 360}, {322, 182}, {1920, 1080}}) {
+      SCOPED_TRACE(std::string(c.file) + ", " + std::to_string(width) + "×" + std::to_string(height));
+      const ModelFile file = Shipped(c.file, c.precision);
+      const std::size_t plane = static_cast<std::size_t>(width) * height;
+      std::vector<float> input(2 * plane, 0.3F);
+      std::minstd_rand random(3);
+      for (std::size_t i = 0; i < plane; ++i) {
+        const double wave = std::sin(0.05 * static_cast<double>(i % width)) * std::cos(0.03 * static_cast<double>(i / width));
+        input[i] = static_cast<float>(0.5 + 0.4 * wave + 0.05 * (static_cast<double>(random() % 1000) / 1000 - 0.5));
+      }
+      auto cpu = openvino->Load(inference::ReadModelFile(file), "", "")->Compile({{2, height, width}, 1, 8, false});
+      std::copy(input.begin(), input.end(), cpu->Input(0));
+      cpu->Start(0);
+      cpu->Wait(0);
+      inference::GpuModel model(backend_, file, place_, inference::EngineCache());
+      const auto actual = RunOnGpu(*model.Load(width, height), input);
+      ASSERT_EQ(static_cast<std::int64_t>(actual.size()), cpu->output_shape().count());
+      float largest = 0;
+      for (std::size_t i = 0; i < actual.size(); ++i) largest = std::max(largest, std::abs(actual[i] - cpu->Output(0)[i]));
+      EXPECT_LE(largest, c.tolerance);
+      RecordProperty("largest difference in 1/255", static_cast<int>(std::lround(largest * 255 * 1000)));
+    }
+  }
+}
+
+TEST_F(GpuNetworks, WholeClipsAreTheCpusWithinAHundredthOfADecibel) {
+  const std::string in = Clip();
+  const std::string sharp = folder_.File("truth.mp4");
+  Ffmpeg(VideoInput("1920x1080", 0.8) + " -c:v libx264 -crf 4 -pix_fmt yuv420p " + sharp);
+  const auto truth = DecodeLuma(sharp);
+  EnhanceOptions options = Options();
+  options.device = "cpu";
+  const EnhanceResult expected = Enhance(in, folder_.File("cpu.mp4"), options);
+  const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("gpu.mp4"), options);
+  EXPECT_EQ(result.applied.model, "fast");
+  EXPECT_EQ(result.frames, expected.frames);
+  EXPECT_EQ(FrameTimes(folder_.File("gpu.mp4")), FrameTimes(folder_.File("cpu.mp4")));
+  const double by_cpu = Psnr(DecodeLuma(folder_.File("cpu.mp4")), truth);
+  const double by_gpu = Psnr(DecodeLuma(folder_.File("gpu.mp4")), truth);
+  EXPECT_NEAR(by_gpu, by_cpu, 0.02);
+}
+
+TEST_F(GpuNetworks, RunsAreAlikeAndTwoJobsShareTheGpu) {
+  const std::string in = Clip(1.6);
+  pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("alone.mp4"), Options());
+  const auto expected = DecodeLuma(folder_.File("alone.mp4"));
+  std::vector<std::jthread> jobs;
+  for (const char* name : {"one.mp4", "two.mp4"}) {
+    jobs.emplace_back([&, name] { pipeline::EnhanceOn(ProcessorOn(), in, folder_.File(name), Options()); });
+  }
+  jobs.clear();
+  EXPECT_EQ(DecodeLuma(folder_.File("one.mp4")), expected);
+  EXPECT_EQ(DecodeLuma(folder_.File("two.mp4")), expected);
+}
+
+TEST_F(GpuNetworks, TooLittleMemoryIsTilesWithTheSamePicture) {
+  const std::string in = Clip(0.2);
+  pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("whole.mp4"), Options());
+  // All but a little of the GPU's memory is taken away in steps until a run fails: before that, pictures are cut.
+  std::vector<DeviceMemory> taken;
+  bool was_refused = false;
+  for (std::size_t left = std::size_t{768} << 20; left >= std::size_t{32} << 20 && !was_refused; left /= 2) {
+    while (device_->FreeBytes() > left + (std::size_t{16} << 20)) {
+      taken.push_back(MakeDeviceMemory(device_, std::min(std::size_t{1} << 30, device_->FreeBytes() - left)));
+    }
+    try {
+      pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("less.mp4"), Options());
+      EXPECT_GT(Psnr(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4"))), 50) << left;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+      was_refused = true;
+    }
+  }
+}
+
+TEST_F(GpuNetworks, CancellingEndsAtOnce) {
+  const std::string in = Clip(4);
+  std::atomic<int> asked = 0;
+  EnhanceCallbacks callbacks;
+  callbacks.is_cancelled = [&] { return ++asked > 20; };
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("out.mp4"), Options(), callbacks), Error);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_FALSE(FileExists(folder_.File("out.mp4")));
+}
+
+TEST_F(GpuNetworks, EnginesOfOtherGpusAndDamagedOnesAreBuiltAgain) {
+  const std::string engines = folder_.File("engines");
+  std::vector<std::string> said;
+  const inference::EngineCache cache(engines, true, [&](const std::string& sentence) { said.push_back(sentence); });
+  inference::GpuModel first(backend_, Fast(), place_, cache);
+  first.Load(128, 128);
+  EXPECT_EQ(first.built(), 1);
+  inference::GpuModel second(backend_, Fast(), place_, cache);
+  second.Load(128, 128);
+  EXPECT_EQ(second.built(), 0);
+  EXPECT_TRUE(said.empty());
+}
+
+}  // namespace
+}  // namespace framelift::cuda
