@@ -113,10 +113,12 @@ function systemMounts(): string[] {
   return args;
 }
 
-/** The module that networks run in, with its libraries; the addon looks for it beside itself. */
-function openvinoMounts(): Mount[] {
-  const folder = join(dirname(addonFile), 'openvino');
-  return existsSync(projectRoot + folder) ? [{ from: projectRoot + folder, to: insideRoot + folder }] : [];
+/** The modules that networks run in, with their libraries; the addon looks for them beside itself. */
+function moduleMounts(): Mount[] {
+  return ['openvino', 'tensorrt']
+    .map((name) => join(dirname(addonFile), name))
+    .filter((folder) => existsSync(projectRoot + folder))
+    .map((folder) => ({ from: projectRoot + folder, to: insideRoot + folder }));
 }
 
 function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
@@ -125,7 +127,7 @@ function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
     { from: `${projectRoot}package.json`, to: `${insideRoot}package.json` },
     { from: `${projectRoot}src/media`, to: `${insideRoot}src/media` },
     { from: projectRoot + addonFile, to: insideRoot + addonFile },
-    ...openvinoMounts(),
+    ...moduleMounts(),
   ];
   const script = plan.script === undefined ? insideRoot + childModule : `${insideRoot}script.ts`;
   if (plan.script !== undefined) own.push({ from: plan.script, to: script });
