@@ -20,10 +20,10 @@ file(REAL_PATH "${framelift_tensorrt_root}" framelift_tensorrt_root)
 set(parts "")
 foreach(part IN ITEMS include rtx full)
   if(EXISTS "${framelift_tensorrt_root}/${part}/.installed")
-    string(APPEND parts " ${part}")
+    string(APPEND parts "+${part}")
   endif()
 endforeach()
-set(FRAMELIFT_TENSORRT_OF_BUILD "${parts} $ENV{TENSORRT_ROOT}" CACHE INTERNAL "parts of TensorRT that this folder was configured for")
+set(FRAMELIFT_TENSORRT_OF_BUILD "parts${parts}+$ENV{TENSORRT_ROOT}" CACHE INTERNAL "parts of TensorRT that this folder was configured for")
 
 # name of the module, folder of NvInfer.h, folder of libraries, definitions
 function(framelift_tensorrt_module name headers libraries)
