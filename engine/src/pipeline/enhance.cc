@@ -162,7 +162,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     CheckOptions(options_);
     CheckPaths();
     if (!processor_) processor_ = OpenProcessor(options_.device, options_.model);
-    if (!processor_->runs_networks()) options_.model = "none";
+    if (!processor_->runs_networks()) options_.models.clear();  // one that was asked for by name was refused above
     plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
                      processor_->network_place());
     Open();
@@ -421,7 +421,7 @@ EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& opt
   pipeline::CheckOptions(options);
   const auto processor = pipeline::OpenProcessor(options.device, options.model);
   EnhanceOptions able = options;
-  if (!processor->runs_networks()) able.model = "none";
+  if (!processor->runs_networks()) able.models.clear();
   const int threads = options.threads > 0 ? options.threads : pipeline::AvailableCores();
   const pipeline::Plan made =
       pipeline::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces(),
