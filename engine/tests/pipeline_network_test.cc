@@ -23,6 +23,7 @@ namespace framelift {
 namespace {
 
 using pipeline::FitNetwork;
+using pipeline::NetworkPlace;
 using testing::DecodeLuma;
 using testing::DeepNetwork;
 using testing::Ffmpeg;
@@ -66,6 +67,17 @@ TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
   EXPECT_EQ(FitNetwork(models, "other", {480, 270}, {1920, 1080})->passes, 1);
   EXPECT_FALSE(FitNetwork(models, "none such", {480, 270}, {1920, 1080}).has_value());
   EXPECT_FALSE(FitNetwork({Described("fast", 2)}, "fast", {1920, 1080}, {1920, 1080}).has_value());
+}
+
+TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
+  const std::vector<ModelFile> both = {Described("fast", 2), Described("quality", 2)};
+  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkPlace place) {
+    return pipeline::AutomaticModel(models, {960, 540}, out, place);
+  };
+  EXPECT_EQ(of(both, {1920, 1080}, NetworkPlace::kGpu), "quality");
+  EXPECT_EQ(of(both, {1920, 1080}, NetworkPlace::kCpu), "fast");
+  EXPECT_EQ(of({Described("fast", 2)}, {1920, 1080}, NetworkPlace::kGpu), "fast");
+  EXPECT_EQ(of(both, {960, 540}, NetworkPlace::kGpu), "fast") << "there is no larger network for x1";
 }
 
 TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {

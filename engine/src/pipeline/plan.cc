@@ -196,12 +196,16 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, told / kFullStrength));
 }
 
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkPlace place) {
+  const bool has_time = place == NetworkPlace::kGpu;
+  return has_time && FitNetwork(models, "quality", in, out, place) ? "quality" : "fast";
+}
+
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkPlace place) {
-  constexpr const char* kAutomatic = "fast";
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
-  const std::string name = is_automatic ? kAutomatic : options.model;
+  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, place) : options.model;
   const auto fit = FitNetwork(options.models, name, in, out, place);
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;

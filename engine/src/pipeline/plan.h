@@ -87,6 +87,10 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
 /// Why faces cannot be restored here; empty when they can.
 std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
 
+/// What `auto` stands for: the larger network on a GPU, which has the time for it, where one is installed for these
+/// sizes; `fast` on a CPU.
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkPlace place);
+
 /// The name of the network to run for a stored picture of `in` that becomes `out`; "none" for the plain filter.
 /// Throws Error{kUnavailable} when a network was asked for by name and none can run.
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
