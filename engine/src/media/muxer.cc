@@ -140,14 +140,28 @@ void Muxer::Write(int stream, AVPacket& packet) {
   packet.time_base = target.time_base;
   packet.stream_index = stream;
   packet.pos = -1;
+  if (target.codecpar->codec_type == AVMEDIA_TYPE_VIDEO) CheckOrder(packet);
   const int result = av_interleaved_write_frame(context_.get(), &packet);
-  if (result >= 0) return;
-  if (target.codecpar->codec_type != AVMEDIA_TYPE_VIDEO && IsPacketFault(result)) return;
-  ThrowWriteError(result);
+  if (result < 0 && !IsPacketFault(result)) ThrowWriteError(result);  // Note [Faults of packets]
+}
+
+void Muxer::CheckOrder(const AVPacket& packet) {
+  const bool follows = packet.dts != AV_NOPTS_VALUE && (!last_video_dts_ || packet.dts > *last_video_dts_);
+  if (!follows || packet.pts < packet.dts) throw Error(ErrorCode::kInternal, "The encoder's frames are out of order.");
+  last_video_dts_ = packet.dts;
+}
+
+void Muxer::WriteWhatWaits() {
+  for (;;) {
+    const int result = av_interleaved_write_frame(context_.get(), nullptr);
+    if (result >= 0) return;
+    if (!IsPacketFault(result)) ThrowWriteError(result);  // one packet less waits
+  }
 }
 
 void Muxer::Finish() {
   const std::lock_guard lock(mutex_);
+  WriteWhatWaits();
   int result = av_write_trailer(context_.get());
   if (result < 0) ThrowWriteError(result);
   context_.reset();

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,12 @@
 #include "media/stream_tags.h"
 
 namespace framelift::media {
+
+/// Note [Faults of packets]
+/// libav puts packets in the order of their times before it writes them, so that a call for one stream may write what
+/// waited of another, and is told its fault: a damaged packet of sound that the container refuses must not end the film
+/// because a frame's call came upon it. The frame itself waits on and is written later. Video packets are our own
+/// encoder's; what could be refused of them is checked before.
 
 /// Writes one MP4 file. Streams are added, then Start, then packets from any thread, then Finish.
 /// A file that was not finished is removed by the destructor.
@@ -51,12 +59,17 @@ class Muxer {
  private:
   static int OnInterrupt(void* self);
   AVStream& NewStream(AVRational time_base, const StreamTags& tags);
+  /// Throws Error{kInternal} unless the video packet follows the one before it.
+  void CheckOrder(const AVPacket& packet);
+  /// av_write_trailer would stop at the first packet that is refused.
+  void WriteWhatWaits();
 
   std::string path_;
   std::function<bool()> is_stopped_;
   UniqueFileIo file_;
   UniqueOutputContext context_;
   std::mutex mutex_;
+  std::optional<std::int64_t> last_video_dts_;  ///< in the stream's time base
   std::atomic<bool> keeps_file_ = false;
 };
 
