@@ -129,7 +129,7 @@ def release_command(args):
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     training = {'recipe': state['label'], 'command': command, 'steps': state['number'],
                 'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
-    for entry in release(network, net, quant, training):
+    for entry in release(network, net, quant, training, args.int8_limit):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
     save(HERE / 'checkpoints' / f'{args.network}.pt',
          {'average': {k: v.half() for k, v in state['average'].items()},
@@ -171,6 +171,7 @@ def parser():
     r.add_argument('--recipe', choices=RECIPES, help='of the int8 training; default: that of the network')
     r.add_argument('--int8-steps', type=int, default=3000)
     r.add_argument('--workers', type=int, default=1, help='threads of the int8 training')
+    r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)

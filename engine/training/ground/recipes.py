@@ -34,6 +34,7 @@ class Network:
     features: int
     layers: int
     recipe: str = 'mixed'
+    also: tuple = ()         # other names under which the same files serve
 
     def file(self, precision):
         return f'{self.name}-x{self.scale}{"" if precision == "fp32" else "-" + precision}.onnx'
@@ -41,7 +42,8 @@ class Network:
 
 NETWORKS = {
     'fast': Network('fast', 'Fast ×2 for CPUs', 'super-resolution', 2, 32, 8),
-    'fast-restore': Network('fast', 'Fast restoration at the same size', 'restoration', 1, 32, 8, 'restore'),
+    'fast-restore': Network('fast', 'Fast restoration at the same size', 'restoration', 1, 32, 8, 'restore',
+                            ('quality',)),
     # As fast, twice as wide and twice as deep. Begins as a trained `fast` (--grow), which 16 layers would take long to find.
     'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16),
 }

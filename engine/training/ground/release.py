@@ -80,12 +80,16 @@ def device():
     return f'{name.group(1) if name else platform.processor()}, {len(re.findall("^processor", text, re.M))} cores'
 
 
-def release(network, net, quant, training):
-    """Writes both files and their entries in manifest.json; returns the entries."""
+def release(network, net, quant, training, int8_limit=None):
+    """Writes both files and their entries in manifest.json; returns the entries. An int8 file that lies more than
+    `int8_limit` dB below fp32 is not shipped."""
     MODELS.mkdir(exist_ok=True)
     files = {'fp32': to_fp32(net), 'int8': quant.to_int8()}
     scores = {precision: scores_of(data, network) for precision, data in files.items()}
     scores['int8']['loss_db'] = round(overall(scores['fp32']) - overall(scores['int8']), 3)
+    if int8_limit is not None and scores['int8']['loss_db'] > int8_limit:
+        print(f'int8 lies {scores["int8"]["loss_db"]} dB below fp32 and is not shipped', flush=True)
+        del files['int8']
     half = scores_of(files['fp32'], network, 'bf16')
     scores['fp32']['bf16_loss_db'] = round(overall(scores['fp32']) - overall(half), 3)
     entries = []
@@ -100,7 +104,11 @@ def release(network, net, quant, training):
             'training': training, 'data': data_of(), 'scores': scores[precision]})
     path = MODELS / 'manifest.json'
     old = json.loads(path.read_text())['models'] if path.exists() else []
-    kept = [m for m in old if m['file'] not in {e['file'] for e in entries}]
+    own = {network.file(precision) for precision in ('fp32', 'int8')}
+    for file in own - {e['file'] for e in entries}:
+        (MODELS / file).unlink(missing_ok=True)
+    kept = [m for m in old if m['file'] not in own]
+    entries += [{**entry, 'name': name} for name in network.also for entry in entries]
     models = sorted(kept + entries, key=lambda m: (m['name'], -m['scale'], m['precision']))
     path.write_text(json.dumps({'version': 1, 'models': models}, indent=1) + '\n')
     return entries

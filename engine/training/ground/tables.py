@@ -32,6 +32,7 @@ def _table(head, rows):
 
 def _models():
     models = json.loads((MODELS / 'manifest.json').read_text())['models']
+    models = list({model['file']: model for model in reversed(models)}.values())[::-1]
     for model in models:
         data = (MODELS / model['file']).read_bytes()
         if hashlib.sha256(data).hexdigest() != model['sha256']:
