@@ -109,7 +109,7 @@ def release(network, net, quant, training, int8_limit=None):
         (MODELS / file).unlink(missing_ok=True)
     kept = [m for m in old if m['file'] not in own]
     entries += [{**entry, 'name': name} for name in network.also for entry in entries]
-    models = sorted(kept + entries, key=lambda m: (m['name'], -m['scale'], m['precision']))
+    models = sorted(kept + entries, key=lambda m: (m['layout'] == 'face', m['name'], -m['scale'], m['precision']))
     path.write_text(json.dumps({'version': 1, 'models': models}, indent=1) + '\n')
     return entries
 

@@ -32,7 +32,8 @@ def _table(head, rows):
 
 def _models():
     models = json.loads((MODELS / 'manifest.json').read_text())['models']
-    models = list({model['file']: model for model in reversed(models)}.values())[::-1]
+    # Faces have a page of their own; a file that serves under two names is shown once.
+    models = list({m['file']: m for m in reversed(models) if m['layout'] == 'luma+strength'}.values())[::-1]
     for model in models:
         data = (MODELS / model['file']).read_bytes()
         if hashlib.sha256(data).hexdigest() != model['sha256']:
