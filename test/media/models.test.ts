@@ -45,7 +45,10 @@ const manifestOf = (...models: object[]) => ({ version: 1, models });
 
 describe('the shipped manifest', () => {
   it('names files that are there, with the checksums that it states', () => {
-    expect(modelNames(shipped)).toContain('fast');
+    expect(modelNames(shipped)).toEqual(expect.arrayContaining(['fast', 'quality']));
+    for (const name of ['fast', 'quality']) {
+      expect(shipped.filter((model) => model.name === name).map(({ scale }) => scale)).toEqual(expect.arrayContaining([1, 2]));
+    }
     for (const model of shipped) {
       expect(createHash('sha256').update(readFileSync(model.path)).digest('hex')).toBe(model.sha256);
       expect(dirname(model.path)).toBe(shippedModelsDir);
@@ -112,9 +115,9 @@ describe('a job', () => {
     return media.enhance({ inputPath: input, outputDir, outputName: 'out.mp4', options: { target, model, threads: 2 }, timeoutMs });
   };
 
-  it('runs the network in the confined child and says so', async () => {
-    const result = await enhance(shipped, 'fast');
-    expect(result.applied.model).toBe('fast');
+  it.each(['fast', 'quality'])('runs the network %s in the confined child and says so', async (name) => {
+    const result = await enhance(shipped, name);
+    expect(result.applied.model).toBe(name);
     expect(result.stages.find((stage) => stage.name === 'network')!.cpuSeconds).toBeGreaterThan(0);
     const { streams } = await ffprobe(join(outputDir, 'out.mp4'));
     expect(streams[0]).toMatchObject({ width: 1920, height: 1080, nb_read_frames: '10' });
