@@ -26,7 +26,7 @@ class OpenVinoNet:
         x = np.ascontiguousarray(x.numpy())
         return torch.from_numpy(np.array(self.request(*x.shape[2:]).infer([x])[0]))
 
-    def milliseconds(self, height=540, width=960, runs=40):
+    def milliseconds(self, height=540, width=960, runs=20):
         """(fastest, median) of several runs on one frame."""
         request, times = self.request(height, width), []
         request.get_input_tensor().data[:] = np.random.default_rng(0).random((1, 2, height, width), np.float32)

@@ -48,7 +48,7 @@ def _files(models):
         fast, median = OpenVinoNet(m['bytes'], m['scale']).milliseconds()
         rows.append([f'`{m["file"]}`', m['scale'], m['precision'], len(m['bytes']), f'{fast:.1f} / {median:.1f}',
                      m['scores'].get('loss_db', '')])
-    return ('\n## Files\n\nTime: one frame of 960×540, 2 threads, fastest / median of 40 runs, on ' + device() + '.\n'
+    return ('\n## Files\n\nTime: one frame of 960×540, 2 threads, fastest / median of 20 runs, on ' + device() + '.\n'
             + _table(['file', 'scale', 'precision', 'bytes', 'ms', 'dB below fp32'], rows))
 
 
@@ -97,7 +97,8 @@ def _engine(files):
         kind, count = rows[0].get('degrade', ''), rows[0].get('samples', 0)
         text += f'\n### ×{rows[0]["scale"]}, {kind}, {count} originals; times for {rows[0]["timed_size"]}\n'
         text += _table(['method', *COLUMNS.values()],
-                       [[f'{r["method"]} {r["precision"]}', *(r.get(c, '') for c in COLUMNS)] for r in rows])
+                       [[f'{r["method"]} {r["precision"]}', *(round(r[c], 3) if c in r else '' for c in COLUMNS)]
+                        for r in rows])
     return text and (
         '\n## By the engine\n\nPrinted by `npm run bench:networks -- --hr DIR --degrade KIND --pan N --peer fsrcnn --json`: '
         'the validation photographs as moving pictures, through the engine\'s own inference. “over Lanczos-3” is the '
