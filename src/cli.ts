@@ -1,9 +1,11 @@
 /** The command line `framelift`. Errors are one line on stderr and exit status 1. */
 import { readFileSync } from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { accountCommands, keyCommands, operatorCommands } from './cli/accounts.ts';
+import { accountCommands, keyCommands } from './cli/accounts.ts';
 import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
 import { modelsCommands } from './cli/models.ts';
+import { operatorCommands, userCommands } from './cli/users.ts';
 import { verifyCommands } from './cli/verify.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { Roles } from './main.ts';
@@ -18,13 +20,23 @@ function strength(text: string): Strength {
   return value;
 }
 
-const resolutionOption = () =>
-  new Option('--resolution <target>', 'box that the picture is fitted into; source keeps its size')
-    .choices(['1080p', '4k', 'source'])
-    .makeOptionMandatory();
-
 const strengthOption = (name: string, what: string) =>
   new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
+
+/** What is to be done with a video: the same words wherever one is enhanced. */
+function withEnhancements(command: Command) {
+  return command
+    .addOption(
+      new Option('--resolution <target>', 'box that the picture is fitted into; source keeps its size')
+        .choices(['1080p', '4k', 'source'])
+        .makeOptionMandatory(),
+    )
+    .addOption(strengthOption('denoise', 'noise reduction'))
+    .addOption(strengthOption('sharpen', 'sharpening'))
+    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
+    .addOption(strengthOption('face-restoration', 'face restoration'))
+    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto');
+}
 
 // Each command loads what it runs on, and no more: the whole service takes a second to load.
 const media = async (config: Config) => {
@@ -44,32 +56,16 @@ function program(): Command {
   framelift.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
   framelift.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
 
-  framelift
-    .command('enhance')
-    .description('enhance one file; no database is needed')
+  withEnhancements(framelift.command('enhance').description('enhance one file; no database is needed'))
     .argument('<in>', 'a video file')
     .argument('<out>', 'the MP4 to write; replaced when it exists')
-    .addOption(resolutionOption())
-    .addOption(strengthOption('denoise', 'noise reduction'))
-    .addOption(strengthOption('sharpen', 'sharpening'))
-    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
-    .addOption(strengthOption('face-restoration', 'face restoration'))
-    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto')
     .action(async (input: string, output: string, options) => {
       const config = loadConfig();
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
     });
 
-  framelift
-    .command('plan')
-    .description('say what enhance would do with a file, and why')
+  withEnhancements(framelift.command('plan').description('say what enhance would do with a file, and why'))
     .argument('<in>', 'a video file')
-    .addOption(resolutionOption())
-    .addOption(strengthOption('denoise', 'noise reduction'))
-    .addOption(strengthOption('sharpen', 'sharpening'))
-    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
-    .addOption(strengthOption('face-restoration', 'face restoration'))
-    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto')
     .option('--json', 'one JSON object')
     .action(async (input: string, options) => {
       const config = loadConfig();
@@ -92,22 +88,27 @@ function program(): Command {
     .description('whether the service of this environment answers; for health checks')
     .action(async () => (await import('./cli/health.ts')).healthCommand(loadConfig()));
 
-  framelift.addCommand(modelsCommands());
-  framelift.addCommand(accountCommands());
-  framelift.addCommand(keyCommands());
-  framelift.addCommand(operatorCommands());
-  framelift.addCommand(webhookCommands());
-  framelift.addCommand(ledgerCommands());
-  framelift.addCommand(auditCommands());
-  framelift.addCommand(signingKeyCommands());
-  framelift.addCommand(verifyCommands());
+  const groups = [
+    ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
+    ...[ledgerCommands(), auditCommands(), signingKeyCommands(), verifyCommands()],
+  ];
+  for (const group of groups) {
+    framelift.addCommand(group);
+    // A command that was made apart does not have the settings of the whole by itself.
+    group.copyInheritedSettings(framelift);
+    for (const command of group.commands) command.copyInheritedSettings(framelift);
+  }
   return framelift;
 }
 
-/** One line: the message, and the innermost cause when it says more. */
+/** One sentence for a person; `FRAMELIFT_LOG_LEVEL=debug` shows the rest. */
 function oneLine(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.split('\n')[0]!;
+  if (!(error instanceof Error)) return String(error);
+  // The query says nothing to a person; what the database answered does.
+  if (error.message.startsWith('Failed query') && error.cause !== undefined) return oneLine(error.cause);
+  const { path, errno } = error as NodeJS.ErrnoException;
+  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;
+  return error.message.split('\n')[0]!;
 }
 
 try {

@@ -67,6 +67,9 @@ const environment = z.object({
   S3_REGION: z.string().min(1).default('us-east-1'),
 });
 
+/** Names of all that is read. */
+export const configVariables: readonly string[] = Object.keys(environment.shape);
+
 export interface Config {
   port: number;
   host: string;

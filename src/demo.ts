@@ -27,7 +27,7 @@ export interface DemoKeys {
   console: { email: string; password: string };
 }
 
-/** Creates the demo account on an empty database; null when there are accounts already. */
+/** Creates the demo account on an empty database; null when there are accounts already, whose keys nobody can print. */
 export async function createDemoAccount(service: Service): Promise<DemoKeys | null> {
   if ((await service.store.accounts.list()).length > 0) return null;
   const account = await service.store.accounts.create({ name: demoName });
@@ -118,6 +118,21 @@ Your first job by hand:
 `;
 }
 
+/** What somebody finds at a later start, who may have lost what the first one printed. */
+export function welcomeBack(url: string): string {
+  return `
+Framelift is running at ${url}, its console at ${url}/console.
+
+Keys and passwords are shown once. In place of lost ones:
+
+  scripts/framelift accounts list                  the accounts, by id
+  scripts/framelift keys create ACCOUNT            a live key; --lane test for a sandbox key
+  scripts/framelift users list                     who signs in to the console
+  scripts/framelift users reset-password EMAIL     a new password
+
+Ctrl-C stops the service.`;
+}
+
 interface JobView {
   id: string;
   status: string;
@@ -137,7 +152,7 @@ export async function runDemoJob(url: string, key: string, sampleUrl: string, si
   };
   const body = JSON.stringify({ video_url: sampleUrl, resolution: '1080p' });
   const { id } = await call<JobView>('/v1/jobs', { method: 'POST', body });
-  const bar = new SingleBar({ format: '  sample job  {bar} {percent} %  {status}', barsize: 30, stream: process.stdout, noTTYOutput: true, notTTYSchedule: 2000 });
+  const bar = new SingleBar({ format: '  sample job  {bar} {percentage} %  {status}', barsize: 30, stream: process.stdout, noTTYOutput: true, notTTYSchedule: 2000 });
   bar.start(100, 0, { status: 'queued' });
   try {
     for (;;) {

@@ -14,7 +14,7 @@ export async function openStore(config: Config) {
     await migrate({ url: database.url });
   } catch (error) {
     await database.stop();
-    throw error;
+    throw config.databaseUrl === undefined ? error : (connectionError(error, config.databaseUrl) ?? error);
   }
   const vault = createVault(secrets.keyPepper);
   const store = createStore({ url: database.url, vault });
@@ -24,4 +24,19 @@ export async function openStore(config: Config) {
     await database.stop();
   };
   return { store, evidence, secrets, databaseUrl: database.url, close };
+}
+
+/** The server cannot be reached: what the operating system, or the driver, says of it. */
+const unreachable = /^(?:ECONN\w+|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_\w+)$/;
+/** SQLSTATE of a server that refuses: authorization, unknown database, missing rights, too many connections. */
+const refused = /^(?:28\w{3}|3D000|42501|53300|57P03)$/;
+
+/** One sentence that names the variable and the server, not the password; undefined for any other failure. */
+export function connectionError(error: unknown, databaseUrl: string): Error | undefined {
+  const code = error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? '') : '';
+  const { hostname, port } = new URL(databaseUrl);
+  const server = `${hostname}:${port || 5432}`;
+  if (unreachable.test(code)) return new Error(`DATABASE_URL: no PostgreSQL answers at ${server} (${code}).`, { cause: error });
+  if (!refused.test(code)) return undefined;
+  return new Error(`DATABASE_URL: the PostgreSQL at ${server} refuses: ${(error as Error).message}.`, { cause: error });
 }

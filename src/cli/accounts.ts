@@ -1,19 +1,26 @@
 /** `framelift accounts …` and `framelift keys …`: what an operator does without the console. */
-import { randomBytes } from 'node:crypto';
-import { text as textOf } from 'node:stream/consumers';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Lane, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
-import { createPasswords } from '../domain/passwords.ts';
-import { known, type Opened, positiveWhole, print, withStore } from './store.ts';
+import { known, positiveWhole, print, withStore } from './store.ts';
+
+/** characters; the database holds no more */
+const longestName = 200;
+
+function accountName(text: string): string {
+  if (text.trim() === '' || text.length > longestName) {
+    throw new InvalidArgumentError(`Expected a name of 1 to ${longestName} characters.`);
+  }
+  return text;
+}
 
 export function accountCommands(): Command {
   const accounts = new Command('accounts').description('accounts: create, approve, reject, fund');
   accounts
     .command('create')
     .description('create an account; it is pending until it is approved')
-    .argument('<name>', 'whose account it is')
+    .argument('<name>', 'whose account it is', accountName)
     .action((name: string) => withStore(async ({ store }) => print(await store.accounts.create({ name }))));
   accounts
     .command('approve')
@@ -114,56 +121,11 @@ export function keyCommands(): Command {
     .command('list')
     .description('list the keys of an account')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) => withStore(async ({ store }) => print(await store.keys.list(id))));
-  return keys;
-}
-
-const shortestPassword = 12;
-
-/** Makes the user where there is none: an operator has an approved account as everybody else has. */
-async function addOperator(email: string, { passwordStdin = false }: { passwordStdin?: boolean }): Promise<void> {
-  if (!/^[^\s@]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(email)) throw new Error(`${email} is no email address.`);
-  const given = passwordStdin ? (await textOf(process.stdin)).replace(/\r?\n$/, '') : undefined;
-  if (given !== undefined && given.length < shortestPassword) {
-    throw new Error(`A password has at least ${shortestPassword} characters.`);
-  }
-  await withStore(async ({ store }) => {
-    const known = await store.users.byEmail(email);
-    if (known !== null && given !== undefined) throw new Error(`${email} has a password already.`);
-    const made = known === null ? await createUser(store, email, given) : {};
-    const operator = await store.users.setOperator(email, true);
-    print({ ...operator, ...made });
-  });
-}
-
-/** The password that was made up, to be printed this once; nothing when it was given. */
-async function createUser(store: Opened['store'], email: string, given: string | undefined) {
-  const password = given ?? randomBytes(15).toString('base64url');
-  const hash = await createPasswords().hash(password);
-  const user = await store.users.create({ email, password: hash, account: { name: email } });
-  if (user === null) throw new Error(`${email} has signed up just now; try again.`);
-  await store.accounts.approve(user.accountId);
-  return given === undefined ? { password } : {};
-}
-
-export function operatorCommands(): Command {
-  const operators = new Command('operators').description('people who may use the operator pages of the console');
-  operators
-    .command('add')
-    .description('make somebody an operator; one who has not signed up gets an approved account and a password')
-    .argument('<email>', 'with which they sign in')
-    .option('--password-stdin', 'take the password of a new one from standard input instead of printing one')
-    .action(addOperator);
-  operators
-    .command('remove')
-    .description('make an operator an ordinary user')
-    .argument('<email>', 'with which they sign in')
-    .action((email: string) =>
-      withStore(async ({ store }) => print(known(await store.users.setOperator(email, false), 'user', email))),
+    .action((id: string) =>
+      withStore(async ({ store }) => {
+        known(await store.accounts.get(id), 'account', id);
+        print(await store.keys.list(id));
+      }),
     );
-  operators
-    .command('list')
-    .description('list the operators')
-    .action(() => withStore(async ({ store }) => print(await store.users.operators())));
-  return operators;
+  return keys;
 }

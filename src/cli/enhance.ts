@@ -57,6 +57,9 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   await requireFile(command.input);
   const output = resolve(command.output);
   if (output === resolve(command.input)) throw new Error('The output would replace the input: give it another name.');
+  if ((await stat(output).catch(() => null))?.isDirectory() === true) {
+    throw new Error(`${command.output} is a folder: name the file to write.`);
+  }
   const outputDir = await mkdtemp(join(dirname(output), '.framelift-')).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
   });

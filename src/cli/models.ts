@@ -36,6 +36,9 @@ export function size(text: string): Size {
   return { width, height };
 }
 
+const sizeOption = (what: string, usual: Size) =>
+  new Option('--size <WxH>', what).argParser(size).default(usual, `${usual.width}x${usual.height}`);
+
 function scale(text: string): number {
   if (!/^[1-8]$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 8.');
   return Number(text);
@@ -54,13 +57,13 @@ export function modelsCommands(): Command {
     .argument('<file>', 'an ONNX file; described by the manifest.json beside it, else by the options')
     .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength', 'face']).default('rgb'))
     .option('--scale <n>', 'enlargement of each side', scale, 2)
-    .option('--size <WxH>', 'frame to try', size, { width: 256, height: 144 })
+    .addOption(sizeOption('frame to try', { width: 256, height: 144 }))
     .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));
   models
     .command('bench')
     .description('time the installed networks on frames of one size')
     .argument('[name]', 'only this one')
-    .option('--size <WxH>', 'frame that goes in', size, { width: 960, height: 540 })
+    .addOption(sizeOption('frame that goes in', { width: 960, height: 540 }))
     .option('--json', 'one JSON object a line')
     .action(async (name: string | undefined, options: { size: Size; json?: boolean }) => {
       const config = loadConfig();

@@ -1,13 +1,15 @@
 /** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order. */
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { misspelt } from '../config-hints.ts';
 import type { DemoParts } from '../console-service.ts';
-import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome } from '../demo.ts';
+import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome, welcomeBack } from '../demo.ts';
 import { type Roles, type Service, startService } from '../main.ts';
 import { sourceClip } from '../sample.ts';
 import { createUploads } from '../uploads.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
+  for (const hint of misspelt()) console.error(`framelift: ${hint}`);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   process.on('SIGINT', () => stopping.abort()).on('SIGTERM', () => stopping.abort());
@@ -19,6 +21,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
     const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
+      else console.log(service.url === null ? 'A worker of Framelift is running.' : `Framelift is running at ${service.url}`);
       await stopped;
     } finally {
       await service.stop();
@@ -41,7 +44,7 @@ function demoParts(sample: SampleServer, folder: string): DemoParts {
 /** A demo that fails is said and does not end the service. */
 async function runDemo(service: Service, url: string, sample: SampleServer, signal: AbortSignal): Promise<void> {
   const keys = await createDemoAccount(service);
-  if (keys === null) return console.log(`Framelift is running at ${url}`);
+  if (keys === null) return console.log(welcomeBack(url));
   console.log(welcome(url, keys, sample.url));
   try {
     const link = await runDemoJob(url, keys.live, sample.url, signal);

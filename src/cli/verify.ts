@@ -16,6 +16,8 @@ async function read(path: string): Promise<string> {
   });
 }
 
+const compactJws = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 /** undefined for what is no JSON object */
 function asObject(text: string): Record<string, unknown> | undefined {
   try {
@@ -49,8 +51,8 @@ async function keysFor(options: VerifyOptions, file: Record<string, unknown> | u
 async function certificateCommand(path: string, options: VerifyOptions): Promise<void> {
   const text = await read(path);
   const file = asObject(text);
-  const jws = file === undefined ? text : file['certificate'];
-  if (typeof jws !== 'string') throw new Error(`${path} holds no certificate.`);
+  const jws = file === undefined ? text.trim() : file['certificate'];
+  if (typeof jws !== 'string' || !compactJws.test(jws)) throw new Error(`${path} holds no certificate.`);
   print({ valid: true, certificate: await verifyCertificate(jws, await keysFor(options, file)) });
 }
 

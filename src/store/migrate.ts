@@ -59,7 +59,14 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 
 const silentLogger = new GraphileLogger(() => () => {});
 
+/** Functions of the migrations need it; docs/operating.md names it. */
+const oldestPostgres = 15;
+
 async function applyPending(sql: postgres.Sql, migrations: Migration[]): Promise<string[]> {
+  const [server] = await sql<{ major: number }[]>`SELECT current_setting('server_version_num')::int / 10000 AS major`;
+  if (server!.major < oldestPostgres) {
+    throw new Error(`The database is PostgreSQL ${server!.major}; ${oldestPostgres} or newer is needed.`);
+  }
   await sql`CREATE TABLE IF NOT EXISTS schema_migrations (
     name text PRIMARY KEY, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
   const rows = await sql<{ name: string; sha256: string }[]>`SELECT name, sha256 FROM schema_migrations ORDER BY name`;

@@ -126,6 +126,10 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
         return { ...user, operator: value };
       }),
 
+    list(): Promise<ConsoleUser[]> {
+      return db.select(visible).from(consoleUsers).orderBy(id);
+    },
+
     operators(): Promise<ConsoleUser[]> {
       return db.select(visible).from(consoleUsers).where(eq(operator, true)).orderBy(id);
     },

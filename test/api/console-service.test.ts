@@ -55,6 +55,7 @@ async function signIn(email: string, password: string) {
     headers: origin,
     body: JSON.stringify({ email, password }),
   });
+  if (!response.ok) throw new Error(await response.text());
   const session = (await response.json()) as ConsoleSession;
   const headers = { ...origin, Cookie: response.headers.get('set-cookie')!.split(';')[0]!, 'X-CSRF-Token': session.csrf_token };
   const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
@@ -109,6 +110,20 @@ describe('the first operator', () => {
     await expect(run(process.execPath, [cli, 'operators', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
       stderr: expect.stringContaining('no email address'),
     });
+  });
+});
+
+describe('a lost password', () => {
+  it('is replaced on the command line, and ends every session', async () => {
+    const { password } = await site.framelift<Made>('operators', 'add', 'forgetful@example.com');
+    const { call } = await signIn('forgetful@example.com', password!);
+    const reset = await site.framelift<Made & { endedSessions: number }>('users', 'reset-password', 'Forgetful@example.com');
+    expect(reset.endedSessions).toBe(1);
+    await expect(call('GET', '/session')).rejects.toThrow('invalid_session');
+    await expect(signIn('forgetful@example.com', password!)).rejects.toThrow('invalid_credentials');
+    await signIn('forgetful@example.com', reset.password!);
+    const users = await site.framelift<{ email: string }[]>('users', 'list');
+    expect(users.map(({ email }) => email)).toContain('forgetful@example.com');
   });
 });
 

@@ -203,6 +203,7 @@ describe('a certificate', { timeout: 120_000 }, () => {
       [jws, ['--jwks', await file('none.json', '{}')], 'is no set of Ed25519 public keys'],
       [jws, ['--jwks', join(dir, 'absent')], 'Cannot read'],
       ['{"hello": 1}', ['--jwks', keys], 'holds no certificate'],
+      ['hello', [], 'holds no certificate'],
     ] as const) {
       const bad = await offline('verify', 'certificate', await file('bad', content), ...args);
       expect(bad.status).toBe(1);

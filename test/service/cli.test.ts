@@ -33,11 +33,17 @@ function framelift(args: string[], env: Record<string, string> = {}): Promise<Ou
 }
 
 describe('help', () => {
-  const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke'];
+  const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke', 'users', 'users reset-password'];
   it.each(commands)('framelift %s --help', async (command) => {
     const { status, stdout } = await framelift([...command.split(' ').filter(Boolean), '--help']);
     expect(status).toBe(0);
     expect(stdout).toContain(`Usage: framelift${command === '' ? '' : ` ${command}`}`);
+  });
+
+  it('names defaults as one would type them', async () => {
+    const { stdout } = await framelift(['models', 'bench', '--help']);
+    expect(stdout).toContain('(default: 960x540)');
+    expect(stdout).not.toContain('{');
   });
 });
 
@@ -106,6 +112,10 @@ describe('an error is one line and exit status 1', () => {
       says: /^framelift: [A-Z][^\n]+\.\n$/,
     },
     'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would replace the input/ },
+    'an output that is a folder': {
+      args: ['enhance', 'in.mp4', '.', '--resolution', '4k'],
+      says: /^framelift: \. is a folder: name the file to write\.\n$/,
+    },
     'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
     'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
     'a model file that is none': { args: ['models', 'check', 'text.mp4'], says: /^framelift: Model “text\.mp4”: The model file is not an ONNX network, or it is damaged\.\n$/ },
@@ -117,6 +127,24 @@ describe('an error is one line and exit status 1', () => {
     },
     'a model that is not installed': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--model', 'absent'], says: /^framelift: [^\n]*absent[^\n]*\n$/ },
     'a command that is none': { args: ['fly'], says: /unknown command 'fly'/ },
+    'a word that is missing, deep in a group': {
+      args: ['accounts', 'create'],
+      says: /^error: missing required argument 'name'\n\(--help lists what there is\)\n$/,
+    },
+    'an account without a name': { args: ['accounts', 'create', ' '], says: /Expected a name of 1 to 200 characters\./ },
+    'keys of an account that is not there': {
+      args: ['keys', 'list', 'acct_00000000000000000000000000'],
+      says: /^framelift: There is no account acct_0+\.\n$/,
+    },
+    'a password of nobody': {
+      args: ['users', 'reset-password', 'nobody@example.com'],
+      says: /^framelift: There is no user nobody@example\.com\.\n$/,
+    },
+    'a data folder that is a file': {
+      args: ['accounts', 'list'],
+      env: { FRAMELIFT_DATA_DIR: '/dev/null' },
+      says: /^framelift: \/dev\/null\/secrets\.json: not a directory\.\n$/,
+    },
     'an account that is not there': {
       args: ['accounts', 'grant', 'acct_00000000000000000000000000', '5'],
       says: /^framelift: There is no account acct_0+\.\n$/,
@@ -125,7 +153,7 @@ describe('an error is one line and exit status 1', () => {
     'a database that is not there': {
       args: ['accounts', 'list'],
       env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' },
-      says: /^framelift: [^\n]+\n$/,
+      says: /^framelift: DATABASE_URL: no PostgreSQL answers at 127\.0\.0\.1:9 \(ECONNREFUSED\)\.\n$/,
     },
   };
   it.each(Object.entries(wrong))('%s', async (_name, { args, env, says }) => {

@@ -72,6 +72,7 @@ describe('the first start', () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
     expect(text).toMatch(/live key {5}svc_live_\w{38}/);
     expect(text).toMatch(/sandbox key {2}svc_test_\w{38}/);
+    expect(text).toMatch(/sample job .* 100 % {2}done/);
     const link = /http:\/\/127\.0\.0\.1:\d+\/v1\/downloads\/\S+/.exec(text)![0];
     const response = await fetch(link);
     expect(response.status).toBe(200);
@@ -88,8 +89,12 @@ describe('the first start', () => {
   });
 
   it('is not repeated, and shows no key again', { timeout: 60_000 }, async () => {
-    const { text, stop } = await start(/Framelift is running at http\S+/);
+    const { text, stop } = await start(/Ctrl-C stops the service/);
+    expect(text).toMatch(/Framelift is running at http\S+, its console at http\S+\/console\./);
     expect(text).not.toContain('svc_');
+    // Whoever lost what the first start printed is told what to type.
+    expect(text).toContain('scripts/framelift keys create ACCOUNT');
+    expect(text).toContain('scripts/framelift users reset-password EMAIL');
     expect(await stop()).toBe(0);
     const log = await readFile(join(dir, 'data', 'postgres', 'server.log'), 'utf8');
     expect(log.trimEnd()).toMatch(/database system is shut down$/);

@@ -66,7 +66,7 @@ async function answer(c: Context<AppEnv>, path: string, page: { pageDir: string;
   const file = await readFirst(page.pageDir, path, accepted);
   if (file === null) {
     if (path !== 'index.html') throw notFound();
-    throw new FrameliftError('not_found', 'The console is not built: run npm run build:console.');
+    throw new FrameliftError('not_found', 'The console is not built: run scripts/bootstrap.');
   }
   // The bundler puts a hash of the content into the names of assets.
   const lasting = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';

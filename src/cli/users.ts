@@ -1,0 +1,90 @@
+/** `framelift users …` and `framelift operators …`: people who sign in to the console. */
+import { randomBytes } from 'node:crypto';
+import { text as textOf } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { createPasswords } from '../domain/passwords.ts';
+import { known, type Opened, print, withStore } from './store.ts';
+
+const shortestPassword = 12;
+const passwordStdin = '--password-stdin';
+
+interface PasswordOptions {
+  passwordStdin?: boolean;
+}
+
+/** What standard input holds when it was asked for, without its line end; else one that is made up. */
+async function readPassword({ passwordStdin = false }: PasswordOptions): Promise<{ password: string; made: boolean }> {
+  if (!passwordStdin) return { password: randomBytes(15).toString('base64url'), made: true };
+  const password = (await textOf(process.stdin)).replace(/\r?\n$/, '');
+  if (password.length < shortestPassword) throw new Error(`A password has at least ${shortestPassword} characters.`);
+  return { password, made: false };
+}
+
+/** Makes the user where there is none: an operator has an approved account as everybody else has. */
+async function addOperator(email: string, options: PasswordOptions): Promise<void> {
+  if (!/^[^\s@]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(email)) throw new Error(`${email} is no email address.`);
+  const { password, made } = await readPassword(options);
+  await withStore(async ({ store }) => {
+    const found = await store.users.byEmail(email);
+    if (found !== null && !made) {
+      throw new Error(`${email} has a password already; users reset-password sets another.`);
+    }
+    if (found === null) await createUser(store, email, password);
+    const operator = await store.users.setOperator(email, true);
+    print({ ...operator, ...(found === null && made ? { password } : {}) });
+  });
+}
+
+async function createUser(store: Opened['store'], email: string, password: string): Promise<void> {
+  const hash = await createPasswords().hash(password);
+  const user = await store.users.create({ email, password: hash, account: { name: email } });
+  if (user === null) throw new Error(`${email} has signed up just now; try again.`);
+  await store.accounts.approve(user.accountId);
+}
+
+/** Nobody stays signed in who was. */
+async function resetPassword(email: string, options: PasswordOptions): Promise<void> {
+  const { password, made } = await readPassword(options);
+  await withStore(async ({ store }) => {
+    const { id } = known(await store.users.byEmail(email), 'user', email);
+    const endedSessions = await store.users.changePassword(id, await createPasswords().hash(password), null);
+    print({ id, email, endedSessions, ...(made ? { password } : {}) });
+  });
+}
+
+export function userCommands(): Command {
+  const users = new Command('users').description('people who sign in to the console');
+  users
+    .command('list')
+    .description('list them, with their accounts')
+    .action(() => withStore(async ({ store }) => print(await store.users.list())));
+  users
+    .command('reset-password')
+    .description('give somebody a new password, which is printed once, and end their sessions')
+    .argument('<email>', 'with which they sign in')
+    .option(passwordStdin, 'take the password from standard input instead of making one up')
+    .action(resetPassword);
+  return users;
+}
+
+export function operatorCommands(): Command {
+  const operators = new Command('operators').description('people who may use the operator pages of the console');
+  operators
+    .command('add')
+    .description('make somebody an operator; one who has not signed up gets an approved account and a password')
+    .argument('<email>', 'with which they sign in')
+    .option(passwordStdin, 'take the password of a new one from standard input instead of printing one')
+    .action(addOperator);
+  operators
+    .command('remove')
+    .description('make an operator an ordinary user')
+    .argument('<email>', 'with which they sign in')
+    .action((email: string) =>
+      withStore(async ({ store }) => print(known(await store.users.setOperator(email, false), 'user', email))),
+    );
+  operators
+    .command('list')
+    .description('list the operators')
+    .action(() => withStore(async ({ store }) => print(await store.users.operators())));
+  return operators;
+}

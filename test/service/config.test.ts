@@ -1,0 +1,56 @@
+/** The environment of the service: what is wrong in it is said in one line that names the variable. */
+import { describe, expect, it } from 'vitest';
+import { misspelt } from '../../src/config-hints.ts';
+import { loadConfig } from '../../src/config.ts';
+import { connectionError } from '../../src/open-store.ts';
+
+describe('a wrong value', () => {
+  it.each([
+    ['PORT', '65536'],
+    ['DATABASE_URL', 'mysql://localhost/x'],
+    ['FRAMELIFT_DEVICE', 'gpu'],
+    ['FRAMELIFT_ALLOW_HOSTS', 'example.com'],
+    ['FRAMELIFT_RATE_LIMITS', 'create=0'],
+    ['FRAMELIFT_KEY_PEPPER', 'short'],
+    ['S3_ENDPOINT', 'http://127.0.0.1:9000'],
+  ])('%s=%s', (name, value) => {
+    expect(() => loadConfig({ [name]: value })).toThrow(/^(PORT|DATABASE_URL|FRAMELIFT_\w+|S3_\w+): /);
+  });
+
+  it('is none where the variable is empty', () => {
+    expect(loadConfig({ PORT: '', FRAMELIFT_DEVICE: '' })).toMatchObject({ port: 8080, device: 'auto' });
+  });
+});
+
+describe('a misspelt variable', () => {
+  it('is named with the one that was meant', () => {
+    expect(misspelt({ FRAMELIFT_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
+      'FRAMELIFT_DEVCE is read by nobody: is FRAMELIFT_DEVICE meant?',
+      'S3_BUKET is read by nobody: is S3_BUCKET meant?',
+    ]);
+  });
+
+  it('is neither one of ours nor one that somebody else may use', () => {
+    const others = { FRAMELIFT_URL: 'x', FRAMELIFT_KEY: 'x', FRAMELIFT_WEBHOOK_SECRET: 'x', FRAMELIFT_TEST_KEY: 'x', PROT: 'x' };
+    expect(misspelt({ FRAMELIFT_DEVICE: 'cpu', S3_REGION: 'x', ...others })).toEqual([]);
+  });
+});
+
+describe('a database that cannot be used', () => {
+  const url = 'postgres://ada:secret@db.example.com/framelift';
+  const failure = (code: string, message = 'as the server says') => Object.assign(new Error(message), { code });
+
+  it.each([
+    ['ENOTFOUND', 'DATABASE_URL: no PostgreSQL answers at db.example.com:5432 (ENOTFOUND).'],
+    ['CONNECT_TIMEOUT', 'DATABASE_URL: no PostgreSQL answers at db.example.com:5432 (CONNECT_TIMEOUT).'],
+    ['28P01', 'DATABASE_URL: the PostgreSQL at db.example.com:5432 refuses: as the server says.'],
+    ['3D000', 'DATABASE_URL: the PostgreSQL at db.example.com:5432 refuses: as the server says.'],
+  ])('%s', (code, says) => {
+    expect(connectionError(failure(code), url)?.message).toBe(says);
+  });
+
+  it('is told apart from a failure of ours', () => {
+    expect(connectionError(failure('42P01'), url)).toBeUndefined();
+    expect(connectionError(new Error('Migration 0003 was changed after it was applied'), url)).toBeUndefined();
+  });
+});
