@@ -45,9 +45,9 @@ def windows(rng, picture, motion):
     return [picture[y:y + side, x:x + side].astype(np.float32) for y, x in places]
 
 
-def make_clip(rng, picture, plan):
-    """[(coded LR, clean LR, HR, error)] of the pictures kept: bytes of limited range, and the root mean square of
-    what noise and coding (not blur) changed in the luma, in 8-bit codes."""
+def degraded(rng, picture, plan):
+    """(coded luma, clean LR, seen LR, HR) of every picture of a clip: what an encoder made of `seen` (blurred, before
+    noise), the reduction without any of that, and the original; luma as bytes, the other RGB."""
     high = windows(rng, picture, plan['motion'])
     kernel = degrade.blur_kernel(rng) if plan['blur'] else None
     clean = [degrade.reduce(f, plan['filter'], plan['linear']) for f in high]
@@ -59,14 +59,24 @@ def make_clip(rng, picture, plan):
     clip = [degrade.planes_of(np.clip(f, 0, 255), not plan['full_chroma']) for f in low]
     for coding in plan['codings']:
         clip = degrade.code(clip, coding)
-    kept = rng.choice(FRAMES, KEPT, replace=False)
-    errors = {k: float(np.sqrt(np.mean((clip[k][0] - degrade.luma(seen[k])) ** 2))) for k in kept}
-    return [(clip[k][0], to_bytes(degrade.luma(clean[k])), to_bytes(degrade.luma(high[k])), errors[k])
-            for k in kept]
+    return [(planes[0], clean[k], seen[k], high[k]) for k, planes in enumerate(clip)]
 
 
-def records_of(task):
-    """(rows, bytes) of all clips of one photograph in one shard."""
+def error_of(coded, seen):
+    """Root mean square of what noise and coding (not blur) changed in the luma, in 8-bit codes."""
+    return float(np.sqrt(np.mean((coded - degrade.luma(seen)) ** 2)))
+
+
+def make_clip(rng, picture, plan):
+    """[(coded LR, clean LR, HR, error)] of the pictures kept: bytes of limited range, and `error_of` each."""
+    clip = degraded(rng, picture, plan)
+    kept = [clip[k] for k in rng.choice(FRAMES, KEPT, replace=False)]
+    return [(coded, to_bytes(degrade.luma(clean)), to_bytes(degrade.luma(high)), error_of(coded, seen))
+            for coded, clean, seen, high in kept]
+
+
+def records_of(task, make=make_clip):
+    """(rows, bytes) of all clips of one photograph in one shard; `make` gives planes, the error last."""
     path, photo, clips, seed = task
     rng = np.random.default_rng([seed, photo])
     picture, size, rows, data = None, None, [], []
@@ -76,22 +86,22 @@ def records_of(task):
             picture = read_rgb(path, size)
         if min(picture.shape[:2]) < 2 * SIDE:
             continue
-        for coded, clean, high, error in make_clip(rng, picture, plan):
+        for *planes, error in make(rng, picture, plan):
             rows.append({**plan, 'photo': path.name, 'error': error})
-            data.append(coded.tobytes() + clean.tobytes() + high.tobytes())
+            data.append(b''.join(p.tobytes() for p in planes))
     return rows, b''.join(data)
 
 
-def make_shard(split, seed, clips=12, workers=1):
-    """Writes a shard unless it is there; returns its path. `clips` a photograph."""
+def make_shard(split, seed, clips=12, workers=1, kind='clips', records=records_of):
+    """Writes a shard unless it is there; returns its path. `clips` a photograph; `records` makes those of one."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    path = CACHE / f'clips-{split}-{seed:03d}.bin'
+    path = CACHE / f'{kind}-{split}-{seed:03d}.bin'
     if path.exists():
         return path
     tasks = [(p, i, clips, seed + (10_000 if split == 'validation' else 0)) for i, p in enumerate(photos(split))]
     rows, part = [], path.with_suffix('.part')
     with open(part, 'wb') as out, multiprocessing.get_context('fork').Pool(workers) as pool:
-        for done, (more, data) in enumerate(pool.imap(records_of, tasks)):
+        for done, (more, data) in enumerate(pool.imap(records, tasks)):
             rows += more
             out.write(data)
             if done % 20 == 19:
@@ -108,12 +118,14 @@ class ClipSource:
     with an error of up to a fifth, because a service can only estimate it.
     """
 
+    kind, size = 'clips', RECORD
+
     def __init__(self, scale, split='training'):
         self.scale, self.rows, self.shards, self.plans = scale, [], [], []
-        for path in sorted(CACHE.glob(f'clips-{split}-*.bin')):
+        for path in sorted(CACHE.glob(f'{self.kind}-{split}-*.bin')):
             shard = np.memmap(path, np.uint8, 'r')
             rows = json.loads(path.with_suffix('.json').read_text())
-            self.rows += [(len(self.shards), at * RECORD, row['error']) for at, row in enumerate(rows)]
+            self.rows += [(len(self.shards), at * self.size, row['error']) for at, row in enumerate(rows)]
             self.plans += rows
             self.shards.append(shard)
 

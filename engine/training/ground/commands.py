@@ -10,6 +10,7 @@ import torch
 
 from . import photos
 from .clips import ClipSource, make_shard
+from .neighbours import compare
 from .network import grow
 from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
@@ -122,13 +123,13 @@ def release_command(args):
     torch.set_num_threads(1)
     state = load_state(folder / 'last.pt')
     net = load_averaged(network, state)
-    chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate, warm_up=1)
+    chosen = recipe(args.recipe or network.recipe)
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
-    quant = quantised(net, batches, chosen, args.int8_steps, args.workers)
+    quant = quantised(net, batches)
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     training = {'recipe': state['label'], 'command': command, 'steps': state['number'],
-                'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
+                'device': device(), 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training, args.int8_limit):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
     save(HERE / 'checkpoints' / f'{args.network}.pt',
@@ -165,20 +166,25 @@ def parser():
     c.add_argument('--clips', type=int, default=24, help='clips a photograph')
     c.add_argument('--workers', type=int, default=1)
     c.set_defaults(action=lambda a: [make_shard(a.split, s, a.clips, a.workers) for s in a.shards])
-    r = commands.add_parser('release', help='int8 training, export, scores, manifest')
+    r = commands.add_parser('release', help='int8, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
-    r.add_argument('--recipe', choices=RECIPES, help='of the int8 training; default: that of the network')
-    r.add_argument('--int8-steps', type=int, default=3000)
-    r.add_argument('--workers', type=int, default=1, help='threads of the int8 training')
+    r.add_argument('--recipe', choices=RECIPES, help='of the samples that int8 is made on; default: that of the network')
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
-    r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)
     d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
     d.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
     d.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')
     d.set_defaults(action=lambda a: write_tables(a.sets, a.benches))
+    n = commands.add_parser('neighbours', help='trains `fast` with the pictures before and after, and a control')
+    n.add_argument('--start', default=str(HERE / 'checkpoints' / 'fast.pt'), help='checkpoint of `fast` (the shipped one)')
+    n.add_argument('--run', default=str(RUNS / 'neighbours'), help='folder of checkpoints and logs')
+    n.add_argument('--steps', type=int, default=8000, help='of either')
+    n.add_argument('--rate', type=float, default=5e-4)
+    n.add_argument('--seed', type=int, default=1)
+    n.add_argument('--workers', type=int, default=1, help='processes that make the clips')
+    n.set_defaults(action=lambda a: print(json.dumps(compare(a)['rows'])))
     lister = commands.add_parser('list-photos', help='writes photos.json anew')
     lister.set_defaults(action=lambda a: list_photos())
     return p

@@ -1,7 +1,7 @@
 """What videos suffer on their way: blur, reduction by several filters, sensor noise, real encoders.
 
 Pictures are RGB [H, W, 3], float32 in 0..255; planes are limited-range bytes. All randomness comes from the
-generator handed in, except that encoders may differ between their versions.
+generator handed in, except that encoders may differ between their versions and, rarely, from run to run.
 """
 import io
 

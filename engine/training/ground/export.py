@@ -44,39 +44,34 @@ class _Graph:
         self.add('QuantizeLinear', [x, *pair], f'{x}_q')
         return self.add('DequantizeLinear', [f'{x}_q', *pair], f'{x}_d')
 
-    def kernel(self, name, kernel, int8):
-        if not int8:
+    def kernel(self, name, kernel, scales):
+        if scales is None:
             return self.constant(f'{name}_w', kernel.astype(np.float32))
-        scales = weight_scales(kernel)
         whole = np.clip(np.rint(kernel / scales[:, None, None, None]), -127, 127).astype(np.int8)
         inputs = [self.constant(f'{name}_w', whole), self.constant(f'{name}_ws', scales),
                   self.constant(f'{name}_wz', np.zeros(len(scales), np.int8))]
         return self.add('DequantizeLinear', inputs, f'{name}_wd', axis=0)
 
-    def conv(self, x, name, kernel, bias, stride, int8):
+    def conv(self, x, name, kernel, bias, stride, scales):
         size = kernel.shape[-1]
-        inputs = [x, self.kernel(name, kernel, int8), self.constant(f'{name}_b', bias.astype(np.float32))]
+        inputs = [x, self.kernel(name, kernel, scales), self.constant(f'{name}_b', bias.astype(np.float32))]
         return self.add('Conv', inputs, name, kernel_shape=[size] * 2, strides=[stride] * 2,
                         pads=[(size - stride) // 2] * 4)
 
 
-def weight_scales(kernel):
-    """The int8 step of each output channel: symmetric, ±127."""
-    return np.maximum(np.abs(kernel).reshape(len(kernel), -1).max(1), 1e-8).astype(np.float32) / np.float32(127)
-
-
-def make_model(layers, skip, scale, ranges=None):
-    """ONNX of the plain network. `ranges`: the steps of the values before each convolution (int8), or None."""
+def make_model(layers, skip, scale, ranges=None, grids=None):
+    """ONNX of the plain network. int8: `ranges` are the steps of the values before each convolution, `grids` those of
+    its weights (symmetric, ±127), one an output channel; fp32: None."""
     graph, y = _Graph(), 'x'
     for at, (kernel, bias, stride) in enumerate(layers):
         last = at == len(layers) - 1
         name = 'tail' if last else f'conv{at}'
         y = graph.quantised(y, ranges[at]) if ranges is not None else y
-        y = graph.conv(y, name, kernel, bias, stride, ranges is not None)
+        y = graph.conv(y, name, kernel, bias, stride, None if grids is None else grids[at])
         if not last:
             y = graph.add('Relu', [y], f'relu{at}')
     if skip is not None:
-        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], 2, False)], 'sum')
+        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], 2, None)], 'sum')
         graph.add('DepthToSpace', [y], 'y', blocksize=2 * scale, mode='CRD')
     else:
         y = graph.add('DepthToSpace', [y], 'change', blocksize=2, mode='CRD')
@@ -84,7 +79,7 @@ def make_model(layers, skip, scale, ranges=None):
         graph.add('Add', [y, graph.add('Slice', ['x', *bounds], 'luma')], 'y')
     free = helper.make_tensor_value_info
     onnx_graph = helper.make_graph(
-        graph.nodes, 'framelift', [free('x', TensorProto.FLOAT, [1, 2, 'height', 'width'])],
+        graph.nodes, 'framelift', [free('x', TensorProto.FLOAT, [1, layers[0][0].shape[1], 'height', 'width'])],
         [free('y', TensorProto.FLOAT, [1, 1, 'out_height', 'out_width'])], graph.constants)
     model = helper.make_model(onnx_graph, opset_imports=[helper.make_opsetid('', OPSET)], ir_version=8,
                               producer_name='framelift-training')

@@ -57,31 +57,34 @@ class CollapsibleConv(nn.Module):
         return y + x if self.identity else y
 
 
-def skip_kernel(scale):
-    """[(2·scale)², 2, 6, 6]: cubic interpolation of plane 0 as a convolution of stride 2, before the shuffle."""
+def skip_kernel(scale, planes=2):
+    """[(2·scale)², planes, 6, 6]: cubic interpolation of plane 0 as a convolution of stride 2, before the shuffle."""
     cubic = KERNELS['bicubic'][0]
     at = (np.arange(2 * scale) + 0.5) / scale - 0.5
     line = cubic(at[:, None] - (np.arange(6) - 2)[None, :])
     plane = np.einsum('ai,bj->abij', line, line).reshape(-1, 6, 6)
-    kernel = np.zeros((4 * scale * scale, 2, 6, 6), np.float32)
+    kernel = np.zeros((4 * scale * scale, planes, 6, 6), np.float32)
     kernel[:, 0] = plane
     return torch.from_numpy(kernel)
 
 
 class HalfResolutionNet(nn.Module):
-    """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white."""
+    """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white.
 
-    def __init__(self, scale=2, features=32, layers=8):
+    More `planes` come behind those two: pictures before and after, aligned (`neighbours`).
+    """
+
+    def __init__(self, scale=2, features=32, layers=8, planes=2):
         super().__init__()
         self.scale, self.features = scale, features
-        self.head = CollapsibleConv(2, features, kernel=6, stride=2)
+        self.head = CollapsibleConv(planes, features, kernel=6, stride=2)
         self.body = nn.ModuleList(CollapsibleConv(features, features) for _ in range(layers))
         self.tail = CollapsibleConv(features, 4 * scale * scale, gain=0.1)
         # ×2: a learned filter that starts as cubic interpolation. ×1: the picture itself.
-        self.skip = nn.Conv2d(2, 4 * scale * scale, 6, 2, 2) if scale > 1 else None
+        self.skip = nn.Conv2d(planes, 4 * scale * scale, 6, 2, 2) if scale > 1 else None
         if self.skip is not None:
             with torch.no_grad():
-                self.skip.weight.copy_(skip_kernel(scale))
+                self.skip.weight.copy_(skip_kernel(scale, planes))
                 self.skip.bias.zero_()
 
     def layers(self):

@@ -7,10 +7,10 @@ import torch
 
 
 class OpenVinoNet:
-    """Callable [1, 2, H, W] → [1, 1, s·H, s·W]; compiled anew for each size. precision: 'f32' or 'bf16'."""
+    """Callable [1, planes, H, W] → [1, 1, s·H, s·W]; compiled anew for each size. precision: 'f32' or 'bf16'."""
 
-    def __init__(self, data, scale, precision='f32', threads=2):
-        self.core, self.data, self.scale = openvino.Core(), data, scale
+    def __init__(self, data, scale, precision='f32', threads=2, planes=2):
+        self.core, self.data, self.scale, self.planes = openvino.Core(), data, scale, planes
         self.options = {'INFERENCE_NUM_THREADS': threads, 'INFERENCE_PRECISION_HINT': precision,
                         'PERFORMANCE_HINT': 'LATENCY'}
         self.compiled = {}
@@ -18,7 +18,7 @@ class OpenVinoNet:
     def request(self, height, width):
         if (height, width) not in self.compiled:
             model = self.core.read_model(self.data)
-            model.reshape([1, 2, height, width])
+            model.reshape([1, self.planes, height, width])
             self.compiled[height, width] = self.core.compile_model(model, 'CPU', self.options).create_infer_request()
         return self.compiled[height, width]
 
@@ -29,7 +29,7 @@ class OpenVinoNet:
     def milliseconds(self, height=540, width=960, runs=20):
         """(fastest, median) of several runs on one frame."""
         request, times = self.request(height, width), []
-        request.get_input_tensor().data[:] = np.random.default_rng(0).random((1, 2, height, width), np.float32)
+        request.get_input_tensor().data[:] = np.random.default_rng(0).random((1, self.planes, height, width), np.float32)
         for _ in range(runs):
             begun = time.perf_counter()
             request.infer()

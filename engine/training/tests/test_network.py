@@ -9,7 +9,7 @@ from ground.export import to_fp32
 from ground.network import CollapsibleConv, HalfResolutionNet, grow, parameters_when_collapsed
 from ground.openvino_net import OpenVinoNet
 from ground.photos import HERE
-from ground.quantise import QuantNet
+from ground.quantise import QuantNet, rounded_in_turn
 from ground.recipes import NETWORKS
 from ground.release import load_averaged, load_state
 from ground.resize import resize
@@ -71,6 +71,34 @@ def test_int8_file_is_the_quantised_network(scale):
     assert step.mean() < 2e-4 and step.max() < 0.02
     plain = net(x).detach()
     assert (wanted - plain).abs().mean() < 0.1 * plain.std()
+
+
+def test_evening_out_changes_ranges_and_no_result():
+    net = net_of(2)
+    quant, x = QuantNet(net), torch.rand(2, 2, 32, 32)
+    before = quant.before(x)
+    quant._even_out([x], 0.5)
+    after = quant.before(x)
+    tops = [v.amax((0, 2, 3)) for v in (before[1], after[1])]
+    assert tops[1].min() / tops[1].max() > 1.5 * tops[0].min() / tops[0].max()
+    last = len(quant.kernels) - 1
+    y = quant.layer(last, after[-1]) + quant.skip(x)
+    assert torch.allclose(torch.nn.functional.pixel_shuffle(y, 4), net(x), atol=1e-5)
+
+
+def test_weights_rounded_in_turn_make_up_for_each_other():
+    torch.manual_seed(3)
+    # Neighbouring pixels are nearly the same, as in a picture: a smooth wave and a little noise.
+    seen = torch.rand(500, 1).double() + 0.05 * torch.randn(500, 20).double()
+    seen = torch.cat([seen, torch.ones(500, 1).double()], 1)
+    rows = torch.randn(6, 21).double()
+    grid = rows[:, :-1].abs().amax(1) / 7  # coarse, so that the errors count
+    nearest = torch.cat([(rows[:, :-1] / grid[:, None]).round() * grid[:, None], rows[:, -1:]], 1)
+    turned = rounded_in_turn(rows, seen.T @ seen / len(seen), grid)
+    whole = turned[:, :-1] / grid[:, None]
+    assert torch.allclose(whole, whole.round()) and whole.abs().max() <= 127
+    errors = [((seen @ (r - rows).T) ** 2).mean() for r in (turned, nearest)]
+    assert errors[0] < 0.2 * errors[1]
 
 
 def test_a_pixel_is_felt_no_further_than_the_halo():
