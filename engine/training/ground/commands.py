@@ -123,13 +123,13 @@ def release_command(args):
     torch.set_num_threads(1)
     state = load_state(folder / 'last.pt')
     net = load_averaged(network, state)
-    chosen = recipe(args.recipe or network.recipe)
+    chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
     batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed)
-    quant = quantised(net, batches)
+    quant = quantised(net, batches, chosen, args.int8_steps)
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     training = {'recipe': state['label'], 'command': command, 'steps': state['number'],
-                'device': device(), 'hours': round(state['hours'], 2)}
+                'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training, args.int8_limit):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
     save(HERE / 'checkpoints' / f'{args.network}.pt',
@@ -170,6 +170,8 @@ def parser():
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
     r.add_argument('--recipe', choices=RECIPES, help='of the samples that int8 is made on; default: that of the network')
+    r.add_argument('--int8-steps', type=int, default=0, help='of training with rounding in the loop')
+    r.add_argument('--int8-rate', type=float, default=1e-4)
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)

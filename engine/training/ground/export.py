@@ -38,9 +38,9 @@ class _Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
         return output
 
-    def quantised(self, x, scale):
-        """x rounded to scale · (0 … 255)."""
-        pair = [self.constant(f'{x}_scale', np.float32(scale)), self.constant('zero', np.uint8(0))]
+    def quantised(self, x, scale, zero):
+        """x rounded to scale · (0 … 255, less `zero`)."""
+        pair = [self.constant(f'{x}_scale', np.float32(scale)), self.constant(f'zero{zero}', np.uint8(zero))]
         self.add('QuantizeLinear', [x, *pair], f'{x}_q')
         return self.add('DequantizeLinear', [f'{x}_q', *pair], f'{x}_d')
 
@@ -60,13 +60,13 @@ class _Graph:
 
 
 def make_model(layers, skip, scale, ranges=None, grids=None):
-    """ONNX of the plain network. int8: `ranges` are the steps of the values before each convolution, `grids` those of
-    its weights (symmetric, ±127), one an output channel; fp32: None."""
+    """ONNX of the plain network. int8: `ranges` are (step, zero point) of the values before each convolution, `grids`
+    the steps of its weights (symmetric, ±127), one an output channel; fp32: None."""
     graph, y = _Graph(), 'x'
     for at, (kernel, bias, stride) in enumerate(layers):
         last = at == len(layers) - 1
         name = 'tail' if last else f'conv{at}'
-        y = graph.quantised(y, ranges[at]) if ranges is not None else y
+        y = graph.quantised(y, *ranges[at]) if ranges is not None else y
         y = graph.conv(y, name, kernel, bias, stride, None if grids is None else grids[at])
         if not last:
             y = graph.add('Relu', [y], f'relu{at}')

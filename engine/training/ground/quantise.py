@@ -1,7 +1,6 @@
-"""int8 without training: channels evened out, steps of activations found on samples, weights rounded one after the
-other so that each makes up for the errors of those before it (GPTQ, Frantar et al. 2023, arXiv 2210.17323).
-
-Training with rounding in the loop (Jacob et al. 2018) was used before and gained nothing over this: see README.md.
+"""int8: channels evened out, steps of activations found on samples, if wanted some training with rounding in the loop
+and straight-through gradients (Jacob et al. 2018), then the weights rounded one after the other so that each makes up
+for the errors of those before it (GPTQ, Frantar et al. 2023, arXiv 2210.17323).
 """
 import torch
 import torch.nn.functional as F
@@ -9,15 +8,16 @@ from torch import nn
 
 from .export import collapsed_layers, make_model, skip_layer
 
-# Luma of 8-bit limited range comes through exactly; strength in as many steps.
-INPUT_STEP = 1 / 219
+# 8-bit luma of limited range comes through exactly, below black and above white too (noise goes there, and cut off on
+# one side only it would be a bias); strength in as many steps.
+INPUT_STEP, INPUT_ZERO = 1 / 219, 16
 # Share of the mean square of the inputs that is added to their covariance, so that it can be inverted.
 DAMPING = 0.003
 
 
 class QuantNet(nn.Module):
-    """The plain network as an int8 engine computes it; `calibrate` makes it so, before that nothing is rounded but
-    the input. Works on the processor."""
+    """The plain network as an int8 engine computes it: `prepare`, perhaps train, then `round`; or `calibrate` at once.
+    Until `round` the weights keep their fractions, are rounded to the nearest on their way, and can be trained."""
 
     def __init__(self, net):
         super().__init__()
@@ -32,17 +32,16 @@ class QuantNet(nn.Module):
             self.skip.load_state_dict({'weight': torch.from_numpy(skip[0]), 'bias': torch.from_numpy(skip[1])})
         self.register_buffer('steps', torch.full((len(layers),), INPUT_STEP))
         self.grids = [None] * len(layers)  # steps of each layer's weights, one an output channel
-        self.requires_grad_(False)
 
-    def layer(self, at, y):
+    def layer(self, at, y, kernel=None):
         """What convolution `at` makes of `y`, ReLU and all."""
-        kernel, stride = self.kernels[at], self.strides[at]
+        kernel, stride = self.kernels[at] if kernel is None else kernel, self.strides[at]
         y = F.conv2d(y, kernel, self.biases[at], stride, (kernel.shape[-1] - stride) // 2)
         return F.relu(y) if at < len(self.kernels) - 1 else y
 
     def rounded(self, at, y):
         """The values before convolution `at` as bytes hold them."""
-        return torch.fake_quantize_per_tensor_affine(y, float(self.steps[at]), 0, 0, 255)
+        return torch.fake_quantize_per_tensor_affine(y, float(self.steps[at]), 0 if at else INPUT_ZERO, 0, 255)
 
     def before(self, x):
         """The values before every convolution, nothing rounded."""
@@ -51,6 +50,7 @@ class QuantNet(nn.Module):
             seen.append(self.layer(at, seen[-1]))
         return seen
 
+    @torch.no_grad()
     def _even_out(self, inputs, evening):
         """Brings the ceilings of the channels between two layers nearer to each other: what is taken from the kernel
         before a ReLU is given to the one behind it, so that nothing changes (Nagel et al. 2019, arXiv 1906.04721).
@@ -65,6 +65,7 @@ class QuantNet(nn.Module):
             self.biases[at] /= share
             self.kernels[at + 1] *= share[None, :, None, None]
 
+    @torch.no_grad()
     def _find_steps(self, inputs):
         """Of several ceilings below the largest value seen, the one with the smallest squared error."""
         seen = None
@@ -77,6 +78,7 @@ class QuantNet(nn.Module):
                       for s in steps]
             self.steps[at] = steps[int(torch.stack(errors).argmin())]
 
+    @torch.no_grad()
     def _round_weights(self, inputs):
         """Layer by layer, on what the layers before it give when they are rounded."""
         for at, kernel in enumerate(self.kernels):
@@ -89,27 +91,43 @@ class QuantNet(nn.Module):
             self.biases[at].copy_(rows[:, -1])
             inputs = [self.layer(at, y) for y in inputs]
 
-    @torch.no_grad()
-    def calibrate(self, batches, evening=0.5):
-        """Rounds the network. `batches`: [(input [N, 2, H, W], …)] as in training, each kind by its share."""
+    def prepare(self, batches, evening=0.5):
+        """Everything but the weights. `batches`: [(input [N, 2, H, W], …)] as in training, each kind by its share."""
         inputs = [batch[0] for batch in batches]
         self._even_out(inputs, evening)
         self._find_steps(inputs)
-        self._round_weights(inputs)
+
+    def round(self, batches):
+        """Rounds the weights for good."""
+        self._round_weights([batch[0] for batch in batches])
+
+    def calibrate(self, batches, evening=0.5):
+        self.prepare(batches, evening)
+        self.round(batches)
+
+    def _kernel(self, at):
+        """A kernel as it is computed with."""
+        kernel = self.kernels[at]
+        if self.grids[at] is not None:
+            return kernel
+        grid = kernel.detach().abs().flatten(1).amax(1).clamp_min(1e-8) / 127
+        zeros = torch.zeros(len(grid), dtype=torch.int32, device=grid.device)
+        return torch.fake_quantize_per_channel_affine(kernel, grid, zeros, 0, -127, 127)
 
     def forward(self, x):
         y = x
         for at in range(len(self.kernels)):
-            y = self.layer(at, self.rounded(at, y))
+            y = self.layer(at, self.rounded(at, y), self._kernel(at))
         if self.skip is not None:
             return F.pixel_shuffle(y + self.skip(x), 2 * self.scale)
         return F.pixel_shuffle(y, 2) + x[:, :1]
 
     def to_int8(self):
         """ONNX bytes with QuantizeLinear/DequantizeLinear pairs."""
-        layers = [(k.numpy(), b.numpy(), s) for k, b, s in zip(self.kernels, self.biases, self.strides)]
+        layers = [(k.detach().numpy(), b.detach().numpy(), s) for k, b, s in zip(self.kernels, self.biases, self.strides)]
         grids = [g.numpy() for g in self.grids]
-        return make_model(layers, skip_layer(self), self.scale, self.steps.tolist(), grids).SerializeToString()
+        ranges = [(step, 0 if at else INPUT_ZERO) for at, step in enumerate(self.steps.tolist())]
+        return make_model(layers, skip_layer(self), self.scale, ranges, grids).SerializeToString()
 
 
 def second_moments(inputs, kernel, stride):

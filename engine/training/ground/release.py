@@ -3,6 +3,7 @@ import hashlib
 import json
 import platform
 import re
+from dataclasses import replace
 
 import torch
 
@@ -10,11 +11,11 @@ from .export import OPSET, to_fp32
 from .openvino_net import OpenVinoNet
 from .photos import HERE, LIST, GroundError, photo_folder
 from .quantise import QuantNet
-from .trainer import build
+from .trainer import Trainer, build
 from .validate import clip_scores, filter_scores, noise_scores, photo_score
 
 MODELS = HERE.parent / 'models'
-CALIBRATION, EVENINGS = 8, (0.25, 0.5, 0.75, 1.0)  # batches; see quantise
+CALIBRATION, EVENINGS = 24, (0.25, 0.5, 0.75, 1.0)  # batches; see quantise
 # The largest strength that a recipe's samples carry.
 MAX_STRENGTH = {'bicubic': 0, 'mixed': 1, 'restore': 1}
 
@@ -33,20 +34,41 @@ def data_of():
 
 
 @torch.no_grad()
-def quantised(net, batches):
+def apart(quant, net, inputs):
+    """How far the outputs lie from each other: mean over the samples of the squared error in dB (signal 0..1)."""
+    return float(torch.cat([10 * (quant(x) - net(x)).square().mean((1, 2, 3)).log10() for x in inputs]).mean())
+
+
+def quantised(net, batches, recipe, steps=0):
     """The int8 network of a trained one, made on batches that no training before has seen: of several degrees of
-    evening out the one whose output is nearest to fp32, judged in dB a sample on other batches."""
+    evening out the one whose output is nearest to fp32 on other batches, trained for `steps` more."""
     inputs = [batches.at(10**6 + i) for i in range(CALIBRATION)]
     others = [batches.at(10**6 + CALIBRATION + i)[0] for i in range(4)]
-    best = None
+    found = []
     for evening in EVENINGS:
         quant = QuantNet(net)
         quant.calibrate(inputs, evening)
-        decibels = float(torch.cat([10 * (quant(x) - net(x)).square().mean((1, 2, 3)).log10() for x in others]).mean())
-        print(f'int8, channels evened out by {evening}: {decibels:.2f} dB from fp32', flush=True)
-        if best is None or decibels < best[0]:
-            best = (decibels, quant)
-    return best[1]
+        found.append((apart(quant, net, others), evening, quant))
+        print(f'int8, channels evened out by {evening}: {found[-1][0]:.2f} dB from fp32', flush=True)
+    _, evening, quant = min(found, key=lambda f: f[0])
+    if steps:
+        quant = QuantNet(net)
+        quant.prepare(inputs, evening)
+        quant = trained_further(quant, batches, recipe, steps)
+        quant.round(inputs)
+    return quant
+
+
+def trained_further(quant, batches, recipe, steps):
+    """`steps` with rounding in the loop; the rate falls from the recipe's to 0."""
+    base = 2 * 10**6  # batches that no run before has seen
+    trainer = Trainer(quant, batches, replace(recipe, steps=base + steps, decay=steps, warm_up=1))
+    trainer.number = base
+    for step in range(1, steps + 1):
+        trainer.step()
+        if step % 100 == 0:
+            print(f'int8 step {step} of {steps}', flush=True)
+    return trainer.averaged()
 
 
 def scores_of(data, network, precision='f32'):

@@ -110,10 +110,10 @@ def _training(models):
     rows = []
     for m in models:
         t = m['training']
-        rows.append([f'`{m["file"]}`', t['steps'], t['hours'],
+        rows.append([f'`{m["file"]}`', t['steps'], t['int8_steps'] if m['precision'] == 'int8' else '', t['hours'],
                      t['device'], f'`{t["command"]}`'])
     return '\n## Training\n\nHours are of the wall clock, on a machine that did other work as well.\n' + _table(
-        ['file', 'steps', 'hours', 'on', 'command'], rows)
+        ['file', 'steps', 'int8 steps', 'hours', 'on', 'command'], rows)
 
 
 def _data(models):
