@@ -340,7 +340,8 @@ export const zLimits = z.object({
     max_duration_seconds: z.int().gte(1),
     max_file_size_bytes: z.int().gte(1),
     resolutions: z.array(zResolution),
-    link_validity_seconds: z.int().gte(1)
+    link_validity_seconds: z.int().gte(1),
+    models: z.array(z.string())
 });
 
 export const zAccount = z.object({
@@ -432,8 +433,7 @@ export const zConsoleCapabilities = z.object({
     sample_url: z.object({
         live: z.string().nullable(),
         test: z.string()
-    }),
-    models: z.array(z.string())
+    })
 });
 
 /**

@@ -65,6 +65,9 @@ export interface FrameliftErrorOptions {
   retryAfterS?: number;
 }
 
+/** One message for every malformed, private or blocked address: it tells nothing of the network behind the guard. */
+export const urlNotAllowedMessage = 'This URL is not allowed: it must be a public http or https address.';
+
 export class FrameliftError extends Error {
   override readonly name = 'FrameliftError';
   readonly code: ErrorCode;

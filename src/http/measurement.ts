@@ -7,6 +7,7 @@ import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxDuratio
 import { priceInCredits } from '../domain/pricing.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
+import { modelsOf } from './present.ts';
 import { assertSandboxMeasures } from './sandbox.ts';
 import { urlNotAllowed } from './validation.ts';
 
@@ -29,8 +30,6 @@ export interface Measured {
   credits: number;
 }
 
-/** Names that the engine understands without any installed network. */
-const builtInModels = ['auto', 'none'];
 const defaultMeasureTimeoutMs = 19_000;
 
 export function tierOf(body: JobInput): Tier {
@@ -59,16 +58,22 @@ export function parseUrl(text: string, param: string): URL {
 /** Throws FrameliftError with the codes that the document names for a refused video, or `invalid_request`. */
 export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { principal, body, videoUrl } = request;
+  assertModelInstalled(deps, body);
   if (principal.lane === 'live') return measureLive(deps, request);
   assertSandboxMeasures(videoUrl);
   return { durationSeconds: body.duration_seconds ?? sandboxDurationS, source: null, credits: 0 };
 }
 
+/** In the sandbox as well: whoever tests there learns of a name that would be refused later. */
+function assertModelInstalled(deps: HttpDeps, { model }: JobInput): void {
+  const names = modelsOf(deps);
+  if (model === undefined || names.includes(model)) return;
+  const message = `There is no model "${model}"; there are ${names.join(', ')}.`;
+  throw new FrameliftError('invalid_request', message, { param: '/model' });
+}
+
 async function measureLive(deps: HttpDeps, { body, videoUrl, signal }: MeasurementRequest): Promise<Measured> {
-  const { models = [], measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
-  if (body.model !== undefined && ![...builtInModels, ...models].includes(body.model)) {
-    throw new FrameliftError('invalid_request', `There is no model "${body.model}".`, { param: '/model' });
-  }
+  const { measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
   const source = await measureInTime(deps, videoUrl, { signal, timeoutMs: measureTimeoutMs });
   assertSizeAllowed(source.size_bytes);
   if (!Number.isFinite(source.duration) || source.duration <= 0) {

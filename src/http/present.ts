@@ -1,9 +1,25 @@
 /** The service's records in the contract's shape. */
-import type { Account as AccountBody, Job } from '../contract/types.gen.ts';
-import type { JobRecord } from '../domain/job.ts';
+import type { Account as AccountBody, Job, Limits } from '../contract/types.gen.ts';
+import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { linkValidityS, maxDurationS, maxSourceBytes } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
 import type { Account, Principal } from '../store/types.ts';
+import type { HttpDeps } from './deps.ts';
+
+/** Thousandths are all that anybody can tell apart; the engine's single precision would show seventeen digits. */
+const rounded = (value: number) => Math.round(value * 1000) / 1000;
+
+function presentApplied(applied: AppliedEnhancements): AppliedEnhancements {
+  const { denoise, sharpen, face_restoration, adaptive_contrast, plan } = applied;
+  return {
+    ...applied,
+    denoise: rounded(denoise),
+    sharpen: rounded(sharpen),
+    face_restoration: rounded(face_restoration),
+    adaptive_contrast: rounded(adaptive_contrast),
+    ...(plan === undefined ? {} : { plan: plan.map((stage) => ({ ...stage, strength: rounded(stage.strength) })) }),
+  };
+}
 
 export function presentJob(job: JobRecord): Job {
   return {
@@ -15,7 +31,7 @@ export function presentJob(job: JobRecord): Job {
     credits_refunded: job.creditsRefunded,
     sandbox: job.lane === 'test',
     tier: job.tier,
-    progress: job.progress,
+    progress: rounded(job.progress),
     eta_seconds: job.etaSeconds === null ? null : Math.max(0, Math.ceil(job.etaSeconds)),
     created_at: job.createdAt.toISOString(),
     started_at: job.startedAt?.toISOString() ?? null,
@@ -24,13 +40,28 @@ export function presentJob(job: JobRecord): Job {
     source: job.source,
     output: job.output,
     error: job.error,
-    enhancements: job.applied,
+    enhancements: job.applied === null ? null : presentApplied(job.applied),
     metadata: job.metadata,
   };
 }
 
+/** `auto` and `none`, which need no network, and the installed ones: what a job may name. */
+export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
+  return ['auto', 'none', ...(options?.models ?? [])];
+}
+
+export function presentLimits(deps: Pick<HttpDeps, 'options'>): Limits {
+  return {
+    max_duration_seconds: maxDurationS,
+    max_file_size_bytes: maxSourceBytes,
+    resolutions: ['1080p', '4k'],
+    link_validity_seconds: linkValidityS,
+    models: modelsOf(deps),
+  };
+}
+
 /** `account` is read afresh: the principal's copy may be older than the last charge. */
-export function presentAccount({ lane, tier }: Principal, account: Account): AccountBody {
+export function presentAccount(deps: Pick<HttpDeps, 'options'>, { lane, tier }: Principal, account: Account): AccountBody {
   const prices = priceTable(tier);
   return {
     id: account.id,
@@ -41,11 +72,6 @@ export function presentAccount({ lane, tier }: Principal, account: Account): Acc
     approval_status: account.approvalStatus,
     retention_days: account.retentionDays,
     pricing: { currency: prices.currency, per_minute: prices.perMinute, per_second: prices.perSecond },
-    limits: {
-      max_duration_seconds: maxDurationS,
-      max_file_size_bytes: maxSourceBytes,
-      resolutions: ['1080p', '4k'],
-      link_validity_seconds: linkValidityS,
-    },
+    limits: presentLimits(deps),
   };
 }

@@ -1,6 +1,6 @@
 /** Turns what the contract's schemas refuse into one clear sentence with a code and a pointer. */
 import type { z } from 'zod';
-import { FrameliftError, type RequestErrorCode } from '../domain/errors.ts';
+import { FrameliftError, type RequestErrorCode, urlNotAllowedMessage } from '../domain/errors.ts';
 import { maxDurationS } from '../domain/limits.ts';
 
 type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
@@ -35,21 +35,58 @@ function pathOf(issue: Issue): readonly PropertyKey[] {
   return issue.path;
 }
 
+/** `a`, `a or b`, `a, b or c` */
+function either(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+};
+
+/** What a bound counts; a number itself is bounded by its value. */
+const counted: Readonly<Record<string, string>> = { string: ' characters', array: ' items', set: ' items', file: ' bytes' };
+
+function bound(issue: Extract<Issue, { code: 'too_big' | 'too_small' }>): string {
+  const unit = counted[issue.origin] ?? '';
+  const verb = unit === '' ? 'be' : 'have';
+  const [most, limit] = issue.code === 'too_big' ? ['at most', issue.maximum] : ['at least', issue.minimum];
+  return `must ${verb} ${most} ${limit}${unit}`;
+}
+
+/** Half a sentence on what the field must be. */
 function reasonOf(issue: Issue): string {
-  if (issue.code === 'invalid_union') {
-    const reasons = issue.errors.flatMap((branch) => branch.map(reasonOf));
-    if (reasons.length > 0) return [...new Set(reasons)].join('; or: ');
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kinds[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be ${either(issue.values.map((value) => JSON.stringify(value) ?? String(value)))}`;
+    case 'too_big':
+    case 'too_small':
+      return bound(issue);
+    case 'invalid_format':
+      return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`;
+    case 'invalid_union':
+      return [...new Set(issue.errors.flatMap((branch) => branch.map(reasonOf)))].join(', or ') || 'is not valid';
+    case 'invalid_key':
+      return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`;
+    default:
+      // The sentences of the contract's own checks, without zod's category in front.
+      return issue.message.replace(/^Invalid \w+: expected /, 'must have ');
   }
-  if (issue.code === 'invalid_key') return issue.issues.map(reasonOf)[0] ?? 'the name is not allowed';
-  // zod's sentences start with a category that the code already tells.
-  return issue.message.replace(/^Invalid (?:input|option|string|key|element)(?: in \w+)?: /, '');
 }
 
 function sentence(target: Target, name: string, issue: Issue, value: unknown): string {
   const noun = nouns[target] ?? 'field';
   if (issue.code === 'unrecognized_keys') return `There is no ${noun} "${name}".`;
   if (value === undefined) return `The ${noun} "${name}" is required.`;
-  return `The ${noun} "${name}" is not valid: ${reasonOf(issue)}.`;
+  return `The ${noun} "${name}" ${reasonOf(issue)}.`;
 }
 
 const addresses: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
@@ -71,9 +108,8 @@ function specialCase(issue: Issue, value: unknown, param: string): FrameliftErro
   return undefined;
 }
 
-/** One message for every malformed, private or blocked address, saying nothing of the inside network. */
 export function urlNotAllowed(param: string, cause?: unknown): FrameliftError {
-  return new FrameliftError('url_not_allowed', 'The address is not a public http(s) URL.', { param, cause });
+  return new FrameliftError('url_not_allowed', urlNotAllowedMessage, { param, cause });
 }
 
 /** The first thing that is wrong with a body, a query or the headers. */
@@ -83,7 +119,7 @@ export function validationError({ target, data, error }: Refused): FrameliftErro
   const path = pathOf(issue);
   const param = jsonPointer(path);
   if (path.length === 0) {
-    return new FrameliftError('invalid_request', `The request body is not valid: ${reasonOf(issue)}.`);
+    return new FrameliftError('invalid_request', `The request body ${reasonOf(issue)}.`);
   }
   const value = valueAt(data, path);
   const special = target === 'json' ? specialCase(issue, value, param) : undefined;

@@ -7,7 +7,7 @@
  * A redirect from https to http is not followed (request.ts).
  */
 import { isIP } from 'node:net';
-import { FrameliftError } from '../domain/errors.ts';
+import { FrameliftError, urlNotAllowedMessage } from '../domain/errors.ts';
 import { isOwnAddress, isPublicAddress } from './addresses.ts';
 
 const maxUrlLength = 4096;
@@ -52,10 +52,9 @@ export interface UrlPolicy {
   checkAddress(address: string, hostname: string, port: number): void;
 }
 
-/** One message for all reasons: it must tell nothing of the network behind the guard. The cause is for logs. */
+/** The same for all reasons; the cause is for logs. */
 export function notAllowed(reason: string): FrameliftError {
-  const message = 'This URL is not allowed: it must be a public http or https address.';
-  return new FrameliftError('url_not_allowed', message, { cause: new Error(reason) });
+  return new FrameliftError('url_not_allowed', urlNotAllowedMessage, { cause: new Error(reason) });
 }
 
 /** The port that a URL leads to, its scheme's default where it names none. */

@@ -565,6 +565,10 @@ export type Limits = {
     max_file_size_bytes: number;
     resolutions: Array<Resolution>;
     link_validity_seconds: number;
+    /**
+     * What `model` of a job may name; `auto`, `none` and the installed networks.
+     */
+    models: Array<string>;
 };
 
 export type Health = {

@@ -100,6 +100,18 @@ describe.each(secured)('$method $path', ({ method, path }) => {
   });
 });
 
+describe('a key without its scheme', () => {
+  it('is refused with what to send', async () => {
+    const api = makeApi();
+    const response = await api.request('/v1/account', { headers: { Authorization: api.keys.live } });
+    expect(response.status).toBe(401);
+    const { code, message } = await errorOf(response);
+    expect(code).toBe('invalid_api_key');
+    expect(message).toContain('"Authorization: Bearer <API_KEY>"');
+    expect(message).not.toContain(api.keys.live);
+  });
+});
+
 describe('look-ups of one key', () => {
   it('are shared while they are under way, and asked again afterwards', async () => {
     const api = makeApi();

@@ -33,6 +33,14 @@ afterAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}) => world.app.request(path, { headers });
 
+describe('the address of the service alone', () => {
+  it('leads to the page', async () => {
+    const response = await get('/');
+    expect(response.status).toBe(302);
+    expect(response.headers.get('location')).toBe('console/');
+  });
+});
+
 describe('the document', () => {
   it.each(['/console', '/console/', '/console/jobs', '/console/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', '/console/apiary'])(
     'is at %s',

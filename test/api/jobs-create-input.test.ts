@@ -79,6 +79,40 @@ describe('POST /v1/jobs 400 names the field', () => {
   }
 });
 
+describe('POST /v1/jobs 400 says what the field must be', () => {
+  it.each([
+    [{ resolution: undefined }, 'The field "resolution" is required.'],
+    [{ resolution: '720p' }, 'The field "resolution" must be "1080p" or "4k".'],
+    [{ video_url: 7 }, 'The field "video_url" must be a text.'],
+    [{ video_url: 'x' }, 'This URL is not allowed: it must be a public http or https address.'],
+    [{ duration_seconds: 0 }, 'The field "duration_seconds" must be at least 1.'],
+    [{ duration_seconds: 1.5 }, 'The field "duration_seconds" must be a whole number.'],
+    [{ secure: 'yes' }, 'The field "secure" must be true or false.'],
+    [{ enhancements: { sharpen: 1.1 } }, 'The field "enhancements.sharpen" must be at most 1.'],
+    [{ enhancements: { sharpen: 'max' } }, 'The field "enhancements.sharpen" must be "auto" or "off", or must be a number.'],
+    [{ enhancements: [] }, 'The field "enhancements" must be an object.'],
+    [{ metadata: { 'a b': '1' } }, /^The field "metadata\.a b" has a name that must match \S+\.$/],
+    [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v'])) }, 'The field "metadata" must have at most 20 properties.'],
+    [{ metadata: { a: 'x'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
+    [{ colour: 1 }, 'There is no field "colour".'],
+    [{ model: 'no-such' }, 'There is no model "no-such"; there are auto, none, fast.'],
+  ])('%j', async (change, message) => {
+    const api = makeApi({ options: { models: ['fast'] } });
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, ...change } });
+    expect(response.status).toBe(400);
+    const said = (await errorOf(response)).message;
+    if (message instanceof RegExp) expect(said).toMatch(message);
+    else expect(said).toBe(message);
+  });
+
+  it('also of a model in the sandbox, where nothing is fetched', async () => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: { ...input, model: 'no-such' } });
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 'invalid_request', param: '/model' });
+  });
+});
+
 describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
   const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   const bodies: [string, string | Uint8Array][] = [

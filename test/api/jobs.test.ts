@@ -42,6 +42,17 @@ describe('GET /v1/jobs/{id}', () => {
     }
   });
 
+  it('rounds what the engine counts in single precision', async () => {
+    const api = makeApi();
+    const plan = [{ stage: 'sharpen', strength: 0.10000000149011612, reason: 'asked for' }];
+    const applied = { denoise: 0.06531239300966263, sharpen: 0.1 + 0.2, face_restoration: 0, adaptive_contrast: 1, model: 'fast', plan };
+    const job = addJob(api, { ...finished(), status: 'running', progress: 0.8200000000000001, applied });
+    expect(await (await api.request(`/v1/jobs/${job.id}`)).json()).toMatchObject({
+      progress: 0.82,
+      enhancements: { denoise: 0.065, sharpen: 0.3, adaptive_contrast: 1, plan: [{ strength: 0.1 }] },
+    });
+  });
+
   it('says nothing of the addresses that the customer gave', async () => {
     const api = makeApi();
     const job = addJob(api, {
@@ -211,7 +222,8 @@ describe('DELETE /v1/jobs/{id}', () => {
 
 describe('GET /v1/account', () => {
   it('200 with the balance, prices and limits of the key', async () => {
-    const api = makeApi({ account: { credits: 500, sandboxCredits: 10_000, approvalStatus: 'approved' } });
+    const account = { credits: 500, sandboxCredits: 10_000, approvalStatus: 'approved' } as const;
+    const api = makeApi({ account, options: { models: ['fast'] } });
     const cases = [
       { key: api.keys.live, sandbox: false, credits: 500, tier: 'standard', second: 0.03, minute: 3.6 },
       { key: api.keys.liveSecure, sandbox: false, credits: 500, tier: 'secure', second: 0.06, minute: 7.2 },
@@ -225,7 +237,7 @@ describe('GET /v1/account', () => {
         approval_status: 'approved',
         ...rest,
         pricing: { currency: 'USD', per_second: { '1080p': second }, per_minute: { '4k': minute } },
-        limits: { max_duration_seconds: 600, max_file_size_bytes: 2_000_000_000 },
+        limits: { max_duration_seconds: 600, max_file_size_bytes: 2_000_000_000, models: ['auto', 'none', 'fast'] },
       });
     }
   });

@@ -159,10 +159,8 @@ def before_call(context, case, kwargs):
         body = body["request"]
     if is_address(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
-    # The sandbox fetches nothing, and knows no models.
-    if not live:
-        return
-    if is_address(body.get("video_url")):
-        body["video_url"] = VIDEO
     if isinstance(body.get("model"), str) and MODEL.search(body["model"]):
         body["model"] = "auto"
+    # The sandbox fetches nothing.
+    if live and is_address(body.get("video_url")):
+        body["video_url"] = VIDEO

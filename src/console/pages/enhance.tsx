@@ -197,7 +197,7 @@ function TargetPanel({ draft, patch }: PartProps) {
 }
 
 function Extras({ draft, patch, problem }: PartProps & { problem: string | undefined }) {
-  const { models } = useSession().capabilities;
+  const { models } = useSession().limits;
   return (
     <details className="more">
       <summary>Enhancements and webhook</summary>
@@ -220,7 +220,7 @@ function Extras({ draft, patch, problem }: PartProps & { problem: string | undef
           <SelectField label="Model" value={draft.model} onChange={(event) => patch({ model: event.target.value })}>
             <option value="auto">Automatic</option>
             <option value="none">None, plain filters only</option>
-            {models.map((model) => (
+            {models.filter((model) => model !== 'auto' && model !== 'none').map((model) => (
               <option key={model}>{model}</option>
             ))}
           </SelectField>

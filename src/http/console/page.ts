@@ -47,6 +47,8 @@ function policyOf(mediaOrigins: readonly string[]): string {
 /** Registers GET (and HEAD) of /console and what lies below it, behind the operations at /console/api. */
 export function registerConsolePage(app: App, { pageDir, mediaOrigins }: ConsoleDeps): void {
   const policy = policyOf(mediaOrigins);
+  // Where somebody arrives who types the address of the service and nothing more.
+  app.get('/', (c) => c.redirect('console/', 302));
   app.get('/console', (c) => answer(c, 'index.html', { pageDir, policy }));
   app.get('/console/*', (c) => {
     const path = c.req.path.slice('/console/'.length);

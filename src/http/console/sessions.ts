@@ -4,7 +4,6 @@ import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import type { ConsoleSession } from '../../contract/types.gen.ts';
 import { FrameliftError } from '../../domain/errors.ts';
-import { linkValidityS, maxDurationS, maxSourceBytes } from '../../domain/limits.ts';
 import type { Tier } from '../../domain/job.ts';
 import { priceTable } from '../../domain/pricing.ts';
 import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
@@ -13,6 +12,7 @@ import type { ConsoleHandlers } from '../handlers.ts';
 import type { WithConsole } from './deps.ts';
 import { cookieName, countTry, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
+import { presentLimits } from '../present.ts';
 import { presentConsoleAccount } from './present.ts';
 
 /** The sandbox fetches nothing, so that this name need not exist; `.invalid` never does (RFC 2606). */
@@ -133,16 +133,10 @@ function presentSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken:
     user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
     account: presentConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
-    limits: {
-      max_duration_seconds: maxDurationS,
-      max_file_size_bytes: maxSourceBytes,
-      resolutions: ['1080p', '4k'],
-      link_validity_seconds: linkValidityS,
-    },
+    limits: presentLimits(deps),
     capabilities: {
       upload: uploads !== undefined,
       sample_url: { live: sampleUrl, test: sandboxSampleUrl },
-      models: [...(deps.options?.models ?? [])],
     },
   };
 }

@@ -19,6 +19,9 @@ function bearerKey(header: string | undefined): string {
       'The request carries no API key; send it as "Authorization: Bearer <API_KEY>".',
     );
   }
+  if (/^svc_/.test(header)) {
+    throw new FrameliftError('invalid_api_key', 'The API key lacks its scheme; send it as "Authorization: Bearer <API_KEY>".');
+  }
   const match = /^Bearer +([0-9A-Za-z_]+)$/i.exec(header);
   if (match?.[1] === undefined) throw invalid();
   return match[1];

@@ -5,12 +5,13 @@ import type { Handlers } from '../handlers.ts';
 import { secureTierRequired } from '../measurement.ts';
 import { presentAccount } from '../present.ts';
 
-export function accountHandlers({ store }: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount'> {
+export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount'> {
+  const { store } = deps;
   return {
     getAccount: async (c) => {
       const principal = c.get('principal');
       const account = await store.accounts.get(principal.account.id);
-      return c.json(presentAccount(principal, account ?? principal.account), 200);
+      return c.json(presentAccount(deps, principal, account ?? principal.account), 200);
     },
 
     updateAccount: async (c) => {
@@ -23,7 +24,7 @@ export function accountHandlers({ store }: HttpDeps): Pick<Handlers, 'getAccount
       // Also when nothing changed: a repetition after a failure between the two steps must leave its entry.
       const data = { retention_days, previous_days, key_id: principal.keyId };
       await store.audit.record({ accountId, kind: 'retention.changed', data });
-      return c.json(presentAccount(principal, account), 200);
+      return c.json(presentAccount(deps, principal, account), 200);
     },
   };
 }
