@@ -16,6 +16,31 @@ namespace HWY_NAMESPACE {
 
 constexpr int kLanczosTaps = 6;
 
+#undef FRAMELIFT_HAS_PERMUTE2
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+#define FRAMELIFT_HAS_PERMUTE2 1
+/// Lane i is lane indices[i] of the two vectors one after the other. One instruction, which Highway 1.0 has no name for.
+HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) { return VF{_mm512_permutex2var_ps(a.raw, indices.raw, b.raw)}; }
+/// A load that stays one: GCC would rather repeat it as an operand of every instruction that uses it.
+HWY_INLINE VF LoadOnce(const float* from) {
+  VF v = hn::LoadU(DF(), from);
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+#else
+#define FRAMELIFT_HAS_PERMUTE2 0
+HWY_INLINE VF LoadOnce(const float* from) { return hn::LoadU(DF(), from); }
+HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) {
+  const DF d;
+  const auto lanes = hn::Set(DI(), static_cast<int32_t>(hn::Lanes(d)));
+  const auto within = hn::IndicesFromVec(d, hn::And(indices, hn::Sub(lanes, hn::Set(DI(), 1))));
+  const auto is_first = hn::RebindMask(d, hn::Lt(indices, lanes));
+  return hn::IfThenElse(is_first, hn::TableLookupLanes(a, within), hn::TableLookupLanes(b, within));
+}
+#endif
+
 void Load(const uint16_t* in, float* out, int count) {
   const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) hn::StoreU(LoadSamples(in + x), DF(), out + x);
@@ -23,7 +48,9 @@ void Load(const uint16_t* in, float* out, int count) {
 
 void Store(const float* in, uint16_t* out, int count) {
   const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) StoreSamples(hn::LoadU(DF(), in + x), out + x);
+  for (int x = 0; x < count; x += 2 * lanes) {
+    StoreSamplePair(hn::LoadU(DF(), in + x), hn::LoadU(DF(), in + x + lanes), out + x);
+  }
 }
 
 /// kTaps > 0: known while compiling; 0: `taps`.
@@ -33,10 +60,15 @@ HWY_INLINE void VerticalT(const float* const* rows, const float* weights, int ta
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) {
-    VF sum = hn::Zero(d);
-    for (int k = 0; k < n; ++k) sum = hn::MulAdd(hn::Set(d, weights[k]), hn::LoadU(d, rows[k] + x), sum);
-    StoreSamples(sum, out + x);
+  for (int x = 0; x < count; x += 2 * lanes) {
+    VF a = hn::Zero(d);
+    VF b = hn::Zero(d);
+    for (int k = 0; k < n; ++k) {
+      const VF w = hn::Set(d, weights[k]);
+      a = hn::MulAdd(w, hn::LoadU(d, rows[k] + x), a);
+      b = hn::MulAdd(w, hn::LoadU(d, rows[k] + x + lanes), b);
+    }
+    StoreSamplePair(a, b, out + x);
   }
 }
 
@@ -51,16 +83,23 @@ HWY_INLINE void VerticalPairT(const float* const* rows, const float* weights0, c
   const DF d;
   const int n = kTaps > 0 ? kTaps : taps;
   const int lanes = FloatLanes();
-  for (int x = 0; x < count; x += lanes) {
-    VF sum0 = hn::Zero(d);
-    VF sum1 = hn::Zero(d);
+  for (int x = 0; x < count; x += 2 * lanes) {
+    VF a0 = hn::Zero(d);
+    VF b0 = hn::Zero(d);
+    VF a1 = hn::Zero(d);
+    VF b1 = hn::Zero(d);
     for (int k = 0; k < n; ++k) {
-      const VF v = hn::LoadU(d, rows[k] + x);
-      sum0 = hn::MulAdd(hn::Set(d, weights0[k]), v, sum0);
-      sum1 = hn::MulAdd(hn::Set(d, weights1[k]), v, sum1);
+      const VF w0 = hn::Set(d, weights0[k]);
+      const VF w1 = hn::Set(d, weights1[k]);
+      const VF a = LoadOnce(rows[k] + x);
+      const VF b = LoadOnce(rows[k] + x + lanes);
+      a0 = hn::MulAdd(w0, a, a0);
+      b0 = hn::MulAdd(w0, b, b0);
+      a1 = hn::MulAdd(w1, a, a1);
+      b1 = hn::MulAdd(w1, b, b1);
     }
-    StoreSamples(sum0, out0 + x);
-    StoreSamples(sum1, out1 + x);
+    StoreSamplePair(a0, b0, out0 + x);
+    StoreSamplePair(a1, b1, out1 + x);
   }
 }
 
@@ -149,31 +188,6 @@ void VerticalFirst(const RowSums& s, int count) {
   if (IsHalving(s)) return HalveRows(s, count);
   for (int i = 0; i < RowSums::kMost; i += 2) SumPair(s, i, count);
 }
-
-#undef FRAMELIFT_HAS_PERMUTE2
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-#define FRAMELIFT_HAS_PERMUTE2 1
-/// Lane i is lane indices[i] of the two vectors one after the other. One instruction, which Highway 1.0 has no name for.
-HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) { return VF{_mm512_permutex2var_ps(a.raw, indices.raw, b.raw)}; }
-/// A load that stays one: GCC would rather repeat it as an operand of every instruction that uses it.
-HWY_INLINE VF LoadOnce(const float* from) {
-  VF v = hn::LoadU(DF(), from);
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-  asm("" : "+v"(v.raw));
-#endif
-  return v;
-}
-#else
-#define FRAMELIFT_HAS_PERMUTE2 0
-HWY_INLINE VF LoadOnce(const float* from) { return hn::LoadU(DF(), from); }
-HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) {
-  const DF d;
-  const auto lanes = hn::Set(DI(), static_cast<int32_t>(hn::Lanes(d)));
-  const auto within = hn::IndicesFromVec(d, hn::And(indices, hn::Sub(lanes, hn::Set(DI(), 1))));
-  const auto is_first = hn::RebindMask(d, hn::Lt(indices, lanes));
-  return hn::IfThenElse(is_first, hn::TableLookupLanes(a, within), hn::TableLookupLanes(b, within));
-}
-#endif
 
 #if FRAMELIFT_HAS_PERMUTE2
 constexpr int kWide = 16;
