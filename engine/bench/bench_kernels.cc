@@ -243,16 +243,42 @@ void VerticalCases(int width, const ResizeKernels& k) {
          }, 6});
 }
 
-/// Any ratio: four rows at a time, as a band does it. What is not made for this machine's vectors is left out.
+/// A ratio of small numbers, split included.
+void RationalCase(Rows& rows, const ResizeKernels& k, int from, int to) {
+  AxisPlan plan = PlanOf(from, to);
+  AddShortWays(plan, k);
+  if (!plan.rational) return;
+  const int inputs = plan.inputs_each;
+  std::vector<AlignedArray<float>> buffers;
+  std::array<float*, AxisPlan::kMaxSets> splits{};
+  for (int i = 0; i < inputs; ++i) splits[i] = buffers.emplace_back(4096).get();
+  // The rows begin behind a margin of a whole number of steps, so that no start is negative.
+  const int margin = 12 / inputs * inputs;
+  std::array<int, AxisPlan::kMaxSets> start{};
+  for (int p = 0; p < plan.outputs_each; ++p) start[p] = plan.start[p] + margin;
+  int turn = 0;
+  Print({"split and " + std::to_string(inputs) + " to " + std::to_string(plan.outputs_each) + ", " + std::to_string(plan.taps) +
+             " taps",
+         2.0 * plan.taps * to, 4.0 * (from + to), static_cast<std::size_t>(4 * (from + kRows * to)), [&] {
+           k.split(rows.Float(0) - margin, inputs, splits.data(), (from + 2 * margin) / inputs);
+           k.rational(splits.data(), {plan.outputs_each, inputs, plan.taps, start.data(), plan.weights.data()}, rows.More(turn),
+                      to / plan.outputs_each);
+           ++turn;
+         }});
+}
+
+/// Any ratio: four rows at a time, as a band does it. What is not made for this machine's vectors is left out. Weights
+/// and places are read as the samples are, once for all four rows.
 void ColumnCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   AxisPlan plan = PlanOf(from, to);
-  AddColumnBlocks(plan, k.column_lanes);
+  AddShortWays(plan, k);
   if (plan.block_lanes == 0) return;
   int turn = 0;
-  const ColumnBlocks blocks = {static_cast<int>(plan.block_first.size()), plan.block_sets, plan.taps, plan.blocks_are_narrow,
-                               plan.block_first.data(), plan.block_index.data(), plan.block_weights.data()};
+  const ColumnBlocks blocks = plan.Blocks(0, to, 0);
+  const double tables = 4.0 * static_cast<double>(plan.block_first.size() + plan.block_index.size() + plan.block_weights.size());
   Print({"columns, " + std::to_string(from) + " to " + std::to_string(to) + ", " + std::to_string(plan.taps) + " taps",
-         4 * 2.0 * plan.taps * to, 4 * 4.0 * (from + to), static_cast<std::size_t>(4 * (4 * from + kRows * to)), [&] {
+         4 * 2.0 * plan.taps * to, 4 * 4.0 * (from + to) + tables,
+         static_cast<std::size_t>(4 * (4 * from + kRows * to) + tables), [&] {
            const float* in[4];
            float* out[4];
            for (int r = 0; r < 4; ++r) {
@@ -280,23 +306,21 @@ void HorizontalCases(const ResizeKernels& k) {
   const AxisPlan half = PlanOf(3840, 1920);
   AlignedArray<float> even(4096);
   AlignedArray<float> odd(4096);
+  const std::array<float*, 2> halves = {even.get(), odd.get()};
   Print({"split and halve, " + std::to_string(half.taps) + " taps", 2.0 * half.taps * 1920, 4.0 * 1920 * 3,
          std::size_t{4 * (3840 + kRows * 1920)}, [&] {
-           k.split(rows.Float(0) - kPad, even.get(), odd.get(), (3840 + 2 * kPad) / 2);
+           k.split(rows.Float(0) - kPad, 2, halves.data(), (3840 + 2 * kPad) / 2);
            k.halve(even.get() + kPad / 2, odd.get() + kPad / 2, half.start[0], half.weights.data(), half.taps,
                    rows.More(turn), 1920);
            ++turn;
          }});
-  const AxisPlan three = PlanOf(1280, 1920);
-  Print({"split and three halves, 6 taps", 2.0 * three.taps * 1920, 4.0 * (1280 + 1920), std::size_t{4 * (1280 + kRows * 1920)}, [&] {
-           k.split(rows.Float(0) - kPad, even.get(), odd.get(), (1280 + 2 * kPad) / 2);
-           k.three_halves(even.get() + kPad / 2, odd.get() + kPad / 2, three.start.data(), three.weights.data(),
-                          rows.More(turn), 640);
-           ++turn;
-         }});
-  ColumnCase(rows, k, 1440, 1920);
+  RationalCase(rows, k, 1280, 1920);
+  RationalCase(rows, k, 1440, 1920);
+  RationalCase(rows, k, 2560, 1920);
+  RationalCase(rows, k, 2880, 1920);
   ColumnCase(rows, k, 854, 1920);
-  ColumnCase(rows, k, 2560, 1920);
+  ColumnCase(rows, k, 1600, 1920);
+  ColumnCase(rows, k, 2048, 1920);
 }
 
 /// The whole resize of one picture on one core.

@@ -4,14 +4,20 @@
 // When enlarging, source rows are widened first and kept in a small ring of float rows, from which each
 // output row is summed: every source row is walked once per band. When reducing in height, the vertical
 // sum runs first, straight from the source rows, so that the costlier horizontal pass sees few rows.
+//
+// Note [Strips]
+// A ring of whole rows of 1080p is larger than the nearest cache, and every output row is summed from all of it. So a
+// band is done in strips of its width, as wide as lets the ring stay there. What strips cost, a few inputs that two of
+// them convert, is little beside it.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
+#include <numeric>
 
 #include "framelift/error.h"
 #include "pixel/resize_kernels.h"
 #include "pixel/resize_plan.h"
+#include "pixel/row_ring.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
 
@@ -20,45 +26,86 @@ namespace {
 
 constexpr int kGrainRows = 32;
 constexpr int kAlign = 16;  // floats in 64 bytes
+/// Floats of the ring and of the rows that reducing begins with, see Note [Strips].
+constexpr int kRingFloats = 12288;
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+int RoundDown(int value, int multiple) {
+  return value >= 0 ? value / multiple * multiple : -RoundUp(-value, multiple);
+}
+
+/// Part of a plane's width: outputs `first` … `last` − 1, summed from inputs `from` … `to` − 1 (which may lie outside of
+/// the plane). `from` is where the rows of the scratch begin.
+struct Strip {
+  int first = 0;
+  int last = 0;
+  int from = 0;
+  int to = 0;
+  int count() const { return last - first; }
+};
 
 struct PlanePlan {
   AxisPlan x;
   AxisPlan y;
+  int ring_rows = 0;
+  std::vector<Strip> strips;
   bool identity() const { return x.identity && y.identity; }
   /// Rows that the horizontal pass takes at a time.
-  int group() const { return x.phases > 0 || x.halves || x.three_halves ? 1 : 4; }
+  int group() const { return x.IsByRow() ? 1 : 4; }
 };
+
+/// Outputs at which a strip may begin: where the kernels begin anew and rows of samples are aligned.
+int StripUnit(const AxisPlan& x) {
+  constexpr int kSamples = 32;  // in 64 bytes
+  return std::lcm(kSamples, std::lcm(std::max(x.phases, 1), std::max(x.outputs_each, 1)));
+}
+
+void CutIntoStrips(PlanePlan& plan) {
+  const AxisPlan& x = plan.x;
+  plan.ring_rows = RowSums::kMost;
+  while (!plan.y.reduces && plan.ring_rows < plan.y.taps + plan.group()) plan.ring_rows *= 2;
+  const int unit = StripUnit(x);
+  const double wider = std::max(1.0, static_cast<double>(x.src) / x.dst);
+  const int wanted = plan.y.reduces ? x.dst : static_cast<int>(kRingFloats / (plan.ring_rows * wider));
+  const int pieces = std::max(1, (x.dst + wanted / 2) / std::max(wanted, 1));
+  const int width = std::max(unit, RoundUp((x.dst + pieces - 1) / pieces, unit));
+  for (int first = 0; first < x.dst; first += width) {
+    Strip strip{first, std::min(first + width, x.dst), 0, 0};
+    // One more on either side: starts are counted on from the first period, and rounding may tell one sample off, with a
+    // weight of 0 for it.
+    strip.from = x.Start(first);
+    strip.to = x.Start(strip.last - 1) + x.taps;
+    for (int i = strip.first; i < std::min(strip.first + unit, strip.last); ++i) strip.from = std::min(strip.from, x.Start(i));
+    for (int i = std::max(strip.first, strip.last - unit); i < strip.last; ++i) strip.to = std::max(strip.to, x.Start(i) + x.taps);
+    strip.from = RoundDown(strip.from - 1, 2 * kAlign);
+    strip.to += 1;
+    plan.strips.push_back(strip);
+  }
+}
 
 /// Rows of the scratch that the horizontal pass reads.
 constexpr int kSourceRows = RowSums::kMost;
 
-/// Buffers of one band. `source` rows have `pad` floats before their first sample.
+/// Buffers of one band, for the strip that it is at.
 struct BandScratch {
-  int pad = 0;
   int source_stride = 0;
   int ring_stride = 0;
-  int ring_mask = 0;
   AlignedArray<float> source;   // kSourceRows rows
-  AlignedArray<float> source4;  // four of them, column by column
+  AlignedArray<float> source4;  // four of them, column by column, or one of them split
   AlignedArray<float> ring4;    // 4 output rows, column by column
-  AlignedArray<float> ring;     // output-width rows
+  AlignedArray<float> ring;     // output rows
   std::vector<const float*> taps;
   std::vector<const std::uint16_t*> sample_taps;
 
-  float* SourceRow(int i) const {
-    return source.get() + static_cast<std::ptrdiff_t>(i) * source_stride + pad;
-  }
-  float* RingRow(int y) const {
-    return ring.get() + static_cast<std::ptrdiff_t>(y & ring_mask) * ring_stride;
-  }
+  float* SourceRow(int i) const { return source.get() + static_cast<std::ptrdiff_t>(i) * source_stride; }
+  float* Ring(int row) const { return ring.get() + static_cast<std::ptrdiff_t>(row) * ring_stride; }
 };
 
 std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) {
   auto scratch = std::make_unique<BandScratch>();
   int source = 0;
   int output = 0;
+  int ring_rows = 0;
   int taps = 0;
   int rows_of_sums = 0;
   for (const PlanePlan& plan : plans) {
@@ -66,16 +113,17 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
       const int last = plan.y.Start(std::min(y + RowSums::kMost - 1, plan.y.dst - 1));
       rows_of_sums = std::max(rows_of_sums, last - plan.y.Start(y) + plan.y.taps);
     }
-    scratch->pad = std::max(scratch->pad, RoundUp(plan.x.pad_before, kAlign));
-    source = std::max(source, plan.x.src + std::max(plan.x.pad_after, 0));
-    output = std::max(output, std::max(plan.x.dst, plan.x.phases * plan.x.src));
+    for (const Strip& strip : plan.strips) {
+      source = std::max(source, strip.to - strip.from);
+      output = std::max(output, strip.count());
+    }
+    ring_rows = std::max(ring_rows, plan.ring_rows);
     taps = std::max(taps, plan.y.taps);
   }
-  scratch->source_stride = RoundUp(scratch->pad + source + kRowSlack, kAlign);
-  scratch->ring_stride = RoundUp(output + kRowSlack, kAlign);
-  int ring_rows = RowSums::kMost;
-  while (ring_rows < taps + 8) ring_rows *= 2;
-  scratch->ring_mask = ring_rows - 1;
+  // A kernel that does several outputs at a time may pass the end by all of them for each lane.
+  output = RoundUp(output, kRowSlack) + 3 * kRowSlack;
+  scratch->source_stride = RoundUp(source + 2 * kRowSlack, kAlign);
+  scratch->ring_stride = RoundUp(output, kAlign);
   scratch->source = AlignedArray<float>(kSourceRows * static_cast<std::size_t>(scratch->source_stride));
   scratch->source4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->source_stride));
   scratch->ring4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->ring_stride));
@@ -85,11 +133,6 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   return scratch;
 }
 
-void ReplicateEdges(const AxisPlan& x, float* row) {
-  for (int i = 1; i <= x.pad_before; ++i) row[-i] = row[0];
-  for (int i = 0; i < x.pad_after; ++i) row[x.src + i] = row[x.src - 1];
-}
-
 /// One band of one plane.
 class Band {
  public:
@@ -97,70 +140,69 @@ class Band {
       : plan_(plan), in_(in), out_(out), s_(scratch), k_(kernels) {}
 
   void Run(int first, int last) {
-    if (plan_.identity()) {
-      Copy(first, last);
-    } else if (plan_.y.reduces) {
-      VerticalFirst(first, last);
-    } else {
-      HorizontalFirst(first, last);
+    if (plan_.identity()) return CopyRows(in_, out_, first, last);
+    for (const Strip& strip : plan_.strips) {
+      strip_ = strip;
+      inside_ = std::max(strip.from, 0);
+      inside_end_ = std::min(strip.to, in_.width);
+      if (plan_.y.reduces) {
+        VerticalFirst(first, last);
+      } else {
+        HorizontalFirst(first, last);
+      }
     }
   }
 
  private:
-  void Copy(int first, int last) {
-    for (int y = first; y < last; ++y) {
-      std::memcpy(out_.Row(y), in_.Row(y), sizeof(std::uint16_t) * static_cast<std::size_t>(out_.width));
-    }
+  int ClampRow(int y) const { return std::clamp(y, 0, in_.height - 1); }
+  float* RingRow(int y) const { return s_.Ring(y & (plan_.ring_rows - 1)); }
+  std::uint16_t* Out(int y) const { return out_.Row(y) + strip_.first; }
+
+  /// Inputs of the strip that lie beyond the plane's ends repeat its first and last.
+  void ReplicateEdges(float* row) const {
+    std::fill(row, row + (inside_ - strip_.from), row[inside_ - strip_.from]);
+    std::fill(row + (inside_end_ - strip_.from), row + (strip_.to - strip_.from), row[inside_end_ - 1 - strip_.from]);
   }
 
-  int ClampRow(int y) const { return std::clamp(y, 0, in_.height - 1); }
-
-  /// Source rows from `first_source` on (already in the scratch, edges replicated) to ring rows first_row …
-  /// first_row + group − 1.
+  /// Rows of the scratch from `first_source` on to ring rows first_row … first_row + group − 1.
   void Horizontal(int first_row, int first_source = 0) {
-    if (plan_.group() == 1) return HorizontalRow(s_.SourceRow(first_source), s_.RingRow(first_row));
     const AxisPlan& x = plan_.x;
+    if (x.IsByRow()) return HorizontalRow(s_.SourceRow(first_source), RingRow(first_row));
     const float* rows[4];
     float* outs[4];
     for (int i = 0; i < 4; ++i) {
       rows[i] = s_.SourceRow(first_source + i);
-      outs[i] = s_.RingRow(first_row + i);
+      outs[i] = RingRow(first_row + i);
     }
-    if (x.block_lanes > 0) {
-      k_.columns(rows,
-                 {static_cast<int>(x.block_first.size()), x.block_sets, x.taps, x.blocks_are_narrow,
-                  x.block_first.data(), x.block_index.data(), x.block_weights.data()},
-                 outs);
-      return;
-    }
-    for (const float*& row : rows) row -= s_.pad;
-    k_.interleave4(rows, s_.source4.get(), s_.pad + x.src + std::max(x.pad_after, 0));
-    k_.columns4(s_.source4.get() + 4 * static_cast<std::ptrdiff_t>(s_.pad), x.start.data(), x.weights.data(),
-                x.taps, s_.ring4.get(), x.dst);
-    k_.deinterleave4(s_.ring4.get(), outs, x.dst);
+    if (x.block_lanes > 0) return k_.columns(rows, x.Blocks(strip_.first, strip_.last, strip_.from), outs);
+    k_.interleave4(rows, s_.source4.get(), strip_.to - strip_.from);
+    k_.columns4(s_.source4.get(), x.start.data() + strip_.first, strip_.from,
+                x.weights.data() + static_cast<std::ptrdiff_t>(strip_.first) * x.taps, x.taps, s_.ring4.get(), strip_.count());
+    k_.deinterleave4(s_.ring4.get(), outs, strip_.count());
   }
 
-  /// One row by whole phases, by halves or by 3 : 2.
+  /// One row by whole phases, by halves or by a ratio of small numbers.
   void HorizontalRow(const float* row, float* out) {
     const AxisPlan& x = plan_.x;
-    if (x.phases > 0) {
-      k_.phases(row, x.start.data(), x.weights.data(), x.taps, x.phases, out, x.src);
-      return;
+    int start[AxisPlan::kMaxSets];
+    for (int p = 0; p < AxisPlan::kMaxSets && p < static_cast<int>(x.start.size()); ++p) {
+      start[p] = x.start[p] + strip_.first / x.outputs_each * x.inputs_each - strip_.from;
     }
-    float* even = s_.source4.get();
-    float* odd = even + s_.source_stride;
-    k_.split(row - s_.pad, even, odd, (s_.pad + x.src + std::max(x.pad_after, 0) + 1) / 2);
-    if (x.three_halves) {
-      k_.three_halves(even + s_.pad / 2, odd + s_.pad / 2, x.start.data(), x.weights.data(), out, (x.dst + 2) / 3);
-      return;
+    const int count = (strip_.count() + x.outputs_each - 1) / x.outputs_each;
+    if (x.phases > 0) return k_.phases(row, start, x.weights.data(), x.taps, x.phases, out, count);
+    float* splits[AxisPlan::kMaxSets];
+    for (int i = 0; i < AxisPlan::kMaxSets; ++i) splits[i] = s_.source4.get() + static_cast<std::ptrdiff_t>(i) * s_.source_stride;
+    k_.split(row, x.inputs_each, splits, (strip_.to - strip_.from + x.inputs_each - 1) / x.inputs_each);
+    if (x.rational) {
+      return k_.rational(splits, {x.outputs_each, x.inputs_each, x.taps, start, x.weights.data()}, out, count);
     }
-    k_.halve(even + s_.pad / 2, odd + s_.pad / 2, x.start[0], x.weights.data(), x.taps, out, x.dst);
+    k_.halve(splits[0], splits[1], start[0], x.weights.data(), x.taps, out, count);
   }
 
   void ProduceRows(int first_row) {
     for (int i = 0; i < plan_.group(); ++i) {
-      k_.load(in_.Row(ClampRow(first_row + i)), s_.SourceRow(i), in_.width);
-      ReplicateEdges(plan_.x, s_.SourceRow(i));
+      k_.load(in_.Row(ClampRow(first_row + i)) + inside_, s_.SourceRow(i) + (inside_ - strip_.from), inside_end_ - inside_);
+      ReplicateEdges(s_.SourceRow(i));
     }
     Horizontal(first_row);
   }
@@ -174,13 +216,13 @@ class Band {
       const int start = y_plan.Start(y);
       const int needed = ClampRow(start + y_plan.taps - 1);
       for (; next <= needed; next += group) ProduceRows(next);
-      for (int k = 0; k < y_plan.taps; ++k) s_.taps[k] = s_.RingRow(ClampRow(start + k));
+      for (int k = 0; k < y_plan.taps; ++k) s_.taps[k] = RingRow(ClampRow(start + k));
       if (y + 1 < last && y_plan.Start(y + 1) == start) {
-        k_.vertical_pair(s_.taps.data(), y_plan.Weights(y), y_plan.Weights(y + 1), y_plan.taps, out_.Row(y),
-                         out_.Row(y + 1), out_.width);
+        k_.vertical_pair(s_.taps.data(), y_plan.Weights(y), y_plan.Weights(y + 1), y_plan.taps, Out(y), Out(y + 1),
+                         strip_.count());
         y += 2;
       } else {
-        k_.vertical(s_.taps.data(), y_plan.Weights(y), y_plan.taps, out_.Row(y), out_.width);
+        k_.vertical(s_.taps.data(), y_plan.Weights(y), y_plan.taps, Out(y), strip_.count());
         y += 1;
       }
     }
@@ -197,21 +239,19 @@ class Band {
       const int row = std::min(y + i, last - 1);
       sums.start[i] = plan.Start(row) - first;
       sums.weights[i] = plan.Weights(row);
-      sums.outs[i] = s_.SourceRow(i);
+      sums.outs[i] = s_.SourceRow(i) + (inside_ - strip_.from);
     }
     const int rows = sums.start[RowSums::kMost - 1] + plan.taps;
-    for (int k = 0; k < rows; ++k) s_.sample_taps[k] = in_.Row(ClampRow(first + k));
-    k_.vertical_first(sums, in_.width);
-    for (int i = 0; i < RowSums::kMost; ++i) ReplicateEdges(plan_.x, s_.SourceRow(i));
+    for (int k = 0; k < rows; ++k) s_.sample_taps[k] = in_.Row(ClampRow(first + k)) + inside_;
+    k_.vertical_first(sums, inside_end_ - inside_);
+    for (int i = 0; i < RowSums::kMost; ++i) ReplicateEdges(s_.SourceRow(i));
   }
 
   void VerticalFirst(int first, int last) {
     for (int y = first; y < last; y += RowSums::kMost) {
       SumRows(y, last);
       for (int i = 0; i < RowSums::kMost && y + i < last; i += plan_.group()) Horizontal(y + i, i);
-      for (int i = 0; i < RowSums::kMost && y + i < last; ++i) {
-        k_.store(s_.RingRow(y + i), out_.Row(y + i), out_.width);
-      }
+      for (int i = 0; i < RowSums::kMost && y + i < last; ++i) k_.store(RingRow(y + i), Out(y + i), strip_.count());
     }
   }
 
@@ -220,6 +260,9 @@ class Band {
   const Plane out_;
   BandScratch& s_;
   const ResizeKernels& k_;
+  Strip strip_;
+  int inside_ = 0;      ///< inputs of the strip that lie in the plane: first …
+  int inside_end_ = 0;  ///< … and behind the last
 };
 
 }  // namespace
@@ -259,7 +302,8 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
         MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
                      VerticalGrid(p, src_subsampling, src_color.site), dst_height,
                      size(dst_height, p, dst.log2_y), VerticalGrid(p, dst, ChromaSite::kLeft));
-    AddColumnBlocks(impl_->plans[p].x, impl_->kernels.column_lanes);
+    AddShortWays(impl_->plans[p].x, impl_->kernels);
+    CutIntoStrips(impl_->plans[p]);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "pixel/resize_kernels.h"
+#include "pixel/resize_plan.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -224,6 +225,8 @@ constexpr InterleaveTables kInterleave = MakeInterleaveTables();
 struct SplitTables {
   alignas(64) int32_t even[kWide];
   alignas(64) int32_t odd[kWide];
+  alignas(64) int32_t three_a[3][kWide];  // every third of two vectors, the places of the third vector's open
+  alignas(64) int32_t three_b[3][kWide];  // that and the third
 };
 
 constexpr SplitTables MakeSplitTables() {
@@ -231,6 +234,11 @@ constexpr SplitTables MakeSplitTables() {
   for (int t = 0; t < kWide; ++t) {
     tables.even[t] = 2 * t;
     tables.odd[t] = 2 * t + 1;
+    for (int j = 0; j < 3; ++j) {
+      const int from = 3 * t + j;
+      tables.three_a[j][t] = from < 2 * kWide ? from : 0;
+      tables.three_b[j][t] = from < 2 * kWide ? t : from - kWide;
+    }
   }
   return tables;
 }
@@ -336,22 +344,54 @@ void Phases(const float* in, const int* start, const float* weights, int taps, i
   }
 }
 
-void Split(const float* in, float* even, float* odd, int count) {
+template <int kWays>
+HWY_INLINE void LoadSplit(const float* in, VF* v) {
   const DF d;
+#if FRAMELIFT_HAS_PERMUTE2
+  VF from[kWays];
+  for (int i = 0; i < kWays; ++i) from[i] = hn::LoadU(d, in + kWide * i);
+  if constexpr (kWays == 2) {
+    v[0] = Mix(from[0], from[1], kSplit.even);
+    v[1] = Mix(from[0], from[1], kSplit.odd);
+  }
+  if constexpr (kWays == 3) {
+    for (int j = 0; j < 3; ++j) v[j] = Mix(Mix(from[0], from[1], kSplit.three_a[j]), from[2], kSplit.three_b[j]);
+  }
+  if constexpr (kWays == 4) {
+    const VF even01 = Mix(from[0], from[1], kSplit.even);
+    const VF even23 = Mix(from[2], from[3], kSplit.even);
+    const VF odd01 = Mix(from[0], from[1], kSplit.odd);
+    const VF odd23 = Mix(from[2], from[3], kSplit.odd);
+    v[0] = Mix(even01, even23, kSplit.even);
+    v[1] = Mix(odd01, odd23, kSplit.even);
+    v[2] = Mix(even01, even23, kSplit.odd);
+    v[3] = Mix(odd01, odd23, kSplit.odd);
+  }
+#else
+  if constexpr (kWays == 2) hn::LoadInterleaved2(d, in, v[0], v[1]);
+  if constexpr (kWays == 3) hn::LoadInterleaved3(d, in, v[0], v[1], v[2]);
+  if constexpr (kWays == 4) hn::LoadInterleaved4(d, in, v[0], v[1], v[2], v[3]);
+#endif
+}
+
+template <int kWays>
+HWY_INLINE void SplitT(const float* in, float* const* outs, int count) {
   const int lanes = FloatLanes();
   for (int x = 0; x < count; x += lanes) {
-#if FRAMELIFT_HAS_PERMUTE2
-    const VF a = hn::LoadU(d, in + 2 * x);
-    const VF b = hn::LoadU(d, in + 2 * x + lanes);
-    hn::StoreU(Mix(a, b, kSplit.even), d, even + x);
-    hn::StoreU(Mix(a, b, kSplit.odd), d, odd + x);
-#else
-    VF a;
-    VF b;
-    hn::LoadInterleaved2(d, in + 2 * x, a, b);
-    hn::StoreU(a, d, even + x);
-    hn::StoreU(b, d, odd + x);
-#endif
+    VF v[kWays];
+    LoadSplit<kWays>(in + kWays * x, v);
+    for (int i = 0; i < kWays; ++i) hn::StoreU(v[i], DF(), outs[i] + x);
+  }
+}
+
+void Split(const float* in, int ways, float* const* outs, int count) {
+  switch (ways) {
+    case 2:
+      return SplitT<2>(in, outs, count);
+    case 3:
+      return SplitT<3>(in, outs, count);
+    default:
+      return SplitT<4>(in, outs, count);
   }
 }
 
@@ -414,39 +454,68 @@ void Halve(const float* even, const float* odd, int start, const float* weights,
   HalveT<0>(even, odd, start, weights, taps, out, count);
 }
 
-/// Six taps; the windows of the second and third phase begin kLate1 and kLate2 samples behind the first one's.
-template <int kLate1, int kLate2>
-HWY_INLINE void ThreeHalvesT(const float* first, const float* second, const float* weights, float* out, int count) {
-  constexpr int kLate[3] = {0, kLate1, kLate2};
+/// `streams`: every kIn-th input of the window, from its first, second … on. The windows of the second, third …
+/// output begin kLate inputs behind the first one's.
+template <int kOut, int kIn, int kTaps, int... kLate>
+HWY_INLINE void RationalT(const float* const* streams, const float* weights, float* out, int count) {
+  constexpr int kLates[kOut] = {0, kLate...};
   const DF d;
   const int lanes = FloatLanes();
-  VF w[3 * kLanczosTaps];
-  for (int i = 0; i < 3 * kLanczosTaps; ++i) w[i] = hn::Set(d, weights[i]);
+  VF w[kOut * kTaps];
+  for (int i = 0; i < kOut * kTaps; ++i) w[i] = hn::Set(d, weights[i]);
   for (int x = 0; x < count; x += lanes) {
-    VF sums[3];
+    VF sums[kOut];
     for (VF& sum : sums) sum = hn::Zero(d);
-#pragma GCC unroll 8
-    for (int k = 0; k < kLanczosTaps + kLate2; ++k) {
-      const VF v = LoadOnce((k % 2 == 0 ? first : second) + x + k / 2);
-#pragma GCC unroll 3
-      for (int p = 0; p < 3; ++p) {
-        const int tap = k - kLate[p];
-        if (tap >= 0 && tap < kLanczosTaps) sums[p] = hn::MulAdd(w[p * kLanczosTaps + tap], v, sums[p]);
+#pragma GCC unroll 12
+    for (int k = 0; k < kTaps + kLates[kOut - 1]; ++k) {
+      const VF v = LoadOnce(streams[k % kIn] + x + k / kIn);
+#pragma GCC unroll 4
+      for (int p = 0; p < kOut; ++p) {
+        const int tap = k - kLates[p];
+        if (tap >= 0 && tap < kTaps) sums[p] = hn::MulAdd(w[p * kTaps + tap], v, sums[p]);
       }
     }
-    StorePhases<3>(sums, out + 3 * x);
+    StorePhases<kOut>(sums, out + kOut * x);
   }
 }
 
-void ThreeHalves(const float* even, const float* odd, const int* start, const float* weights, float* out, int count) {
-  const bool is_even = start[0] % 2 == 0;
-  const float* first = (is_even ? even : odd) + (start[0] - (start[0] & 1)) / 2;
-  const float* second = is_even ? odd + start[0] / 2 : even + (start[0] + 1) / 2;
-  const int late1 = start[1] - start[0];
-  const int late2 = start[2] - start[0];
-  if (late1 == 0 && late2 == 1) return ThreeHalvesT<0, 1>(first, second, weights, out, count);
-  if (late1 == 1 && late2 == 1) return ThreeHalvesT<1, 1>(first, second, weights, out, count);
-  ThreeHalvesT<1, 2>(first, second, weights, out, count);
+struct RationalKernel {
+  int outputs;
+  int inputs;
+  int taps;
+  int late[AxisPlan::kMaxSets];
+  void (*run)(const float* const* streams, const float* weights, float* out, int count);
+};
+
+/// All ways that the windows can lie.
+constexpr RationalKernel kRational[] = {
+    {3, 2, 6, {0, 0, 1}, RationalT<3, 2, 6, 0, 1>},       {3, 2, 6, {0, 1, 1}, RationalT<3, 2, 6, 1, 1>},
+    {3, 2, 6, {0, 1, 2}, RationalT<3, 2, 6, 1, 2>},       {4, 3, 6, {0, 0, 1, 2}, RationalT<4, 3, 6, 0, 1, 2>},
+    {4, 3, 6, {0, 1, 1, 2}, RationalT<4, 3, 6, 1, 1, 2>}, {4, 3, 6, {0, 1, 2, 2}, RationalT<4, 3, 6, 1, 2, 2>},
+    {4, 3, 6, {0, 1, 2, 3}, RationalT<4, 3, 6, 1, 2, 3>}, {3, 4, 8, {0, 1, 2}, RationalT<3, 4, 8, 1, 2>},
+    {3, 4, 8, {0, 1, 3}, RationalT<3, 4, 8, 1, 3>},       {3, 4, 8, {0, 2, 3}, RationalT<3, 4, 8, 2, 3>},
+    {2, 3, 9, {0, 1}, RationalT<2, 3, 9, 1>},             {2, 3, 9, {0, 2}, RationalT<2, 3, 9, 2>}};
+
+const RationalKernel* FindRational(int outputs, int inputs, int taps, const int* start) {
+  for (const RationalKernel& kernel : kRational) {
+    bool fits = kernel.outputs == outputs && kernel.inputs == inputs && kernel.taps == taps;
+    for (int p = 0; fits && p < outputs; ++p) fits = start[p] - start[0] == kernel.late[p];
+    if (fits) return &kernel;
+  }
+  return nullptr;
+}
+
+bool HasRational(int outputs, int inputs, int taps, const int* start) {
+  return FindRational(outputs, inputs, taps, start) != nullptr;
+}
+
+void Rational(const float* const* splits, const RationalSums& sums, float* out, int count) {
+  const float* streams[AxisPlan::kMaxSets] = {};
+  for (int k = 0; k < sums.inputs; ++k) {
+    const int from = sums.start[0] + k;
+    streams[k] = splits[from % sums.inputs] + from / sums.inputs;
+  }
+  FindRational(sums.outputs, sums.inputs, sums.taps, sums.start)->run(streams, sums.weights, out, count);
 }
 
 /// Lane i is lane indices[i] of `low` (with `high` behind it unless kNarrow).
@@ -462,9 +531,9 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
   const DI di;
   const int n = kTaps > 0 ? kTaps : blocks.taps;
   const int lanes = FloatLanes();
-  int set = 0;
+  int set = blocks.first_set;
   for (int b = 0; b < blocks.count; ++b) {
-    const int from = blocks.first[b];
+    const int from = blocks.first[b] - blocks.origin;
     VF low[4];
     VF high[4];
     VF sums[4];
@@ -485,10 +554,16 @@ HWY_INLINE void ColumnsT(const float* const* rows, const ColumnBlocks& blocks, f
   }
 }
 
+template <int kTaps>
+HWY_INLINE void ColumnsOf(const float* const* rows, const ColumnBlocks& blocks, float* const* outs) {
+  if (blocks.is_narrow) return ColumnsT<kTaps, true>(rows, blocks, outs);
+  ColumnsT<kTaps, false>(rows, blocks, outs);
+}
+
 void Columns(const float* const* rows, const ColumnBlocks& blocks, float* const* outs) {
-  if (blocks.taps != kLanczosTaps) return ColumnsT<0, false>(rows, blocks, outs);
-  if (blocks.is_narrow) return ColumnsT<kLanczosTaps, true>(rows, blocks, outs);
-  ColumnsT<kLanczosTaps, false>(rows, blocks, outs);
+  if (blocks.taps == kLanczosTaps) return ColumnsOf<kLanczosTaps>(rows, blocks, outs);
+  if (blocks.taps == 8) return ColumnsOf<8>(rows, blocks, outs);
+  ColumnsOf<0>(rows, blocks, outs);
 }
 
 /// Below eight lanes the window of two vectors is too small to hold the taps.
@@ -514,13 +589,13 @@ void Deinterleave4(const float* in, float* const* rows, int count) {
 }
 
 template <int kTaps>
-HWY_INLINE void Columns4T(const float* in, const int* start, const float* weights, int taps, float* out,
+HWY_INLINE void Columns4T(const float* in, const int* start, int origin, const float* weights, int taps, float* out,
                           int count) {
   const hn::CappedTag<float, 4> d;
   const int n = kTaps > 0 ? kTaps : taps;
   for (int r = 0; r < 4; r += static_cast<int>(hn::Lanes(d))) {
     for (int i = 0; i < count; ++i) {
-      const float* from = in + 4 * static_cast<ptrdiff_t>(start[i]) + r;
+      const float* from = in + 4 * static_cast<ptrdiff_t>(start[i] - origin) + r;
       const float* w = weights + static_cast<ptrdiff_t>(i) * n;
       auto sum = hn::Zero(d);
       for (int k = 0; k < n; ++k) sum = hn::MulAdd(hn::Set(d, w[k]), hn::LoadU(d, from + 4 * k), sum);
@@ -529,14 +604,14 @@ HWY_INLINE void Columns4T(const float* in, const int* start, const float* weight
   }
 }
 
-void Columns4(const float* in, const int* start, const float* weights, int taps, float* out, int count) {
-  if (taps == kLanczosTaps) return Columns4T<kLanczosTaps>(in, start, weights, taps, out, count);
-  Columns4T<0>(in, start, weights, taps, out, count);
+void Columns4(const float* in, const int* start, int origin, const float* weights, int taps, float* out, int count) {
+  if (taps == kLanczosTaps) return Columns4T<kLanczosTaps>(in, start, origin, weights, taps, out, count);
+  Columns4T<0>(in, start, origin, weights, taps, out, count);
 }
 
 const ResizeKernels* Kernels() {
   static const ResizeKernels kernels = {Load,  Store,   Vertical,      VerticalPair, VerticalFirst,  Phases,
-                                        Split, Halve,   ThreeHalves, ColumnLanes(), Columns,      Interleave4,
+                                        Split, Halve,   HasRational,   Rational,     ColumnLanes(),  Columns,  Interleave4,
                                         Deinterleave4, Columns4};
   return &kernels;
 }

@@ -9,11 +9,13 @@ namespace framelift::pixel {
 inline constexpr int kRowSlack = 64;
 
 /// A horizontal sum cut into blocks of as many outputs as a vector has lanes: output i of block b is
-/// Σ weights[s][k][i] × in[first[b] + index[s][i] + k] with s = b modulo `sets`, all inputs of a block lying within two
-/// vectors from first[b] on, or within one where `is_narrow`.
+/// Σ weights[s][k][i] × in[first[b] − origin + index[s][i] + k] with s = (first_set + b) modulo `sets`, all inputs of a
+/// block lying within two vectors from its first on, or within one where `is_narrow`.
 struct ColumnBlocks {
   int count = 0;
   int sets = 0;
+  int first_set = 0;
+  int origin = 0;
   int taps = 0;
   bool is_narrow = false;
   const int* first = nullptr;
@@ -29,6 +31,15 @@ struct RowSums {
   int start[kMost] = {};  ///< first row of each sum, never falling; where there are fewer sums, the last is repeated
   const float* weights[kMost] = {};
   float* outs[kMost] = {};
+};
+
+/// Sums of a ratio of small numbers, which repeat with every `inputs` inputs and `outputs` outputs. No start is negative.
+struct RationalSums {
+  int outputs = 0;
+  int inputs = 0;
+  int taps = 0;
+  const int* start = nullptr;
+  const float* weights = nullptr;
 };
 
 /// Chooses the instruction set of the running machine.
@@ -48,15 +59,16 @@ struct ResizeKernels {
   /// out[phases × i + p] = Σ weights[p][k] × in[i + start[p] + k].
   void (*phases)(const float* in, const int* start, const float* weights, int taps, int phases, float* out,
                  int count);
-  /// even[i] = in[2i], odd[i] = in[2i + 1].
-  void (*split)(const float* in, float* even, float* odd, int count);
+  /// outs[p][i] = in[ways × i + p], two to four ways.
+  void (*split)(const float* in, int ways, float* const* outs, int count);
   /// Halving of a row that was split: out[i] = Σ weights[k] × in[2 × i + start + k]; reads up to
   /// count + taps + kRowSlack / 2 elements of each half from start / 2 on.
   void (*halve)(const float* even, const float* odd, int start, const float* weights, int taps, float* out, int count);
-  /// Enlarging by 3 : 2 of a row that was split, six taps (AxisPlan::three_halves), i in [0, count):
-  /// out[3i + p] = Σ weights[p][k] × in[2 × i + start[p] + k].
-  void (*three_halves)(const float* even, const float* odd, const int* start, const float* weights, float* out,
-                       int count);
+  /// Whether `rational` knows these sums.
+  bool (*has_rational)(int outputs, int inputs, int taps, const int* start);
+  /// A row that was split by sums.inputs; i in [0, count):
+  /// out[outputs × i + p] = Σ weights[p][k] × in[inputs × i + start[p] + k].
+  void (*rational)(const float* const* splits, const RationalSums& sums, float* out, int count);
   /// Outputs in a block of `columns`; 0 where the vectors are too short for it.
   int column_lanes;
   /// Four rows by the same blocks; reads up to kRowSlack / 2 elements from a block's first on.
@@ -64,8 +76,8 @@ struct ResizeKernels {
   /// Four rows into one buffer of 4 × count floats: column by column.
   void (*interleave4)(const float* const* rows, float* out, int count);
   void (*deinterleave4)(const float* in, float* const* rows, int count);
-  /// Columns of four rows: out[4i + r] = Σ weights[i][k] × in[4 × (start[i] + k) + r].
-  void (*columns4)(const float* in, const int* start, const float* weights, int taps, float* out, int count);
+  /// Columns of four rows: out[4i + r] = Σ weights[i][k] × in[4 × (start[i] − origin + k) + r].
+  void (*columns4)(const float* in, const int* start, int origin, const float* weights, int taps, float* out, int count);
 };
 
 const ResizeKernels& GetResizeKernels();

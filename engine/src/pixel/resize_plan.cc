@@ -118,12 +118,28 @@ void StoreTaps(const std::vector<Tap>& sets, AxisPlan& plan) {
   }
 }
 
-bool IsThreeHalves(const AxisPlan& plan) {
-  constexpr int kTaps = 6;
-  if (plan.period != 3 || plan.period_inputs != 2 || plan.taps != kTaps || plan.dst < 3) return false;
-  const int second = plan.start[1] - plan.start[0];
-  const int third = plan.start[2] - plan.start[1];
-  return second >= 0 && second <= 1 && third >= 0 && third <= 1 && second + third > 0;
+/// Blocks for any ratio, where their inputs do not lie too far apart.
+void AddColumnBlocks(AxisPlan& plan, int lanes) {
+  const auto start = [&](int i) { return plan.start[std::min(i, plan.dst - 1)]; };
+  int widest = 0;
+  for (int i = 0; i < plan.dst; i += lanes) widest = std::max(widest, start(i + lanes - 1) - start(i) + plan.taps);
+  if (widest > 2 * lanes) return;
+  plan.blocks_are_narrow = widest <= lanes;
+  plan.block_lanes = lanes;
+  const int blocks = (plan.dst + lanes - 1) / lanes;
+  plan.block_sets = std::min(blocks, plan.period / std::gcd(plan.period, lanes));
+  const int advance = plan.block_sets * lanes / plan.period * plan.period_inputs;
+  for (int b = 0; b < blocks; ++b) {
+    plan.block_first.push_back(start(b % plan.block_sets * lanes) + b / plan.block_sets * advance);
+  }
+  for (int i = 0; i < plan.block_sets * lanes; i += lanes) {
+    for (int lane = 0; lane < lanes; ++lane) plan.block_index.push_back(start(i + lane) - start(i));
+    for (int k = 0; k < plan.taps; ++k) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        plan.block_weights.push_back(plan.Weights(std::min(i + lane, plan.dst - 1))[k]);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -158,43 +174,34 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
   TrimTaps(sets);
   StoreTaps(sets, plan);
   plan.identity = src == dst && plan.phases == 1 && plan.taps == 1 && plan.start[0] == 0;
-  int lowest = 0;
-  int highest = 0;
-  for (int i = 0; i < dst; ++i) {
-    lowest = std::min(lowest, plan.Start(i));
-    highest = std::max(highest, plan.Start(i) + plan.taps - src);
-  }
-  plan.three_halves = IsThreeHalves(plan);
-  // Counted on from the first period: at its ends rounding may tell a start one sample off, with a weight of 0 for it.
-  plan.pad_before = -lowest + (plan.three_halves ? 1 : 0);
-  plan.pad_after = highest + (plan.three_halves ? 1 : 0);
+  plan.outputs_each = std::max(plan.phases, 1);
+  plan.inputs_each = plan.halves ? 2 : 1;
   return plan;
 }
 
-void AddColumnBlocks(AxisPlan& plan, int lanes) {
-  if (lanes == 0 || plan.identity || plan.phases > 0 || plan.halves || plan.three_halves) return;
-  const auto start = [&](int i) { return plan.start[std::min(i, plan.dst - 1)]; };
-  int widest = 0;
-  for (int i = 0; i < plan.dst; i += lanes) widest = std::max(widest, start(i + lanes - 1) - start(i) + plan.taps);
-  if (widest > 2 * lanes) return;
-  plan.blocks_are_narrow = widest <= lanes;
-  plan.block_lanes = lanes;
-  const int blocks = (plan.dst + lanes - 1) / lanes;
-  plan.block_sets = std::min(blocks, plan.period / std::gcd(plan.period, lanes));
-  // Counted on from the first period: at its ends rounding may tell a start one sample off, with a weight of 0 for it.
-  ++plan.pad_before;
-  ++plan.pad_after;
-  const int advance = plan.block_sets * lanes / plan.period * plan.period_inputs;
-  for (int b = 0; b < blocks; ++b) {
-    plan.block_first.push_back(start(b % plan.block_sets * lanes) + b / plan.block_sets * advance);
-  }
-  for (int i = 0; i < plan.block_sets * lanes; i += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) plan.block_index.push_back(start(i + lane) - start(i));
-    for (int k = 0; k < plan.taps; ++k) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        plan.block_weights.push_back(plan.Weights(std::min(i + lane, plan.dst - 1))[k]);
-      }
-    }
+ColumnBlocks AxisPlan::Blocks(int first, int last, int origin) const {
+  ColumnBlocks blocks;
+  blocks.count = (last - first + block_lanes - 1) / block_lanes;
+  blocks.sets = block_sets;
+  blocks.first_set = first / block_lanes % block_sets;
+  blocks.taps = taps;
+  blocks.origin = origin;
+  blocks.is_narrow = blocks_are_narrow;
+  blocks.first = block_first.data() + first / block_lanes;
+  blocks.index = block_index.data();
+  blocks.weights = block_weights.data();
+  return blocks;
+}
+
+void AddShortWays(AxisPlan& plan, const ResizeKernels& kernels) {
+  if (plan.identity || plan.IsByRow()) return;
+  const bool is_short = plan.period <= AxisPlan::kMaxSets && plan.dst >= plan.period;
+  if (is_short && kernels.has_rational(plan.period, plan.period_inputs, plan.taps, plan.start.data())) {
+    plan.rational = true;
+    plan.outputs_each = plan.period;
+    plan.inputs_each = plan.period_inputs;
+  } else if (kernels.column_lanes > 0) {
+    AddColumnBlocks(plan, kernels.column_lanes);
   }
 }
 

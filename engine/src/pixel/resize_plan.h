@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pixel/image.h"
+#include "pixel/resize_kernels.h"
 
 namespace framelift::pixel {
 
@@ -30,13 +31,17 @@ struct AxisPlan {
   int phases = 0;
   /// When halving exactly, all outputs share one set, from input 2 × i + start[0] on.
   bool halves = false;
-  /// When enlarging by 3 : 2, the first three outputs' weights serve all: output 3 × i + p uses those of p from input
-  /// 2 × i + start[p] on. (All outputs are stored nevertheless.)
-  bool three_halves = false;
+  /// A ratio of small numbers that a kernel knows (AddShortWays): the first outputs_each outputs' weights serve all,
+  /// output outputs_each × i + p using those of p from input inputs_each × i + start[p] on. (All are stored nevertheless.)
+  bool rational = false;
   std::vector<int> start;
   std::vector<float> weights;  ///< [set][taps]
   int period = 0;         ///< outputs after which weights repeat …
   int period_inputs = 0;  ///< … and how much further the inputs are then
+  /// Outputs that one step of a kernel for rows makes, and how many inputs further the next step is.
+  int outputs_each = 1;
+  int inputs_each = 1;
+  static constexpr int kMaxSets = 4;  ///< of weights that such a kernel knows
   bool identity = false;
   bool reduces = false;
   /// The same sums in blocks of `block_lanes` outputs, see ColumnBlocks; empty where a block's inputs lie too far apart.
@@ -47,9 +52,9 @@ struct AxisPlan {
   std::vector<int> block_first;
   std::vector<std::int32_t> block_index;
   std::vector<float> block_weights;
-  int pad_before = 0;  ///< samples needed before the first …
-  int pad_after = 0;   ///< … and behind the last one
 
+  /// Whether a kernel does single rows; else four at a time.
+  bool IsByRow() const { return phases > 0 || halves || rational; }
   int Start(int i) const {
     if (halves) return 2 * i + start[0];
     return phases > 0 ? i / phases + start[i % phases] : start[i];
@@ -58,6 +63,9 @@ struct AxisPlan {
     const int set = halves ? 0 : phases > 0 ? i % phases : i;
     return weights.data() + static_cast<std::ptrdiff_t>(set) * taps;
   }
+  /// The blocks of outputs first … last − 1 for rows that begin with input `origin`; `first` is a multiple of
+  /// block_lanes.
+  ColumnBlocks Blocks(int first, int last, int origin) const;
 };
 
 /// Lanczos-3 (Duchon 1979), its kernel widened by the ratio when reducing so that it antialiases, weights
@@ -65,7 +73,7 @@ struct AxisPlan {
 /// `dst` the plane's.
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid);
 
-/// Adds the blocks to a plan that has no other short way, where they can be made.
-void AddColumnBlocks(AxisPlan& plan, int lanes);
+/// Takes for a plan the shortest way that the kernels have for its ratio, where there is one.
+void AddShortWays(AxisPlan& plan, const ResizeKernels& kernels);
 
 }  // namespace framelift::pixel
