@@ -219,8 +219,8 @@ void VerticalCases(int width, const ResizeKernels& k) {
            k.vertical(taps().data(), twice.Weights(0), 6, rows.Output(turn), width), ++turn;
          }, 6});
   Print({"vertical_pair, 6 taps", 24 * w, (6 * 4 + 4) * w, rows.Bytes(6), [&] {
-           k.vertical_pair(taps().data(), twice.Weights(0), twice.Weights(1), 6, rows.Output(2 * turn),
-                           rows.Output(2 * turn + 1), width);
+           k.vertical_pair({taps().data(), 6, 0, {twice.Weights(0), twice.Weights(1)},
+                            {rows.Output(2 * turn), rows.Output(2 * turn + 1)}}, width);
            ++turn;
          }, 3});
   const AxisPlan half = PlanOf(2160, 1080);
@@ -252,15 +252,16 @@ void RationalCase(Rows& rows, const ResizeKernels& k, int from, int to) {
   std::vector<AlignedArray<float>> buffers;
   std::array<float*, AxisPlan::kMaxSets> splits{};
   for (int i = 0; i < inputs; ++i) splits[i] = buffers.emplace_back(4096).get();
-  // The rows begin behind a margin of a whole number of steps, so that no start is negative.
-  const int margin = 12 / inputs * inputs;
+  // As a strip has it: no start is negative, and the split begins where rows are aligned.
+  const int margin = 48;
+  const int steps = (from + 2 * plan.taps + inputs - 1) / inputs;
   std::array<int, AxisPlan::kMaxSets> start{};
   for (int p = 0; p < plan.outputs_each; ++p) start[p] = plan.start[p] + margin;
   int turn = 0;
   Print({"split and " + std::to_string(inputs) + " to " + std::to_string(plan.outputs_each) + ", " + std::to_string(plan.taps) +
              " taps",
          2.0 * plan.taps * to, 4.0 * (from + to), static_cast<std::size_t>(4 * (from + kRows * to)), [&] {
-           k.split(rows.Float(0) - margin, inputs, splits.data(), (from + 2 * margin) / inputs);
+           k.split(rows.Float(0) - margin, inputs, splits.data(), margin / inputs + steps);
            k.rational(splits.data(), {plan.outputs_each, inputs, plan.taps, start.data(), plan.weights.data()}, rows.More(turn),
                       to / plan.outputs_each);
            ++turn;

@@ -63,7 +63,7 @@ int StripUnit(const AxisPlan& x) {
 void CutIntoStrips(PlanePlan& plan) {
   const AxisPlan& x = plan.x;
   plan.ring_rows = RowSums::kMost;
-  while (!plan.y.reduces && plan.ring_rows < plan.y.taps + plan.group()) plan.ring_rows *= 2;
+  while (!plan.y.reduces && plan.ring_rows < plan.y.taps + 1 + plan.group()) plan.ring_rows *= 2;
   const int unit = StripUnit(x);
   const double wider = std::max(1.0, static_cast<double>(x.src) / x.dst);
   const int wanted = plan.y.reduces ? x.dst : static_cast<int>(kRingFloats / (plan.ring_rows * wider));
@@ -128,7 +128,7 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   scratch->source4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->source_stride));
   scratch->ring4 = AlignedArray<float>(4 * static_cast<std::size_t>(scratch->ring_stride));
   scratch->ring = AlignedArray<float>(ring_rows * static_cast<std::size_t>(scratch->ring_stride));
-  scratch->taps.resize(taps);
+  scratch->taps.resize(taps + 1);
   scratch->sample_taps.resize(rows_of_sums);
   return scratch;
 }
@@ -214,17 +214,19 @@ class Band {
     int y = first;
     while (y < last) {
       const int start = y_plan.Start(y);
-      const int needed = ClampRow(start + y_plan.taps - 1);
+      const int shift = y + 1 < last ? y_plan.Start(y + 1) - start : 2;
+      const bool is_pair = shift <= 1;
+      const int rows = y_plan.taps + (is_pair ? shift : 0);
+      const int needed = ClampRow(start + rows - 1);
       for (; next <= needed; next += group) ProduceRows(next);
-      for (int k = 0; k < y_plan.taps; ++k) s_.taps[k] = RingRow(ClampRow(start + k));
-      if (y + 1 < last && y_plan.Start(y + 1) == start) {
-        k_.vertical_pair(s_.taps.data(), y_plan.Weights(y), y_plan.Weights(y + 1), y_plan.taps, Out(y), Out(y + 1),
+      for (int k = 0; k < rows; ++k) s_.taps[k] = RingRow(ClampRow(start + k));
+      if (is_pair) {
+        k_.vertical_pair({s_.taps.data(), y_plan.taps, shift, {y_plan.Weights(y), y_plan.Weights(y + 1)}, {Out(y), Out(y + 1)}},
                          strip_.count());
-        y += 2;
       } else {
         k_.vertical(s_.taps.data(), y_plan.Weights(y), y_plan.taps, Out(y), strip_.count());
-        y += 1;
       }
+      y += is_pair ? 2 : 1;
     }
   }
 

@@ -78,38 +78,43 @@ void Vertical(const float* const* rows, const float* weights, int taps, uint16_t
   VerticalT<0>(rows, weights, taps, out, count);
 }
 
-template <int kTaps>
-HWY_INLINE void VerticalPairT(const float* const* rows, const float* weights0, const float* weights1,
-                              int taps, uint16_t* out0, uint16_t* out1, int count) {
+/// The second sum begins kShift rows behind the first.
+template <int kTaps, int kShift>
+HWY_INLINE void VerticalPairT(const RowPair& p, int count) {
   const DF d;
-  const int n = kTaps > 0 ? kTaps : taps;
+  const int n = kTaps > 0 ? kTaps : p.taps;
   const int lanes = FloatLanes();
   for (int x = 0; x < count; x += 2 * lanes) {
     VF a0 = hn::Zero(d);
     VF b0 = hn::Zero(d);
     VF a1 = hn::Zero(d);
     VF b1 = hn::Zero(d);
-    for (int k = 0; k < n; ++k) {
-      const VF w0 = hn::Set(d, weights0[k]);
-      const VF w1 = hn::Set(d, weights1[k]);
-      const VF a = LoadOnce(rows[k] + x);
-      const VF b = LoadOnce(rows[k] + x + lanes);
-      a0 = hn::MulAdd(w0, a, a0);
-      b0 = hn::MulAdd(w0, b, b0);
-      a1 = hn::MulAdd(w1, a, a1);
-      b1 = hn::MulAdd(w1, b, b1);
+#pragma GCC unroll 7
+    for (int k = 0; k < n + kShift; ++k) {
+      const VF a = LoadOnce(p.rows[k] + x);
+      const VF b = LoadOnce(p.rows[k] + x + lanes);
+      if (k < n) {
+        const VF w = hn::Set(d, p.weights[0][k]);
+        a0 = hn::MulAdd(w, a, a0);
+        b0 = hn::MulAdd(w, b, b0);
+      }
+      if (k >= kShift) {
+        const VF w = hn::Set(d, p.weights[1][k - kShift]);
+        a1 = hn::MulAdd(w, a, a1);
+        b1 = hn::MulAdd(w, b, b1);
+      }
     }
-    StoreSamplePair(a0, b0, out0 + x);
-    StoreSamplePair(a1, b1, out1 + x);
+    StoreSamplePair(a0, b0, p.outs[0] + x);
+    StoreSamplePair(a1, b1, p.outs[1] + x);
   }
 }
 
-void VerticalPair(const float* const* rows, const float* weights0, const float* weights1, int taps,
-                  uint16_t* out0, uint16_t* out1, int count) {
-  if (taps == kLanczosTaps) {
-    return VerticalPairT<kLanczosTaps>(rows, weights0, weights1, taps, out0, out1, count);
+void VerticalPair(const RowPair& p, int count) {
+  if (p.taps == kLanczosTaps) {
+    return p.shift == 0 ? VerticalPairT<kLanczosTaps, 0>(p, count) : VerticalPairT<kLanczosTaps, 1>(p, count);
   }
-  VerticalPairT<0>(rows, weights0, weights1, taps, out0, out1, count);
+  if (p.shift == 0) return VerticalPairT<0, 0>(p, count);
+  VerticalPairT<0, 1>(p, count);
 }
 
 /// Exact halving: every sum has the same twelve weights and lies two rows behind the one before it. All that is known
@@ -377,10 +382,12 @@ HWY_INLINE void LoadSplit(const float* in, VF* v) {
 template <int kWays>
 HWY_INLINE void SplitT(const float* in, float* const* outs, int count) {
   const int lanes = FloatLanes();
+  float* to[kWays];
+  for (int i = 0; i < kWays; ++i) to[i] = outs[i];
   for (int x = 0; x < count; x += lanes) {
     VF v[kWays];
     LoadSplit<kWays>(in + kWays * x, v);
-    for (int i = 0; i < kWays; ++i) hn::StoreU(v[i], DF(), outs[i] + x);
+    for (int i = 0; i < kWays; ++i) hn::StoreU(v[i], DF(), to[i] + x);
   }
 }
 
@@ -461,14 +468,17 @@ HWY_INLINE void RationalT(const float* const* streams, const float* weights, flo
   constexpr int kLates[kOut] = {0, kLate...};
   const DF d;
   const int lanes = FloatLanes();
+  const float* at[kIn];
+  for (int i = 0; i < kIn; ++i) at[i] = streams[i];
   VF w[kOut * kTaps];
+#pragma GCC unroll 24
   for (int i = 0; i < kOut * kTaps; ++i) w[i] = hn::Set(d, weights[i]);
   for (int x = 0; x < count; x += lanes) {
     VF sums[kOut];
     for (VF& sum : sums) sum = hn::Zero(d);
 #pragma GCC unroll 12
     for (int k = 0; k < kTaps + kLates[kOut - 1]; ++k) {
-      const VF v = LoadOnce(streams[k % kIn] + x + k / kIn);
+      const VF v = LoadOnce(at[k % kIn] + x + k / kIn);
 #pragma GCC unroll 4
       for (int p = 0; p < kOut; ++p) {
         const int tap = k - kLates[p];

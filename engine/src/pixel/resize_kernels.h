@@ -23,6 +23,15 @@ struct ColumnBlocks {
   const float* weights = nullptr;
 };
 
+/// Two sums of `taps` rows each: of rows[0] … and of rows[shift] ….
+struct RowPair {
+  const float* const* rows = nullptr;
+  int taps = 0;
+  int shift = 0;  ///< 0 or 1
+  const float* weights[2] = {};
+  std::uint16_t* outs[2] = {};
+};
+
 /// Sums that reducing in height begins with. Their windows overlap: walked together, the rows are widened once for all.
 struct RowSums {
   static constexpr int kMost = 8;
@@ -50,9 +59,8 @@ struct ResizeKernels {
   void (*store)(const float* in, std::uint16_t* out, int count);
   /// Weighted sum of `taps` rows, to working samples.
   void (*vertical)(const float* const* rows, const float* weights, int taps, std::uint16_t* out, int count);
-  /// Two weighted sums of the same rows.
-  void (*vertical_pair)(const float* const* rows, const float* weights0, const float* weights1, int taps,
-                        std::uint16_t* out0, std::uint16_t* out1, int count);
+  /// Two of them, whose rows are the same but for one at either end: what they share is read once.
+  void (*vertical_pair)(const RowPair& pair, int count);
   /// Up to RowSums::kMost weighted sums of rows of working samples, to floats.
   void (*vertical_first)(const RowSums& sums, int count);
   /// Enlarging by a whole number, i in [0, count):
