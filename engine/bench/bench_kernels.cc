@@ -1,5 +1,5 @@
 // The resize kernels one by one against what the machine gives: prints one JSON object.
-//   bench_kernels [seconds per measurement, default 0.2]
+//   bench_kernels [seconds per measurement, default 0.2] [part of the names wanted]
 //
 // Note [Share of the binding bound]
 // Roofline (Williams, Waterman, Patterson 2009): a kernel that does F floating point operations (2 a fused
@@ -149,8 +149,10 @@ struct Case {
 };
 
 bool g_is_first = true;
+std::string g_wanted;
 
 void Print(const Case& c) {
+  if (c.name.find(g_wanted) == std::string::npos) return;
   const double peak = PeakFlops();
   const double bandwidth = Bandwidth(c.working_set, c.reads_per_write);
   const double time = Best(c.call);
@@ -350,6 +352,7 @@ void WholeCase(int from_width, int from_height, int to_width, int to_height) {
 
 int RunBench(int argc, char** argv) {
   if (argc > 1) g_seconds = std::max(0.01, std::atof(argv[1]));
+  if (argc > 2) g_wanted = argv[2];
   std::printf("{\"simd\": \"%s\", \"cores\": 1, \"kernels\": [", SimdTarget());
   VerticalCases(1920, GetResizeKernels());
   HorizontalCases(GetResizeKernels());
