@@ -16,7 +16,8 @@ const table: Record<string, { code: ErrorCode; message?: string }> = {
   limit_exceeded: { code: 'unreadable_video' },
   invalid_argument: { code: 'processing_failed' },
   unavailable: { code: 'processing_failed' },
-  io: { code: 'processing_failed', message: 'The video could not be read or its result could not be written.' },
+  // A disk of ours that is full or broken is no fault of the video: the step may be tried again.
+  io: { code: 'service_unavailable', message: 'The video could not be read or its result could not be written.' },
 };
 
 /** Of the ceilings only that of the duration has a code of its own; the engine's sentence tells which it was. */

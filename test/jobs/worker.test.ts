@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { failureFromChild } from '../../src/media/failures.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
@@ -160,6 +161,19 @@ describe('failures that may pass', () => {
       async () =>
         (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 2,
     );
+  });
+
+  it('a full disk under the media child is one of them', async () => {
+    const enhance = shop.media.onEnhance;
+    let left = 2;
+    shop.media.onEnhance = (request) => {
+      if (left-- > 0) return Promise.reject(failureFromChild({ code: 'io', message: 'No space is left.' }));
+      return enhance(request);
+    };
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    expect(left).toBe(-1);
   });
 
   it('end the job with a refund when they do not pass', async () => {

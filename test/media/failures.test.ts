@@ -8,7 +8,7 @@ describe('an error of the addon', () => {
     ['limit_exceeded', 'The picture has more than 67108864 pixels.', 'unreadable_video', /pixels/],
     ['invalid_argument', 'There is no preset of this name.', 'processing_failed', /preset/],
     ['unavailable', 'CUDA is not in this build.', 'processing_failed', /CUDA/],
-    ['io', 'write failed', 'processing_failed', /could not be read or its result/],
+    ['io', 'write failed', 'service_unavailable', /could not be read or its result/],
     ['internal', 'std::bad_alloc', 'processing_failed', 'The video could not be processed.'],
     ['nonsense', 'x', 'processing_failed', 'The video could not be processed.'],
   ])('%s (%s) becomes %s', (code, said, expectedCode, message) => {
