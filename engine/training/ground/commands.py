@@ -114,7 +114,17 @@ def train(args):
         trainer.forward = torch.compile(trainer.net)
     if network.scale == 2:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
-    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked, args.timed)
+    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked, args.timed,
+        clock_of(state, args))
+
+
+def clock_of(state, args):
+    """Minutes that are over of a timed run that goes on; 0 for one that begins (or has come to its end)."""
+    goes_on = args.timed and state is not None and not (args.fresh or args.grow or args.start)
+    if not goes_on or state.get('minutes') != args.minutes or state['clock'] >= args.minutes:
+        return 0.0
+    print(f'{state["clock"]:.1f} of {args.minutes} minutes are over', flush=True)
+    return state['clock']
 
 
 def release_command(args):
@@ -153,7 +163,8 @@ def parser():
     t.add_argument('--loaders', type=int, help='processes that make batches (default: one a core for a GPU, else none)')
     t.add_argument('--compile', action='store_true', help='by torch.compile: a minute at first, then faster on a GPU')
     t.add_argument('--finish', type=int, help='so many steps more, over which the rate falls to 0')
-    t.add_argument('--timed', action='store_true', help='the rate falls to 0 over --minutes, however many steps')
+    t.add_argument('--timed', action='store_true',
+                   help='the rate falls to 0 over --minutes, however many steps; stopped (SIGTERM), it goes on from there')
     t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,

@@ -5,7 +5,6 @@ generator handed in, except that encoders may differ between their versions and,
 """
 import io
 
-import av
 import numpy as np
 
 from .photos import luma
@@ -110,6 +109,8 @@ def _options(coding):
 
 def code(clip, coding, rate=25):
     """A clip [[Y, Cb, Cr], …] through an encoder and its decoder; the same form, as many pictures."""
+    import av  # here, because training on finished shards needs none of it
+
     layout = 'yuv444p' if clip[0][1].shape == clip[0][0].shape else 'yuv420p'
     height, width = clip[0][0].shape
     memory = io.BytesIO()

@@ -2,7 +2,6 @@
 import time
 
 import numpy as np
-import openvino
 import torch
 
 
@@ -10,6 +9,8 @@ class OpenVinoNet:
     """Callable [1, planes, H, W] → [1, 1, s·H, s·W]; compiled anew for each size. precision: 'f32' or 'bf16'."""
 
     def __init__(self, data, scale, precision='f32', threads=2, planes=2):
+        import openvino  # here, because training alone needs none of it
+
         self.core, self.data, self.scale, self.planes = openvino.Core(), data, scale, planes
         self.options = {'INFERENCE_NUM_THREADS': threads, 'INFERENCE_PRECISION_HINT': precision,
                         'PERFORMANCE_HINT': 'LATENCY'}

@@ -143,10 +143,12 @@ def append_log(path, row):
         log.write(json.dumps(row) + '\n')
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
-    `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give."""
-    begun, last, losses = time.time(), time.time(), []
+    `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
+    `clock`: minutes of them that are over already; a checkpoint says how many were."""
+    last, losses = time.time(), []
+    begun, first = last - 60 * clock, last
     cpu, asked = time.process_time(), []
     signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     while trainer.number < trainer.recipe.steps:
@@ -157,11 +159,12 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
             continue
         row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
-               'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - begun) / 3600,
+               'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - first) / 3600,
                'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
         append_log(folder / 'log.jsonl', row)
         print(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
-        save(folder / 'last.pt', trainer.state(), hours=row['hours'], label=label)
+        save(folder / 'last.pt', trainer.state(), hours=row['hours'], label=label,
+             **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
         losses, last = [], time.time()
         if out_of_time:
             break

@@ -1,11 +1,15 @@
 """Training: the same seed gives the same numbers, taking up a checkpoint too; workers do not change the result."""
+import argparse
 import dataclasses
+import itertools
 import json
+import signal
 
 import numpy as np
 import pytest
 import torch
 
+from ground.commands import clock_of
 from ground.optimiser import orthogonal
 from ground.recipes import Network, Recipe
 from ground.samples import Ahead
@@ -88,12 +92,43 @@ def test_muon_makes_singular_values_near_one(shape):
     assert values.max() < 1.4 and values.min() > 0.2
 
 
-def test_a_timed_run_ends_with_its_minutes_and_a_rate_near_zero(tmp_path):
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock on which every look takes 20 ms, however busy the machine."""
+    now = itertools.count()
+    monkeypatch.setattr('ground.trainer.time.time', lambda: 0.02 * next(now))
+
+
+def test_a_timed_run_ends_with_its_minutes_and_a_rate_near_zero(tmp_path, ticking):
     t = trainer()
     t.recipe = dataclasses.replace(RECIPE, steps=10**9, decay=0)
     run(t, tmp_path, lambda net: {}, minutes=1.5 / 60, every=10**6, timed=True)
     row = json.loads((tmp_path / 'log.jsonl').read_text())
-    assert t.number > 5 and row['rate'] < 0.2 * RECIPE.rate
+    assert 30 < t.number < 45 and row['rate'] < 0.05 * RECIPE.rate
     again = trainer()
     again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
     assert again.number == t.number
+
+
+def test_a_timed_run_that_was_stopped_goes_on_with_its_clock(tmp_path, ticking):
+    class Stopping(RandomBatches):
+        def at(self, number):
+            if number == 9:
+                signal.raise_signal(signal.SIGTERM)
+            return super().at(number)
+
+    first = Trainer(build(TINY), Stopping(), dataclasses.replace(RECIPE, steps=10**9, decay=0))
+    run(first, tmp_path, lambda net: {}, minutes=1 / 60, every=10**6, timed=True)
+    state = torch.load(tmp_path / 'last.pt', weights_only=True)
+    assert first.number == 10 and 0.3 / 60 < state['clock'] < 0.6 / 60
+    asked = argparse.Namespace(timed=True, fresh=False, grow=False, start=None, minutes=state['minutes'])
+    assert clock_of(state, asked) == state['clock']
+    assert clock_of(state, argparse.Namespace(**{**vars(asked), 'fresh': True})) == 0
+    assert clock_of({**state, 'clock': 2 / 60}, asked) == 0  # that one had come to its end
+    second = trainer()
+    second.recipe = first.recipe
+    second.restore(state)
+    run(second, tmp_path, lambda net: {}, asked.minutes, 10**6, timed=True, clock=state['clock'])
+    assert 20 < second.number < 30
+    rows = [json.loads(line) for line in (tmp_path / 'log.jsonl').read_text().splitlines()]
+    assert rows[1]['rate'] < 0.1 * RECIPE.rate
