@@ -20,6 +20,11 @@ function strength(text: string): Strength {
   return value;
 }
 
+function seconds(text: string): number {
+  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Expected seconds, such as 12 or 12.5.');
+  return Number(text);
+}
+
 const strengthOption = (name: string, what: string) =>
   new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
 
@@ -59,6 +64,8 @@ function program(): Command {
   withEnhancements(framelift.command('enhance').description('enhance one file; no database is needed'))
     .argument('<in>', 'a video file')
     .argument('<out>', 'the MP4 to write; replaced when it exists')
+    .option('--from <seconds>', 'only from there on, to see how it looks; without sound', seconds)
+    .option('--to <seconds>', 'only up to there; without sound', seconds)
     .action(async (input: string, output: string, options) => {
       const config = loadConfig();
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });

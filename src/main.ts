@@ -114,6 +114,9 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, shutdown);
   listening.url = url;
   logger.info({ url }, 'listening');
+  if (config.publicUrl === undefined && anyAddress.has(config.host)) {
+    logger.warn({ url }, 'FRAMELIFT_PUBLIC_URL is not set: links to results begin with an address that others cannot reach');
+  }
   return { url, store, keyPepper: secrets.keyPepper, logger, stop: () => shutdown.run() };
 }
 
@@ -137,6 +140,9 @@ async function serveMetrics({ config, logger, store, shutdown }: MetricsParts): 
   return registry;
 }
 
+/** Not addresses themselves, but all of a machine. */
+const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
 /** The service's own public name: a customer's video is never fetched through it. */
 function ownHosts(config: Config): string[] {
   return config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host];
@@ -156,9 +162,9 @@ async function listen(fetch: Fetch, at: ListenAt, shutdown: Shutdown): Promise<s
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const taken =
-        cause.code === 'EADDRINUSE' ? `${at.variable}: ${at.port} is already in use on ${at.host}` : cause.message;
-      reject(new Error(taken, { cause }));
+      const taken = `${at.variable}: ${at.port} is already in use on ${at.host}`;
+      const refused = `HOST, ${at.variable}: cannot listen at ${bracketed(at.host)}:${at.port} (${cause.code ?? cause.message})`;
+      reject(new Error(cause.code === 'EADDRINUSE' ? taken : refused, { cause }));
     });
   });
   shutdown.add(

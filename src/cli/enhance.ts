@@ -19,10 +19,15 @@ export interface EnhanceCommand {
   adaptiveContrast: Strength;
   faceRestoration: Strength;
   model: string;
-  segment?: { startS: number; endS: number };
+  /** seconds from the first picture: only this part; absent = from the start, to the end */
+  from?: number;
+  to?: number;
 }
 
-export type PlanCommand = Omit<EnhanceCommand, 'output' | 'segment'> & { json?: boolean };
+export type PlanCommand = Omit<EnhanceCommand, 'output' | 'from' | 'to'> & { json?: boolean };
+
+/** seconds; later than any video ends that is a file */
+const endOfAll = 1e7;
 
 /** Prints the probe's result as JSON. */
 export async function probeCommand(media: Media, input: string): Promise<void> {
@@ -56,6 +61,8 @@ const size = ({ width, height }: { width: number; height: number }) => `${width}
 export async function enhanceCommand(media: Media, config: Config, command: EnhanceCommand): Promise<void> {
   await requireFile(command.input);
   const output = resolve(command.output);
+  const { from = 0, to = endOfAll } = command;
+  if (from >= to) throw new Error(`--to ${to} is not after --from ${from}: there would be nothing to enhance.`);
   if (output === resolve(command.input)) throw new Error('The output would replace the input: give it another name.');
   if ((await stat(output).catch(() => null))?.isDirectory() === true) {
     throw new Error(`${command.output} is a folder: name the file to write.`);
@@ -88,7 +95,8 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
 }
 
 function enhanceOptions(config: Config, command: Omit<EnhanceCommand, 'output'>) {
-  const { resolution, segment, denoise, sharpen, adaptiveContrast, faceRestoration, model } = command;
+  const { resolution, denoise, sharpen, adaptiveContrast, faceRestoration, model, from, to } = command;
+  const whole = from === undefined && to === undefined;
   return {
     target: resolution,
     denoise,
@@ -99,7 +107,7 @@ function enhanceOptions(config: Config, command: Omit<EnhanceCommand, 'output'>)
     device: config.device,
     threads: config.threads,
     encoder: config.encoder,
-    ...(segment === undefined ? {} : { segment }),
+    ...(whole ? {} : { segment: { startS: from ?? 0, endS: to ?? endOfAll } }),
   };
 }
 

@@ -158,7 +158,7 @@ export type Metadata = {
 
 export type Source = {
     /**
-     * Name of the container format.
+     * Container format as FFmpeg names its reader, such as `mov,mp4,m4a,3gp,3g2,mj2` or `matroska,webm`.
      */
     container: string;
     video_codec: string;

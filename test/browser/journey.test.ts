@@ -173,6 +173,9 @@ describe('a live job of the Secure tier', () => {
     const { page } = customer;
     await page.getByRole('region', { name: 'Before and after' }).waitFor({ timeout: 60_000 });
     await page.getByText('The enhanced video is ready.').waitFor();
+    // What was applied stands with its reason.
+    await page.getByText(/^the picture is enlarged [\d.]+ times$/).waitFor();
+    await page.getByText('MP4 or MOV').waitFor();
     expect(customer.complaints).toEqual([]);
   });
 

@@ -67,6 +67,18 @@ describe('enhance', () => {
   });
 });
 
+describe('a part of a file', () => {
+  it('is enhanced alone, as a trial', async () => {
+    const { status, stdout } = await framelift(['enhance', 'in.mp4', 'part.mp4', '--resolution', '1080p', '--from', '0.2', '--to', '0.6']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^part\.mp4: 320×180 → 1920×1080, 10 frames /);
+    const { streams } = await ffprobe(join(dir, 'part.mp4'));
+    expect(streams).toMatchObject([{ codec_name: 'h264', nb_read_frames: '10' }]);
+    const rest = await framelift(['enhance', 'in.mp4', 'rest.mp4', '--resolution', '1080p', '--from', '0.8']);
+    expect(rest.stdout).toMatch(/, 5 frames /);
+  });
+});
+
 describe('models', () => {
   it('lists what is installed, also for programs', async () => {
     const { status, stdout } = await framelift(['models', 'list']);
@@ -112,6 +124,18 @@ describe('an error is one line and exit status 1', () => {
       says: /^framelift: [A-Z][^\n]+\.\n$/,
     },
     'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would replace the input/ },
+    'a part that ends before it begins': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '2', '--to', '1'],
+      says: /^framelift: --to 1 is not after --from 2: there would be nothing to enhance\.\n$/,
+    },
+    'a part that is no time': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '-1'],
+      says: /Expected seconds, such as 12 or 12\.5\./,
+    },
+    'a part behind the end': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '60'],
+      says: /^framelift: [A-Z][^\n]+\.\n$/,
+    },
     'an output that is a folder': {
       args: ['enhance', 'in.mp4', '.', '--resolution', '4k'],
       says: /^framelift: \. is a folder: name the file to write\.\n$/,

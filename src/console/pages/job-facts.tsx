@@ -39,10 +39,18 @@ function sourceFacts(source: Source): Fact[] {
   return [
     ['Picture', `${source.width} × ${source.height}${source.frame_rate > 0 ? `, ${Math.round(source.frame_rate * 100) / 100} fps` : ''}`],
     ['Codecs', [source.video_codec, source.audio_codec].filter((codec) => codec !== null).join(' + ')],
-    ['Container', source.container.split(',')[0]],
+    ['Container', containerName(source.container)],
     ['Length', `${source.duration.toFixed(2)} s`],
     ['File', formatBytes(source.size_bytes)],
   ];
+}
+
+/** FFmpeg names a demuxer by all that it reads; here for people. */
+const containers: Readonly<Record<string, string>> = { mov: 'MP4 or MOV', matroska: 'MKV or WebM', mpegts: 'MPEG-TS', asf: 'WMV' };
+
+function containerName(container: string): string {
+  const [first = ''] = container.split(',');
+  return containers[first] ?? first.toUpperCase();
 }
 
 function outputFacts(output: Output): Fact[] {
@@ -59,17 +67,32 @@ function outputFacts(output: Output): Fact[] {
   ];
 }
 
+const stageLabels = [
+  ['Denoise', 'denoise'],
+  ['Sharpen', 'sharpen'],
+  ['Faces', 'face_restoration'],
+  ['Contrast', 'adaptive_contrast'],
+] as const;
+
+/** Each with the reason that was found before the first frame, where the job says it. */
 function appliedFacts(applied: AppliedEnhancements): Fact[] {
+  const reasons = new Map((applied.plan ?? []).map(({ stage, reason }) => [stage, reason]));
   const strength = (value: number) => (value === 0 ? 'not applied' : `${Math.round(value * 100)} %`);
   const facts: Fact[] = [
-    ['Denoise', strength(applied.denoise)],
-    ['Sharpen', strength(applied.sharpen)],
-    ['Faces', strength(applied.face_restoration)],
-    ['Contrast', strength(applied.adaptive_contrast)],
-    ['Model', applied.model],
+    ...stageLabels.map(([label, stage]): Fact => [label, <Because key={stage} what={strength(applied[stage])} why={reasons.get(stage)} />]),
+    ['Model', <Because key="model" what={applied.model} why={reasons.get('model')} />],
   ];
   if (applied.device !== undefined) facts.push(['Device', applied.device]);
   return facts;
+}
+
+function Because({ what, why }: { what: string; why: string | undefined }) {
+  return (
+    <>
+      {what}
+      {why !== undefined && <span className="because small muted">{why}</span>}
+    </>
+  );
 }
 
 function jobFacts({ job, webhook_url: webhook, model }: ConsoleJobDetail): Fact[] {

@@ -187,7 +187,7 @@ function Timeline({ moments }: { moments: readonly ConsoleJobMoment[] }) {
           <li key={moment.at + moment.kind} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
             <span className="wrap-anywhere">
               {moment.text}
-              {times > 1 && <span className="muted"> {times} times, the last:</span>}
+              {times > 1 && <span className="muted"> {times} times, the last one then.</span>}
             </span>
             <time className="small muted num nowrap" dateTime={moment.at} title={formatDateTimeFull(moment.at)}>
               {formatMoment(moment.at, moments[0]?.at)}
