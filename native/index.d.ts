@@ -171,7 +171,21 @@ export interface EnhanceResult {
   /** faces restored, each frame's counted */
   faces: number;
   wallSeconds: number;
+  /** of them, until the first frame was in the stages */
+  startSeconds: number;
   stages: { name: string; cpuSeconds: number }[];
+}
+
+/** What the next job is expected to be; without sizes the device alone is opened. */
+export interface Expectation {
+  /** of the picture as it is stored, turned upright */
+  width?: number;
+  height?: number;
+  outputWidth?: number;
+  outputHeight?: number;
+  /** the network that will run; 'none' when absent */
+  model?: string;
+  restoresFaces?: boolean;
 }
 
 /** One stage as it is planned, and the figures that decided. */
@@ -210,6 +224,13 @@ export interface DeviceInfo {
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;
 export function enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>;
+/**
+ * Does ahead of time what the next `enhance` of this process would do before its first frame, for a video like the
+ * expected one: the device, its libraries, the networks. What cannot be made ready is left to `enhance`.
+ */
+export function prepare(options: EnhanceOptions, expectation: Expectation): Promise<void>;
+/** This process may use that much more processor time, all threads together, and is ended by the kernel after it. */
+export function limitProcessorTime(seconds: number): void;
 /** What `enhance` would do, by a look at a few frames. */
 export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
 /** Loads a model and runs it on a made-up frame. */

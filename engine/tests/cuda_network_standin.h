@@ -1,6 +1,7 @@
 // A GPU backend for tests on the stand-in device: the same ONNX, computed by OpenVINO on the stream that it is put on.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,10 @@ namespace framelift::cuda::testing {
 /// What the stand-in backend was asked for, and the faults that it is to make.
 struct NetworkLog {
   std::atomic<int> built = 0;
-  std::atomic<int> contexts = 0;  ///< alive
+  std::atomic<int> loaded = 0;
+  bool builds_slowly = false;  ///< as full TensorRT does
+  std::atomic<int> contexts = 0;  ///< alive …
+  std::atomic<int> most_contexts = 0;  ///< … and at most
   std::atomic<int> enqueued = 0;
   std::atomic<int> at_once = 0;       ///< computing now …
   std::atomic<int> most_at_once = 0;  ///< … and at most
@@ -42,7 +46,9 @@ class StandInNetwork : public inference::GpuNetwork {
   class Context : public inference::GpuContext {
    public:
     Context(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network, inference::GpuBinding binding)
-        : device_(device), log_(std::move(log)), network_(std::move(network)), binding_(binding), request_(log_->contexts++ % network_->requests()) {}
+        : device_(device), log_(std::move(log)), network_(std::move(network)), binding_(binding), request_(log_->contexts++ % network_->requests()) {
+      log_->most_contexts = std::max<int>(log_->most_contexts, log_->contexts);
+    }
     ~Context() override { --log_->contexts; }
 
     void Enqueue(void* stream) override {
@@ -88,20 +94,24 @@ class StandInBackend : public inference::GpuBackend {
   std::string name() const override { return "stand-in"; }
   std::string version() const override { return "1"; }
   bool Supports(const inference::GpuTarget&) const override { return true; }
-  bool builds_anywhere() const override { return true; }
+  bool builds_anywhere() const override { return !log_->builds_slowly; }
 
   std::string Build(const std::string& onnx, const inference::GpuBuildOptions& options, inference::GpuMemo&) override {
     if (!log_->refuses.empty()) throw Error(ErrorCode::kInvalidArgument, log_->refuses);
     ++log_->built;
-    const inference::Shape& s = options.input;
+    inference::Shape s = options.input;
+    if (options.is_range()) s.width = s.height = 0;
     return std::to_string(s.channels) + " " + std::to_string(s.height) + " " + std::to_string(s.width) + "\n" + onnx;
   }
 
-  std::unique_ptr<inference::GpuNetwork> Load(const std::string& engine, inference::GpuMemo&) override {
+  std::unique_ptr<inference::GpuNetwork> Load(const std::string& engine, const inference::Shape& input, inference::GpuMemo&) override {
     inference::Shape shape;
+    ++log_->loaded;
     const std::size_t end = engine.find('\n');
     if (std::sscanf(engine.c_str(), "%d %d %d", &shape.channels, &shape.height, &shape.width) != 3)
       throw Error(ErrorCode::kInvalidArgument, "The engine cannot be loaded: it is damaged.");
+    if (shape.width == 0) shape = input;
+    if (!(shape == input)) throw Error(ErrorCode::kInvalidArgument, "The engine is for pictures of another size.");
     const auto model = openvino_->Load(engine.substr(end + 1), "", "");
     return std::make_unique<StandInNetwork>(*device_, log_, model->Compile({shape, 4, 2, false}));
   }

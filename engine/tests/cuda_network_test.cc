@@ -7,12 +7,14 @@
 #include <set>
 #include <thread>
 
+#include "cuda/network_runner.h"
 #include "cuda/processor.h"
 #include "cuda_network_standin.h"
 #include "framelift/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
 #include "inference/engine_cache.h"
+#include "inference/gpu_model.h"
 #include "pipeline/stage_chain.h"
 
 namespace framelift::cuda {
@@ -202,6 +204,89 @@ TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
   options.may_write_engines = false;
   run();
   EXPECT_EQ(log_->built, 2) << "the folder was not looked into";
+}
+
+TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {
+  const std::string in = Clip("160x90", 0.2);
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  const std::string cold = folder_.File("cold.mp4");
+  const std::string warm = folder_.File("warm.mp4");
+  pipeline::EnhanceOn(ProcessorOn(Late()), in, cold, options);
+  for (const bool fits : {true, false}) {
+    SCOPED_TRACE(fits);
+    const int built = log_->built;
+    const int loaded = log_->loaded;
+    const auto device = Late();
+    auto processor = ProcessorOn(device);
+    const int enqueued = log_->enqueued;
+    processor->Prepare(options, {{fits ? 160 : 80, 90}, {fits ? 160 : 80, 90}, "rgb", false});
+    EXPECT_EQ(log_->built, built + 1);
+    EXPECT_GT(log_->enqueued, enqueued) << "it did not run";
+    EXPECT_EQ(log_->contexts, 0) << "its memory is not given back";
+    pipeline::EnhanceOn(std::move(processor), in, warm, options);
+    EXPECT_EQ(log_->built, built + (fits ? 1 : 2));
+    EXPECT_EQ(log_->loaded, loaded + (fits ? 1 : 2));
+    EXPECT_EQ(DecodeLuma(warm), DecodeLuma(cold));
+    EXPECT_EQ(device->used(), 0U);
+  }
+}
+
+TEST_F(CudaNetworks, TooLittleMemoryToPrepareLeavesTheDeviceAsItWas) {
+  const auto device = Late(0, 64 << 10);
+  const auto processor = ProcessorOn(device);
+  const std::size_t before = device->used();
+  const int built = log_->built;
+  EXPECT_THROW(processor->Prepare(Options(Rgb(), Target::kSource), {{640, 360}, {640, 360}, "rgb", false}), Error);
+  EXPECT_EQ(device->used(), before);
+  EXPECT_LE(log_->built, built + 1) << "engines of tiles were built";
+}
+
+TEST_F(CudaNetworks, AnEngineForAnySizeServesWhereBuildingTakesMinutes) {
+  const std::string in = Clip("160x90", 0.12);
+  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  options.engine_folder = folder_.File("engines");
+  options.may_write_engines = false;
+  const std::string exact = folder_.File("exact.mp4");
+  const std::string any = folder_.File("any.mp4");
+  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, exact, options);
+  const auto device = Late(0);
+  const auto& facts = device->facts();
+  inference::GpuModel model(std::make_shared<StandInBackend>(device, log_), options.models[0],
+                            {{facts.compute_major, facts.compute_minor}, facts.name}, inference::EngineCache(options.engine_folder));
+  const std::string quick = model.CompileRange();
+  EXPECT_NE(quick.find("-any-"), std::string::npos) << quick;
+  int built = log_->built;
+  pipeline::EnhanceOn(ProcessorOn(device), in, any, options);
+  EXPECT_EQ(log_->built, built + 1) << "one for the size is as soon built, and faster";
+  log_->builds_slowly = true;
+  model.CompileRange();  // under its own key: tied to the device
+  built = log_->built;
+  pipeline::EnhanceOn(ProcessorOn(device), in, any, options);
+  EXPECT_EQ(log_->built, built);
+  EXPECT_EQ(DecodeLuma(any), DecodeLuma(exact));
+}
+
+TEST(NetworkContexts, AreAsManyAsHalfOfTheFreeMemoryHolds) {
+  constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+  struct Case { std::size_t free, context; int most, expected; };
+  for (const Case& c : {Case{1000 * kMegabyte, 100 * kMegabyte, 4, 4}, {700 * kMegabyte, 100 * kMegabyte, 4, 3}, {599 * kMegabyte, 100 * kMegabyte, 4, 2},
+                        {400 * kMegabyte, 100 * kMegabyte, 2, 2}, {150 * kMegabyte, 100 * kMegabyte, 4, 1}, {0, 100 * kMegabyte, 4, 1},
+                        {std::size_t{80} << 30, 1, 4, 4}, {100, 0, 3, 3}, {1000 * kMegabyte, 100 * kMegabyte, 0, 1}}) {
+    EXPECT_EQ(ContextsWithin(c.free, c.context, c.most), c.expected) << c.free / kMegabyte << " MB free, at most " << c.most;
+  }
+}
+
+TEST_F(CudaNetworks, AsManyContextsAsTheFreeMemoryAllows) {
+  const std::string in = Clip("160x90", 0.4);
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  log_->workspace_bytes = 16 << 20;
+  const auto most_on = [&](std::size_t memory) {
+    log_->most_contexts = 0;
+    pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("out.mp4"), options);
+    return log_->most_contexts.load();
+  };
+  EXPECT_EQ(most_on(std::size_t{256} << 20), 2);
+  EXPECT_EQ(most_on(std::size_t{48} << 20), 1);
 }
 
 /// The error's sentence; the output must be gone.

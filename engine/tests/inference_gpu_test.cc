@@ -345,6 +345,23 @@ TEST_F(TensorRtRtx, ADamagedEngineIsBuiltAgainWithOneSentence) {
   EXPECT_EQ(ReadBytes(engine).size(), good.size());
 }
 
+TEST_F(TensorRtRtx, BuildsAnEngineForARangeOfSizes) {
+  const ModelFile file = File("shipped", ModelFile::Layout::kLumaStrength, 2, Shipped("fast-x2.onnx"));
+  GpuModel model = Open(file, {8, 9});
+  const std::string name = model.CompileRange();
+  EXPECT_TRUE(Has(name, "-any-")) << name;
+  EXPECT_GT(fs::file_size(folder_.path() / "engines" / name), 20'000U);
+  EXPECT_NE(name, model.Compile(1280, 720));
+  const ModelFile fixed = File("fixed", ModelFile::Layout::kLumaStrength, 1,
+                               OnnxFile().Input("x", {1, 2, 64, 64}).Conv("x", "y", 1, 2, 1, {1, 0}).Output("y", {1, 1, 64, 64}).Bytes());
+  try {
+    Open(fixed).CompileRange();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(Has(error.what(), "for pictures of one size alone")) << error.what();
+  }
+}
+
 TEST_F(TensorRtRtx, RefusesGpusThatItDoesNotKnow) {
   EXPECT_FALSE(backend_->Supports({9, 0}));
   const ModelFile file = File("shipped", ModelFile::Layout::kLumaStrength, 2, Shipped("fast-x2.onnx"));

@@ -5,12 +5,15 @@
 #include "enhance.h"
 #include "models.h"
 #include "probe.h"
+#include "processor_time.h"
 
 namespace {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("probe", Napi::Function::New(env, framelift::native::Probe, "probe"));
   exports.Set("enhance", Napi::Function::New(env, framelift::native::Enhance, "enhance"));
+  exports.Set("prepare", Napi::Function::New(env, framelift::native::Prepare, "prepare"));
+  exports.Set("limitProcessorTime", Napi::Function::New(env, framelift::native::LimitProcessorTime, "limitProcessorTime"));
   exports.Set("plan", Napi::Function::New(env, framelift::native::Plan, "plan"));
   exports.Set("checkModel", Napi::Function::New(env, framelift::native::CheckModel, "checkModel"));
   exports.Set("compileModel", Napi::Function::New(env, framelift::native::CompileModel, "compileModel"));

@@ -280,6 +280,17 @@ CompileRequest ToCompileRequest(const Options& options) {
   return request;
 }
 
+Expectation ToExpectation(const Options& options) {
+  Expectation expectation;
+  expectation.picture.width = static_cast<int>(options.Integer("width", 0, 32768).value_or(0));
+  expectation.picture.height = static_cast<int>(options.Integer("height", 0, 32768).value_or(0));
+  expectation.output.width = static_cast<int>(options.Integer("outputWidth", 0, 32768).value_or(0));
+  expectation.output.height = static_cast<int>(options.Integer("outputHeight", 0, 32768).value_or(0));
+  expectation.model = options.Text("model").value_or(expectation.model);
+  expectation.restores_faces = options.Boolean("restoresFaces").value_or(false);
+  return expectation;
+}
+
 ModelTrial ToModelTrial(const Options& options) {
   ModelTrial trial;
   trial.width = static_cast<int>(options.Integer("width", 1, 16384).value_or(trial.width));

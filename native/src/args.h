@@ -52,6 +52,7 @@ ProbeOptions ToProbeOptions(const Options& options);
 EnhanceOptions ToEnhanceOptions(const Options& options);
 ModelFile ToModelFile(const Options& options);
 CompileRequest ToCompileRequest(const Options& options);
+Expectation ToExpectation(const Options& options);
 ModelTrial ToModelTrial(const Options& options);
 
 }  // namespace framelift::native

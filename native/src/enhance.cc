@@ -1,6 +1,9 @@
 #include "enhance.h"
 
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "args.h"
 #include "framelift/enhance.h"
@@ -8,6 +11,18 @@
 #include "task.h"
 
 namespace framelift::native {
+namespace {
+
+/// What `prepare` made, for the next `enhance` of this process. Never destroyed at the process's end: the libraries that
+/// it uses may be gone by then.
+std::unique_ptr<Preparation> Exchange(std::unique_ptr<Preparation> next) {
+  static auto& mutex = *new std::mutex;
+  static auto& prepared = *new std::unique_ptr<Preparation>;
+  const std::lock_guard lock(mutex);
+  return std::exchange(prepared, std::move(next));
+}
+
+}  // namespace
 
 /// enhance(inputPath: string, outputPath: string, options: EnhanceOptions): Promise<EnhanceResult>
 Napi::Value Enhance(const Napi::CallbackInfo& info) {
@@ -19,8 +34,19 @@ Napi::Value Enhance(const Napi::CallbackInfo& info) {
         .on_progress = [&task](const Progress& progress) { task.Report(progress); },
         .is_cancelled = [&task] { return task.is_cancelled(); },
     };
-    EnhanceResult result = framelift::Enhance(input, output, plain, callbacks);
+    EnhanceResult result = framelift::Enhance(input, output, plain, callbacks, Exchange(nullptr));
     return [result = std::move(result)](Napi::Env env) -> Napi::Value { return ToJs(env, result); };
+  });
+}
+
+/// prepare(options: EnhanceOptions, expectation: Expectation): Promise<void>
+Napi::Value Prepare(const Napi::CallbackInfo& info) {
+  const Options options(info[0], "options");
+  const Expectation expectation = ToExpectation(Options(info[1], "expectation"));
+  return Task::Start(info.Env(), options, [plain = ToEnhanceOptions(options), expectation](Task&) {
+    Exchange(nullptr);  // its memory first
+    Exchange(framelift::Prepare(plain, expectation));
+    return [](Napi::Env env) -> Napi::Value { return env.Undefined(); };
   });
 }
 

@@ -86,6 +86,7 @@ Napi::Object ToJs(Napi::Env env, const EnhanceResult& result) {
   object.Set("plan", ToJsArray(env, result.plan));
   object.Set("faces", Count(result.faces));
   object.Set("wallSeconds", result.wall_seconds);
+  object.Set("startSeconds", result.start_seconds);
   object.Set("stages", ToJsArray(env, result.stages));
   return object;
 }

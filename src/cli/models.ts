@@ -106,7 +106,8 @@ async function compileModels(media: Media, config: Config, name: string | undefi
       for (const engine of engines) {
         const place = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
         const time = engine.buildMs === 0 ? 'was there' : `${(engine.buildMs / 1000).toFixed(1)} s`;
-        const line = `${label(model)}: ${engine.width}×${engine.height} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time})`;
+        const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
+        const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time})`;
         console.log(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
       }
     }

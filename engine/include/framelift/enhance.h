@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -115,6 +116,7 @@ struct EnhanceResult {
   std::vector<PlannedStage> plan;   ///< as it was made before the first frame
   std::int64_t faces = 0;           ///< restored, each frame's counted
   double wall_seconds = 0;
+  double start_seconds = 0;         ///< of them, until the first frame was in the stages: opening, planning, loading
   std::vector<StageTime> stages;
 };
 
@@ -124,10 +126,21 @@ struct EnhanceCallbacks {
   std::function<bool()> is_cancelled;                ///< polled at least every 50 ms; optional
 };
 
+/// What Prepare made ready for one call of Enhance.
+class Preparation {
+ public:
+  Preparation() = default;
+  virtual ~Preparation() = default;
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+};
+
 /// Reads `input_path`, writes `output_path` (created or replaced; removed again when an error is thrown).
-/// Blocks until finished. Thread-safe: several calls may run at once.
+/// Blocks until finished. Thread-safe: several calls may run at once. `prepared` saves what it holds that fits; the rest
+/// of it is let go. The result is the same with and without.
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path,
-                      const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {});
+                      const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {},
+                      std::unique_ptr<Preparation> prepared = nullptr);
 
 /// What Enhance would do with `input_path`, by a look at a few of its frames. Throws what Enhance throws before its
 /// first frame.
@@ -141,5 +154,18 @@ struct Size {
   int height = 0;
 };
 Size FitTarget(Size displayed, Target target);
+
+/// What the next call of Enhance is expected to meet; mostly what the last one met.
+struct Expectation {
+  Size picture;                ///< as it is stored, turned upright; {0, 0}: nothing is known, the device alone is opened
+  Size output;
+  std::string model = "none";  ///< the network that will run
+  bool restores_faces = false;
+};
+
+/// Does ahead of time what Enhance with such options does before its first frame whatever the video is: opens the
+/// device and its libraries, loads and compiles the networks (engines of a GPU are taken from the folder or built).
+/// What cannot be made ready is left to Enhance, which says why; throws as Enhance does where the device is not there.
+std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expectation& expectation);
 
 }  // namespace framelift

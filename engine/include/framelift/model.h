@@ -35,6 +35,8 @@ struct ModelFile {
   float max_strength = 1; ///< of restoration that it was trained for; 0: it only enlarges
   float max_change = 255;   ///< layout kFace: what it may change of a sample, in 8-bit codes; beyond that it is cut
   bool allow_bf16 = false;  ///< its measured loss in bfloat16 is as small as int8's may be
+
+  bool operator==(const ModelFile&) const = default;
 };
 
 /// What a trial run of a model showed.
@@ -69,7 +71,7 @@ struct CompiledEngine {
   std::string device;     ///< the GPU's name where the engine is tied to it
   std::string precision;  ///< "fp16", "int8", "fp32"
   std::string file;       ///< its name in the folder
-  int width = 0;          ///< of the pictures that go in
+  int width = 0;          ///< of the pictures that go in; 0: any size from 64×64 to 4096×2304
   int height = 0;
   double build_ms = 0;    ///< 0: it was there already
 };
@@ -81,7 +83,8 @@ struct CompileRequest {
 };
 
 /// Builds engines of a model ahead of time (EnhanceOptions::engine_folder): of TensorRT-RTX for every generation of GPUs
-/// that it supports, here or not, and for the GPUs of this machine with whatever else runs there. Throws
+/// that it supports, here or not, and for the GPUs of this machine with whatever else runs there (there also one that
+/// takes pictures of any size, for those that none was built for). Throws
 /// Error{kInvalidArgument} for a model that cannot be built and Error{kUnavailable} where nothing can build.
 std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRequest& request);
 

@@ -33,6 +33,11 @@ YcbcrMatrix ToYcbcrMatrix(pixel::ColorSpec color) {
 
 }  // namespace
 
+int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most) {
+  const std::size_t fitting = context_bytes == 0 ? static_cast<std::size_t>(most) : free_bytes / 2 / context_bytes;
+  return std::clamp(static_cast<int>(std::min<std::size_t>(fitting, 1'000)), 1, std::max(1, most));
+}
+
 NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOptions& options, const Picture& in)
     : device_(device), options_(options), in_(in), store_(std::move(device)) {
   device_->MakeCurrent();
@@ -50,6 +55,7 @@ NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOption
         --contexts;
         continue;
       }
+      if (!options.may_cut) throw;
       pixels = std::min(pixels, std::int64_t{in.width()} * in.height()) / 2;
       if (pixels < kSmallestTile) throw OutOfDeviceMemory("The GPU has too little free memory for the network.");
     }
@@ -75,7 +81,19 @@ void NetworkRunner::Release() {
 
 void NetworkRunner::Make(int contexts, std::int64_t most_pixels) {
   MakePasses(most_pixels);
-  for (int i = 0; i < (is_cut() ? 1 : contexts); ++i) MakeSlot();
+  const int fitting = ContextsWithin(device_->FreeBytes(), SlotBytes(), contexts);
+  for (int i = 0; i < (is_cut() ? 1 : fitting); ++i) MakeSlot();
+}
+
+/// Device memory that a slot takes.
+std::size_t NetworkRunner::SlotBytes() const {
+  std::size_t bytes = 0;
+  for (const Pass& pass : passes_) {
+    const auto samples = static_cast<std::size_t>(pass.network->input_shape().count() + pass.network->output_shape().count());
+    bytes += samples * sizeof(Half) + static_cast<std::size_t>(pass.network->workspace_bytes());
+    for (const Plane& plane : pass.out.planes) bytes += static_cast<std::size_t>(plane.stride) * plane.height * sizeof(std::uint16_t);
+  }
+  return bytes;
 }
 
 void NetworkRunner::MakePasses(std::int64_t most_pixels) {

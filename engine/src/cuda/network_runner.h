@@ -22,9 +22,17 @@ struct NetworkOptions {
   float strength = 0;  ///< of restoration, in the first pass
   LoadNetwork load;
   int contexts = 2;    ///< pictures in the network at once, where memory allows it
+  bool may_cut = true;              ///< into tiles; if not, too little memory is thrown
   std::function<void()> made;       ///< called when all contexts are made; optional
   std::function<bool()> is_stopped; ///< polled between tiles; optional
 };
+
+/// Note [How many contexts]
+/// A second picture in the network fills the gaps that one leaves on the GPU; each further one brings less and takes as
+/// much memory (tensors, pictures and the backend's workspace). So a runner takes as many as it was asked for at most, and
+/// no more than fit in half of what is free once its engines are loaded: the other half is for what is still to be made
+/// for this job (pictures of the stages, surfaces of decoder and encoder) and for jobs beside it. One is always tried.
+int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most);
 
 /// Note [Contexts and tickets]
 /// Each slot has tensors, a context and a stream of its own, so that pictures are in the network beside each other. The
@@ -79,6 +87,7 @@ class NetworkRunner {
   void Make(int contexts, std::int64_t most_pixels);
   void MakePasses(std::int64_t most_pixels);
   void MakeSlot();
+  std::size_t SlotBytes() const;
   void Release();
   void Fill(const Slot& slot, std::size_t pass, const Picture& in, const inference::Tile& tile, StreamHandle stream);
   void Empty(const Slot& slot, std::size_t pass, const inference::Tile& tile, StreamHandle stream);

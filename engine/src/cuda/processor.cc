@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cuda/frame_ring.h"
+#include "cuda/network_source.h"
 #include "cuda/stage_plan.h"
 #include "cuda/uploader.h"
-#include "inference/gpu_model.h"
 #include "media/av_error.h"
 #include "media/frame_import.h"
 #include "pipeline/network_choice.h"
@@ -62,7 +62,7 @@ struct Session {
   Stream decode;  ///< only with a bridge
   std::unique_ptr<CodecBridge> bridge;
   std::shared_ptr<FrameRing> ring;  ///< made with the encoder
-  std::shared_ptr<inference::GpuBackend> networks;  ///< null: none
+  std::unique_ptr<NetworkSource> networks;  ///< null: none
   std::string why_no_networks;
 };
 
@@ -203,27 +203,24 @@ class CudaChain : public pipeline::StageChain {
 
   /// The network that the plan names, for pictures of the displayed source's size.
   void AddNetwork(StageOptions& o) const {
-    if (!session_->networks || plan_.model == "none") return;
+    if (!session_->networks) return;
+    if (plan_.model == "none") return session_->networks->LetGo();
     Size in{o.stored_width, o.stored_height};
     if (o.transpose) std::swap(in.width, in.height);
     const auto fit = pipeline::FitNetwork(plan_.models, plan_.model, in, plan_.output, pipeline::NetworkPlace::kGpu);
     if (!fit) return;
-    const DeviceFacts& facts = session_->device->facts();
-    const auto cache = inference::EngineCache(plan_.engine_folder, plan_.may_write_engines);
-    const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
-    NetworkOptions network;
-    network.file = fit->file;
-    network.passes = fit->passes;
-    network.strength = plan_.network_strength;
-    network.is_stopped = is_stopped_;
+    NetworkRequest request;
+    request.file = fit->file;
+    request.passes = fit->passes;
+    request.strength = plan_.network_strength;
+    request.engine_folder = plan_.engine_folder;
+    request.may_write_engines = plan_.may_write_engines;
+    request.is_stopped = is_stopped_;
     try {
-      const auto model = std::make_shared<inference::GpuModel>(session_->networks, fit->file, place, cache);
-      network.load = [model](int width, int height) { return model->Load(width, height); };
-      network.made = [model] { model->KeepMemo(); };
+      o.network = session_->networks->OptionsOf(request);
     } catch (const Error& error) {
       RefuseNetwork(error);
     }
-    o.network = network;
     o.network_is_last = fit->after_resize;
     o.restores_luma = plan_.restores_luma;
   }
@@ -343,6 +340,9 @@ class CudaProcessor : public pipeline::Processor {
   std::unique_ptr<pipeline::StageChain> MakeChain(const pipeline::ChainOptions& options) override {
     return std::make_unique<CudaChain>(session_, options);
   }
+  void Prepare(const EnhanceOptions& options, const Expectation& expectation) override {
+    if (session_->networks) session_->networks->Prepare(options, expectation);
+  }
 
  private:
   std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
@@ -366,7 +366,7 @@ std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> devic
   session->device = std::move(device);
   session->compute = std::move(compute);
   session->bridge = std::move(bridge);
-  session->networks = std::move(networks);
+  if (networks) session->networks = std::make_unique<NetworkSource>(session->device, std::move(networks));
   return std::make_unique<CudaProcessor>(std::move(session));
 }
 
@@ -385,7 +385,7 @@ std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
   session->decode = MakeStream(session->device);
   session->bridge = OpenCodecBridge(session->device, session->decode.get(), session->compute.get());
   try {
-    session->networks = OpenNetworks(session->device->facts());
+    session->networks = std::make_unique<NetworkSource>(session->device, OpenNetworks(session->device->facts()));
   } catch (const Error& error) {
     session->why_no_networks = error.what();
   }

@@ -20,6 +20,8 @@ struct FaceStageOptions {
   float enlargement = 1;  ///< finished pixels a pixel of the source
   float strength = 1;
   int threads = 1;
+
+  bool operator==(const FaceStageOptions&) const = default;
 };
 
 /// Faces whose box is narrower than this in the source hold too little, and are left alone.
@@ -35,6 +37,8 @@ class FaceStage {
   /// In place. `number`: of the frame in the whole video; a frame of the warm-up is looked at only.
   /// The picture is 4:2:0 and left-sited. Where no face is found, no sample changes.
   void Run(pixel::Image& image, std::int64_t number, bool is_cut, bool is_warm_up, pixel::ThreadPool& pool);
+
+  void set_strength(float strength) { options_.strength = strength; }
 
   /// Faces restored so far, each frame's counted.
   std::int64_t restored() const { return restored_; }

@@ -66,7 +66,8 @@ std::string EngineKey::text() const {
 }
 
 std::string EngineKey::file_name() const {
-  return PlainName(backend + "-" + model_sha256.substr(0, 12) + "-" + std::to_string(input.width) + "x" + std::to_string(input.height) + "-" + precision +
+  const std::string size = is_range() ? "any" : std::to_string(input.width) + "x" + std::to_string(input.height);
+  return PlainName(backend + "-" + model_sha256.substr(0, 12) + "-" + size + "-" + precision +
                    "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + Sha256(text()).substr(0, 16)) +
          ".engine";
 }

@@ -16,9 +16,10 @@ struct EngineKey {
   std::string backend_version;
   GpuTarget target;
   std::string device;     ///< the GPU's name, for backends that time on it; empty: any GPU of the target
-  Shape input;
+  Shape input;            ///< width and height 0: any size of a range
   std::string precision;  ///< "fp16", "int8", "fp32"
 
+  bool is_range() const { return input.width == 0; }
   std::string text() const;
   /// Begins with what people look for; its end tells keys apart.
   std::string file_name() const;

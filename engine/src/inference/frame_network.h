@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "framelift/model.h"
 #include "inference/backend.h"
@@ -58,6 +59,9 @@ class FrameNetwork {
   const TilePlan& tiles() const { return plan_; }
   std::int64_t working_bytes() const { return working_bytes_; }
   std::string precision() const { return network_->precision(); }
+
+  /// FrameNetworkOptions::is_stopped of whoever uses it from now on.
+  void set_is_stopped(std::function<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
 
   /// Frames that may be begun before the first of them is ended.
   int depth() const { return is_cut() ? 1 : network_->requests(); }

@@ -9,7 +9,8 @@
 //
 // Note [Engines]
 // What a backend builds of an ONNX file is an engine: bytes for one shape, one kind of GPU and one version of the
-// backend. Building takes from tenths of a second to minutes, so engines are kept in files (engine_cache.h).
+// backend. Building takes from tenths of a second to minutes, so engines are kept in files (engine_cache.h). One for a
+// range of sizes is slower than one for a size; it serves where the right one is not there and takes minutes.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +63,11 @@ struct GpuMemo {
 };
 
 struct GpuBuildOptions {
-  Shape input;
+  Shape input;  ///< the only one that the engine takes, or the one that it is tuned for …
   GpuTarget target;
+  Shape least;  ///< … of a range of sizes, both ends within; no range where `most` is empty
+  Shape most;
+  bool is_range() const { return most.channels > 0; }
 };
 
 class GpuBackend {
@@ -74,14 +78,17 @@ class GpuBackend {
   /// Of the library that is loaded, as four numbers or fewer: part of an engine's key.
   virtual std::string version() const = 0;
   virtual bool Supports(const GpuTarget& target) const = 0;
-  /// Whether an engine can be built on a machine without the GPU that it is for.
+  /// Whether an engine can be built on a machine without the GPU that it is for: nothing is timed then, and building
+  /// takes tenths of a second instead of minutes.
   virtual bool builds_anywhere() const = 0;
   /// `onnx`: fp16 at its ends (onnx_half.h). Throws Error{kInvalidArgument} for what it cannot run, in one sentence that
   /// names the operator where that is the reason, and Error{kUnavailable} where it cannot build here.
   virtual std::string Build(const std::string& onnx, const GpuBuildOptions& options, GpuMemo& memo) = 0;
   /// Throws Error{kInvalidArgument} for bytes that are no engine for this backend on the current device (the caller
   /// builds another) and Error{kLimitExceeded} when the GPU has too little memory.
-  virtual std::unique_ptr<GpuNetwork> Load(const std::string& engine, GpuMemo& memo) = 0;
+  /// `input`: of the pictures that will go in. An engine for a range takes any within it; what lies outside, or another
+  /// shape than an engine was built for, is refused with Error{kInvalidArgument}, too.
+  virtual std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, GpuMemo& memo) = 0;
 };
 
 /// Names of the backends that can work on this machine.
@@ -91,7 +98,7 @@ std::vector<std::string> AvailableGpuBackends();
 std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name);
 
 // The interface between the engine and the modules that hold TensorRT (gpu_backends.cc).
-inline constexpr int kGpuModuleInterface = 1;  ///< counts up with every change of the classes above
+inline constexpr int kGpuModuleInterface = 2;  ///< counts up with every change of the classes above
 using GpuModuleCreateFunction = GpuBackend*();
 
 }  // namespace framelift::inference

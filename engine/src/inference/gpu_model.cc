@@ -26,6 +26,19 @@ class KeptNetwork : public GpuNetwork {
   std::unique_ptr<GpuNetwork> network_;  // last: goes first
 };
 
+/// One that is held by its model, too.
+class SharedNetwork : public GpuNetwork {
+ public:
+  explicit SharedNetwork(std::shared_ptr<GpuNetwork> network) : network_(std::move(network)) {}
+  Shape input_shape() const override { return network_->input_shape(); }
+  Shape output_shape() const override { return network_->output_shape(); }
+  std::int64_t workspace_bytes() const override { return network_->workspace_bytes(); }
+  std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override { return network_->MakeContext(binding); }
+
+ private:
+  std::shared_ptr<GpuNetwork> network_;
+};
+
 /// Runs `work`; its errors name the model.
 template <typename Work>
 auto Named(const ModelFile& file, const Work& work) {
@@ -62,8 +75,15 @@ EngineKey GpuModel::KeyOf(int width, int height) const {
   return key;
 }
 
+GpuBuildOptions GpuModel::BuildOptions(const EngineKey& key) const {
+  if (!key.is_range()) return {key.input, key.target, {}, {}};
+  const auto rounded = [&](int side) { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; };
+  const auto shape = [&](int width, int height) { return Shape{key.input.channels, rounded(height), rounded(width)}; };
+  return {shape(1280, 720), key.target, shape(kLeastSide, kLeastSide), shape(kMostWidth, kMostHeight)};
+}
+
 std::string GpuModel::Build(const EngineKey& key) {
-  std::string engine = Named(file_, [&] { return backend_->Build(onnx_, {key.input, key.target}, *memo_); });
+  std::string engine = Named(file_, [&] { return backend_->Build(onnx_, BuildOptions(key), *memo_); });
   ++built_;
   cache_.Keep(key, engine);
   KeepMemo();
@@ -82,20 +102,44 @@ void GpuModel::Check(const GpuNetwork& network, const Shape& input) const {
 
 std::unique_ptr<GpuNetwork> GpuModel::Load(int width, int height) {
   const EngineKey key = KeyOf(width, height);
-  const auto kept = [&](const std::string& engine) {
-    auto network = backend_->Load(engine, *memo_);
-    Check(*network, key.input);
-    return std::make_unique<KeptNetwork>(std::move(network), backend_, memo_);
-  };
-  if (const auto cached = cache_.Find(key)) {
-    try {
-      return kept(*cached);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidArgument) throw;
-      cache_.Say("The cached engine " + key.file_name() + " does not fit this machine and is built again.");
-    }
+  for (const auto& held : held_) {
+    if (held->input_shape() == key.input) return std::make_unique<SharedNetwork>(held);
   }
-  return kept(Build(key));
+  auto network = LoadAnew(key);
+  if (!holds_) return network;
+  held_.push_back(std::move(network));
+  return std::make_unique<SharedNetwork>(held_.back());
+}
+
+void GpuModel::LetGo() {
+  holds_ = false;
+  held_.clear();
+}
+
+std::unique_ptr<GpuNetwork> GpuModel::Kept(const std::string& engine, const Shape& input) {
+  auto network = backend_->Load(engine, input, *memo_);
+  Check(*network, input);
+  return std::make_unique<KeptNetwork>(std::move(network), backend_, memo_);
+}
+
+std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const Shape& input) {
+  const auto cached = cache_.Find(key);
+  if (!cached) return nullptr;
+  try {
+    return Kept(*cached, input);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    cache_.Say("The cached engine " + key.file_name() + " does not fit this machine or picture; another is used.");
+    return nullptr;
+  }
+}
+
+std::unique_ptr<GpuNetwork> GpuModel::LoadAnew(const EngineKey& key) {
+  if (auto network = FromCache(key, key.input)) return network;
+  if (!backend_->builds_anywhere()) {
+    if (auto network = FromCache(KeyOf(0, 0), key.input)) return network;
+  }
+  return Kept(Build(key), key.input);
 }
 
 std::string GpuModel::Compile(int width, int height) {
@@ -103,6 +147,8 @@ std::string GpuModel::Compile(int width, int height) {
   if (!cache_.Find(key)) Build(key);
   return key.file_name();
 }
+
+std::string GpuModel::CompileRange() { return Compile(0, 0); }
 
 std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target) {
   std::string reason;

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <vector>
+#include <string>
 
 #include "framelift/model.h"
 #include "inference/engine_cache.h"
@@ -26,8 +28,20 @@ class GpuModel {
   /// Error{kLimitExceeded} when the GPU has too little memory. What it returns keeps what it needs of this object.
   std::unique_ptr<GpuNetwork> Load(int width, int height);
 
+  /// From here on loaded networks are held, and given again to those who ask for the same size, until LetGo. One at a
+  /// time may use what Load gave for a size.
+  void Hold() { holds_ = true; }
+  void LetGo();
+
   /// Builds and keeps an engine where the cache has none. Returns its file's name.
   std::string Compile(int width, int height);
+  /// The same of an engine for all sizes from kLeastSide up to kMostWidth × kMostHeight, which Load takes where the cache
+  /// has none for a size and building one takes minutes.
+  std::string CompileRange();
+
+  static constexpr int kLeastSide = 64;
+  static constexpr int kMostWidth = 4096;
+  static constexpr int kMostHeight = 2304;
 
   const std::string& precision() const { return precision_; }
   const ModelFile& file() const { return file_; }
@@ -39,6 +53,11 @@ class GpuModel {
  private:
   EngineKey KeyOf(int width, int height) const;
   std::string Build(const EngineKey& key);
+  std::unique_ptr<GpuNetwork> LoadAnew(const EngineKey& key);
+  std::unique_ptr<GpuNetwork> Kept(const std::string& engine, const Shape& input);
+  /// Null: not there, or it cannot be loaded, which is said.
+  std::unique_ptr<GpuNetwork> FromCache(const EngineKey& key, const Shape& input);
+  GpuBuildOptions BuildOptions(const EngineKey& key) const;
   void Check(const GpuNetwork& network, const Shape& input) const;
 
   std::shared_ptr<GpuBackend> backend_;
@@ -50,6 +69,8 @@ class GpuModel {
   std::string precision_;
   std::shared_ptr<GpuMemo> memo_;
   int built_ = 0;
+  bool holds_ = false;
+  std::vector<std::shared_ptr<GpuNetwork>> held_;
 };
 
 /// The first backend that works on this machine and supports the GPU. Throws Error{kUnavailable} with one sentence that

@@ -32,7 +32,7 @@ std::vector<GpuPlace> PlacesOf(const inference::GpuBackend& backend) {
 }
 
 CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const GpuPlace& place,
-                       const CompileRequest& request) {
+                       const CompileRequest& request, bool is_range) {
   const auto round = [&](int side) { return (side + model.multiple - 1) / model.multiple * model.multiple; };
   CompiledEngine engine;
   engine.backend = backend->name() + " " + backend->version();
@@ -43,7 +43,8 @@ CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, co
   inference::GpuModel compiler(backend, model, place, inference::EngineCache(request.folder));
   engine.precision = compiler.precision();
   const auto start = std::chrono::steady_clock::now();
-  engine.file = compiler.Compile(engine.width, engine.height);
+  if (is_range) engine.width = engine.height = 0;
+  engine.file = is_range ? compiler.CompileRange() : compiler.Compile(engine.width, engine.height);
   if (compiler.built() > 0) {
     engine.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
@@ -67,7 +68,11 @@ std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRe
       if (reason.starts_with("No backend")) reason = error.what();
       continue;
     }
-    for (const GpuPlace& place : PlacesOf(*backend)) engines.push_back(Compile(backend, model, place, request));
+    for (const GpuPlace& place : PlacesOf(*backend)) {
+      engines.push_back(Compile(backend, model, place, request, false));
+      // Where an engine takes minutes, a job of another size must not wait for its own.
+      if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, place, request, true));
+    }
   }
   if (engines.empty()) throw Error(ErrorCode::kUnavailable, reason);
   return engines;

@@ -13,6 +13,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -158,10 +159,12 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
         start_(Clock::now()),
         processor_(std::move(processor)) {}
 
+  void set_prepared(std::unique_ptr<Preparation> prepared) { prepared_ = std::move(prepared); }
+
   EnhanceResult Run() {
     CheckOptions(options_);
     CheckPaths();
-    if (!processor_) processor_ = OpenProcessor(options_.device, options_.model);
+    if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
     if (!processor_->runs_networks()) options_.models.clear();  // one that was asked for by name was refused above
     plan_ = MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
                      processor_->network_place());
@@ -246,7 +249,9 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       while (!begun.empty() && (static_cast<int>(begun.size()) >= chain_->depth() || !chain_->Fits(frame))) {
         if (!end_oldest()) return;
       }
-      if (!chain_->Begin(frame, timed->is_warm_up)) continue;
+      const bool is_begun = chain_->Begin(frame, timed->is_warm_up);
+      if (!started_) started_ = Clock::now();
+      if (!is_begun) continue;
       timed->frame.reset();  // back to the decoder before waiting for the encoder
       begun.push_back({timed->is_warm_up ? nullptr : encoder_->TakeFrame(), timed->pts, timed->duration});
       if (chain_->depth() == 1 && !end_oldest()) return;
@@ -357,6 +362,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     result.plan = plan_.stages;
     result.stages = clocks_.Report();
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    result.start_seconds = std::chrono::duration<double>(started_.value_or(Clock::now()) - start_).count();
     if (callbacks_.on_progress) {
       callbacks_.on_progress({1.0, result.frames, static_cast<double>(frames_) / result.wall_seconds, 0.0});
     }
@@ -369,10 +375,12 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   EnhanceCallbacks callbacks_;
   int threads_;
   Clock::time_point start_;
+  std::optional<Clock::time_point> started_;  ///< the first frame is in the stages; of the thread of pixels
   Plan plan_;
   StageClocks clocks_;
   std::stop_source stop_;
 
+  std::unique_ptr<Preparation> prepared_;
   std::unique_ptr<Processor> processor_;  ///< before all that works on its device
   std::unique_ptr<FrameSource> source_;
   std::unique_ptr<StageChain> chain_;
@@ -395,10 +403,15 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
 
 }  // namespace
 
-EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string& input_path, const std::string& output_path,
-                        const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+namespace {
+
+/// Without a processor, the one of `prepared` or another.
+EnhanceResult RunOn(std::unique_ptr<Processor> processor, std::unique_ptr<Preparation> prepared, const std::string& input_path,
+                    const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
   try {
-    return std::make_shared<EnhanceRun>(std::move(processor), input_path, output_path, options, callbacks)->Run();
+    const auto run = std::make_shared<EnhanceRun>(std::move(processor), input_path, output_path, options, callbacks);
+    run->set_prepared(std::move(prepared));
+    return run->Run();
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -408,13 +421,25 @@ EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string&
   }
 }
 
+}  // namespace
+
+EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string& input_path, const std::string& output_path,
+                        const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+  return RunOn(std::move(processor), nullptr, input_path, output_path, options, callbacks);
+}
+
+EnhanceResult EnhancePrepared(std::unique_ptr<Preparation> prepared, const std::string& input_path, const std::string& output_path,
+                              const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+  return RunOn(nullptr, std::move(prepared), input_path, output_path, options, callbacks);
+}
+
 }  // namespace framelift::pipeline
 
 namespace framelift {
 
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
-                      const EnhanceCallbacks& callbacks) {
-  return pipeline::EnhanceOn(nullptr, input_path, output_path, options, callbacks);
+                      const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
+  return pipeline::EnhancePrepared(std::move(prepared), input_path, output_path, options, callbacks);
 }
 
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {

@@ -11,6 +11,7 @@
 #include "inference/frame_network.h"
 #include "pipeline/network_choice.h"
 #include "pipeline/network_tensors.h"
+#include "pipeline/prepared_networks.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
@@ -24,6 +25,7 @@ struct NetworkStageOptions {
   float strength = 0;  ///< of the restoration, 0…1; a second pass has nothing left to restore
   int threads = 1;
   std::function<bool()> is_stopped;
+  PreparedNetworks* prepared = nullptr;  ///< networks that fit are taken out of it
 };
 
 /// Pictures enlarged or restored by a network, in one or two passes. Begin and End as FrameNetwork has them.

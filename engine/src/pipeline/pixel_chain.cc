@@ -24,13 +24,14 @@ void CopyPlane(pixel::ConstPlane from, pixel::Plane to) {
 }  // namespace
 
 PixelChain::PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks,
-                       std::function<bool()> is_stopped)
+                       std::function<bool()> is_stopped, std::unique_ptr<PreparedNetworks> prepared)
     : plan_(plan),
       codec_(codec),
       clocks_(clocks),
       threads_(threads),
       is_stopped_(std::move(is_stopped)),
-      pool_(threads) {
+      pool_(threads),
+      prepared_(std::move(prepared)) {
   const auto [width, height] = plan.output;
   if (plan.strengths.sharpen > 0) sharpener_ = std::make_unique<pixel::Sharpener>(width, height);
   if (plan.strengths.adaptive_contrast > 0) contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height);
@@ -82,21 +83,26 @@ void PixelChain::Prepare(const AVFrame& frame) {
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
   PrepareNetwork({width, height}, subsampling, color);
   PrepareFaces({width, height});
+  LetPreparedGo();
+}
+
+/// What was not taken is not needed. Its threads may work for what was made since (OpenVINO keeps them), so they count.
+void PixelChain::LetPreparedGo() {
+  if (!prepared_) return;
+  network_threads_.Add(prepared_->network_threads());
+  face_threads_.Add(prepared_->face_threads());
+  prepared_.reset();
 }
 
 void PixelChain::PrepareFaces(Size in) {
   if (!plan_.face_model) return;
   AddFaceTime();
   faces_before_ = faces();
-  faces::FaceStageOptions options;
-  options.model = *plan_.face_model;
-  options.width = plan_.output.width;
-  options.height = plan_.output.height;
-  options.enlargement = static_cast<float>(plan_.output.width) / static_cast<float>(in.width);
-  options.strength = plan_.strengths.face_restoration;
-  options.threads = threads_;
+  const faces::FaceStageOptions options =
+      MakeFaceOptions(*plan_.face_model, in, plan_.output, plan_.strengths.face_restoration, threads_);
   faces_.reset();
-  faces_ = face_threads_.Watch([&] { return std::make_unique<faces::FaceStage>(options); });
+  if (prepared_) faces_ = prepared_->TakeFaces(options);
+  if (!faces_) faces_ = face_threads_.Watch([&] { return std::make_unique<faces::FaceStage>(options); });
 }
 
 void PixelChain::RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up) {
@@ -117,7 +123,7 @@ void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::
     reduced_ = pixel::Image(in.width, in.height, subsampling, color);
   }
   if (fit) {
-    const NetworkStageOptions options{*fit, in, subsampling, color, plan_.network_strength, threads_, is_stopped_};
+    const NetworkStageOptions options{*fit, in, subsampling, color, plan_.network_strength, threads_, is_stopped_, prepared_.get()};
     network_ = network_threads_.Watch([&] { return std::make_unique<NetworkStage>(options); });
     const Size made = network_->output();
     const pixel::Subsampling made_subsampling = network_->output_subsampling();

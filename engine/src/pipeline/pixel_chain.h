@@ -29,9 +29,9 @@ namespace framelift::pipeline {
 /// depth() frames are on their way. Without a network depth() is 1 and End does what is left.
 class PixelChain : public StageChain {
  public:
-  /// `is_stopped` ends long work of a network between its tiles; optional.
+  /// `is_stopped` ends long work of a network between its tiles; optional. So is `prepared`.
   PixelChain(const Plan& plan, AVCodecID codec, int threads, StageClocks& clocks,
-             std::function<bool()> is_stopped = {});
+             std::function<bool()> is_stopped = {}, std::unique_ptr<PreparedNetworks> prepared = nullptr);
 
   /// Frames that may be begun before the first of them is ended; known after the first Begin.
   int depth() const override { return network_ ? network_->depth() : 1; }
@@ -63,6 +63,7 @@ class PixelChain : public StageChain {
   };
 
   void Prepare(const AVFrame& frame);
+  void LetPreparedGo();
   void PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color);
   pixel::Image& Import(const AVFrame& frame);
   pixel::Image& Denoise(pixel::Image& image, bool is_cut);
@@ -105,6 +106,7 @@ class PixelChain : public StageChain {
   pixel::Image resized_;
   pixel::Image sharpened_;
 
+  std::unique_ptr<PreparedNetworks> prepared_;  ///< until the first frame
   LibraryThreads network_threads_;
   LibraryThreads face_threads_;
   std::unique_ptr<faces::FaceStage> faces_;

@@ -5,6 +5,7 @@
 #include "cuda/processor.h"
 #include "framelift/error.h"
 #include "pipeline/pixel_chain.h"
+#include "pipeline/prepared_networks.h"
 #include "pipeline/stage_chain.h"
 
 namespace framelift::pipeline {
@@ -35,8 +36,20 @@ class Cpu : public Processor {
     return std::make_unique<CpuEncoder>(options);
   }
   std::unique_ptr<StageChain> MakeChain(const ChainOptions& o) override {
-    return std::make_unique<PixelChain>(o.plan, o.codec, o.threads, o.clocks, o.is_stopped);
+    return std::make_unique<PixelChain>(o.plan, o.codec, o.threads, o.clocks, o.is_stopped, std::move(prepared_));
   }
+  void Prepare(const EnhanceOptions& options, const Expectation& expectation) override {
+    prepared_ = std::make_unique<PreparedNetworks>(options, expectation);
+  }
+
+ private:
+  std::unique_ptr<PreparedNetworks> prepared_;
+};
+
+/// A device that is open, for the options that it was opened with.
+struct PreparedProcessor : Preparation {
+  std::string device;
+  std::unique_ptr<Processor> processor;
 };
 
 bool NamesNetwork(const std::string& model) { return model != "auto" && model != "none"; }
@@ -79,4 +92,30 @@ std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::s
   return OpenCpu();
 }
 
+std::unique_ptr<Processor> OpenPrepared(const EnhanceOptions& options, std::unique_ptr<Preparation> prepared) {
+  auto* held = dynamic_cast<PreparedProcessor*>(prepared.get());
+  const bool fits = held != nullptr && held->device == options.device &&
+                    (!NamesNetwork(options.model) || held->processor->runs_networks());
+  if (fits) return std::move(held->processor);
+  prepared.reset();
+  return OpenProcessor(options.device, options.model);
+}
+
 }  // namespace framelift::pipeline
+
+namespace framelift {
+
+std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expectation& expectation) {
+  auto prepared = std::make_unique<pipeline::PreparedProcessor>();
+  prepared->device = options.device;
+  prepared->processor = pipeline::OpenProcessor(options.device, options.model);
+  if (!prepared->processor->runs_networks()) return prepared;
+  try {
+    prepared->processor->Prepare(options, expectation);
+  } catch (const Error&) {
+    // Left to Enhance, which says why.
+  }
+  return prepared;
+}
+
+}  // namespace framelift

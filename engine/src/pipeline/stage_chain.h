@@ -81,6 +81,8 @@ class Processor {
   /// `queued`: frames that may lie between the chain and the encoder.
   virtual std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) = 0;
   virtual std::unique_ptr<StageChain> MakeChain(const ChainOptions& options) = 0;
+  /// Makes ready what the chain of such a run will need (framelift::Prepare). Throws what MakeChain's chain would.
+  virtual void Prepare(const EnhanceOptions& options, const Expectation& expectation) = 0;
 };
 
 /// Opens the device that EnhanceOptions::device names. "auto": the first GPU that works, else the CPU; where a network is
@@ -88,13 +90,22 @@ class Processor {
 /// nothing and Error{kUnavailable} for a device that is not there.
 std::unique_ptr<Processor> OpenProcessor(const std::string& device, const std::string& model);
 
+/// The same, or the processor of a preparation where that is what would be opened.
+std::unique_ptr<Processor> OpenPrepared(const EnhanceOptions& options, std::unique_ptr<Preparation> prepared);
+
 /// Throws Error{kInvalidArgument} for what is neither "auto", "cpu" nor "cuda:N".
 void CheckDeviceName(const std::string& device);
 
 /// Enhance on a device that is open already.
+/// Its processor is used whatever the options name.
 EnhanceResult EnhanceOn(std::unique_ptr<Processor> processor, const std::string& input_path,
                         const std::string& output_path, const EnhanceOptions& options,
                         const EnhanceCallbacks& callbacks = {});
+
+/// Enhance with what was prepared.
+EnhanceResult EnhancePrepared(std::unique_ptr<Preparation> prepared, const std::string& input_path,
+                              const std::string& output_path, const EnhanceOptions& options,
+                              const EnhanceCallbacks& callbacks);
 
 /// The CPU: libav's decoders, PixelChain, libx264.
 std::unique_ptr<Processor> OpenCpu();

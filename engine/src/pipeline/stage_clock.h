@@ -27,6 +27,9 @@ class LibraryThreads {
     return open();
   }
 
+  /// Counts the threads of another one, too.
+  void Add(const LibraryThreads& other) { threads_.insert(threads_.end(), other.threads_.begin(), other.threads_.end()); }
+
   /// Their CPU seconds so far; call it before the codec is closed. A thread that has ended meanwhile counts with
   /// what it had used at the call before: x264's lookahead ends while draining, so call it before that too.
   double CpuSeconds();

@@ -144,7 +144,8 @@ struct Session {
 
 class TensorRtNetwork : public GpuNetwork {
  public:
-  TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, GpuMemo& memo) : session_(std::move(session)), memo_(memo) {
+  TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, const Shape& input, GpuMemo& memo)
+      : session_(std::move(session)), memo_(memo) {
     session_->logger.TakeFirst();
     const std::string why = flavour::WhyInvalid(*session_->runtime, engine);
     if (why.empty()) engine_.reset(session_->runtime->deserializeCudaEngine(engine.data(), engine.size()));
@@ -161,21 +162,21 @@ class TensorRtNetwork : public GpuNetwork {
       if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's ends are not fp16.");
     }
     load_ = std::make_unique<flavour::LoadMemory>(*engine_, memo);
+    workspace_bytes_ = engine_->getDeviceMemorySizeV2();
+    is_range_ = input_shape_.width < 0 || input_shape_.height < 0;
+    if (is_range_) {
+      FitTo(input);
+    } else if (!(input_shape_ == input)) {
+      Refuse("The engine is for pictures of " + std::to_string(input_shape_.width) + "×" + std::to_string(input_shape_.height) + ".");
+    }
   }
 
   Shape input_shape() const override { return input_shape_; }
   Shape output_shape() const override { return output_shape_; }
-  std::int64_t workspace_bytes() const override {
-    return (engine_->getDeviceMemorySizeV2() + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  std::int64_t workspace_bytes() const override { return (workspace_bytes_ + kAlignment - 1) / kAlignment * kAlignment; }
 
   std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override {
-    std::unique_ptr<nvinfer1::IExecutionContext> context(load_->MakeContext(*engine_));
-    if (!context) {
-      if (SpeaksOfMemory(session_->logger.TakeFirst()))
-        throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
-      throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
-    }
+    auto context = NewContext();
     context->setDeviceMemoryV2(binding.workspace, workspace_bytes());
     const bool is_bound = context->setTensorAddress(input_.c_str(), const_cast<void*>(binding.input)) &&
                           context->setTensorAddress(output_.c_str(), binding.output);
@@ -185,8 +186,36 @@ class TensorRtNetwork : public GpuNetwork {
   }
 
  private:
+  /// Of an engine for a range: bound to one size, from here on for good.
+  void FitTo(const Shape& input) {
+    const auto end = [&](nvinfer1::OptProfileSelector which) { return ToShape(engine_->getProfileShape(input_.c_str(), 0, which)); };
+    const Shape least = end(nvinfer1::OptProfileSelector::kMIN);
+    const Shape most = end(nvinfer1::OptProfileSelector::kMAX);
+    const bool is_within = input.channels == most.channels && input.width >= least.width && input.height >= least.height &&
+                           input.width <= most.width && input.height <= most.height;
+    if (!is_within) Refuse("The engine is for smaller or larger pictures.");
+    input_shape_ = input;
+    const auto context = NewContext();
+    output_shape_ = ToShape(context->getTensorShape(output_.c_str()));
+    workspace_bytes_ = static_cast<std::int64_t>(context->updateDeviceMemorySizeForShapes());
+  }
+
+  std::unique_ptr<nvinfer1::IExecutionContext> NewContext() {
+    std::unique_ptr<nvinfer1::IExecutionContext> context(load_->MakeContext(*engine_));
+    if (!context) {
+      if (SpeaksOfMemory(session_->logger.TakeFirst()))
+        throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
+      throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
+    }
+    const nvinfer1::Dims size{4, {1, input_shape_.channels, input_shape_.height, input_shape_.width}};
+    if (is_range_ && !context->setInputShape(input_.c_str(), size)) Refuse("The engine does not take pictures of that size.");
+    return context;
+  }
+
   std::shared_ptr<Session> session_;
   GpuMemo& memo_;
+  std::int64_t workspace_bytes_ = 0;
+  bool is_range_ = false;
   std::unique_ptr<nvinfer1::ICudaEngine> engine_;
   std::unique_ptr<flavour::LoadMemory> load_;
   std::string input_;
@@ -218,8 +247,9 @@ class TensorRtBackend : public GpuBackend {
         static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &logger, NV_ONNX_PARSER_VERSION)));
     if (!network || !parser) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be started.");
     if (!parser->parse(onnx.data(), onnx.size())) RefuseToBuild(*parser);
-    SetShape(*network, options.input);
+    SetShape(*network, options);
     const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
+    if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
     if (!config || !flavour::Aim(*config, options.target)) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be aimed at that GPU.");
     flavour::BuildMemory build(*config, memo);
     const std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
@@ -232,27 +262,41 @@ class TensorRtBackend : public GpuBackend {
     return {static_cast<const char*>(engine->data()), engine->size()};
   }
 
-  std::unique_ptr<GpuNetwork> Load(const std::string& engine, GpuMemo& memo) override {
+  std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, GpuMemo& memo) override {
     if (!session_->runtime) {
       session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&session_->logger, library_.number)));
       if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot run on this machine: it needs a GPU that works.");
     }
-    return std::make_unique<TensorRtNetwork>(session_, engine, memo);
+    return std::make_unique<TensorRtNetwork>(session_, engine, input, memo);
   }
 
  private:
   /// What TensorRT 10 must be told; later ones know no other way.
   static constexpr std::uint32_t kStronglyTyped = NV_TENSORRT_MAJOR == 10 ? 1U : 0U;
 
-  static void SetShape(nvinfer1::INetworkDefinition& network, const Shape& shape) {
+  static nvinfer1::Dims ToDims(const Shape& shape) { return {4, {1, shape.channels, shape.height, shape.width}}; }
+
+  static void SetRange(nvinfer1::IBuilder& builder, nvinfer1::IBuilderConfig& config, const char* input, const GpuBuildOptions& options) {
+    using Selector = nvinfer1::OptProfileSelector;
+    nvinfer1::IOptimizationProfile* profile = builder.createOptimizationProfile();  // the builder's
+    const bool is_set = profile != nullptr && profile->setDimensions(input, Selector::kMIN, ToDims(options.least)) &&
+                        profile->setDimensions(input, Selector::kOPT, ToDims(options.input)) &&
+                        profile->setDimensions(input, Selector::kMAX, ToDims(options.most)) && config.addOptimizationProfile(profile) >= 0;
+    if (!is_set) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " did not take the range of sizes.");
+  }
+
+  static void SetShape(nvinfer1::INetworkDefinition& network, const GpuBuildOptions& options) {
+    const Shape& shape = options.input;
     if (network.getNbInputs() != 1 || network.getNbOutputs() != 1) Refuse("The model must have one input and one output to run on a GPU.");
     const nvinfer1::Dims given = network.getInput(0)->getDimensions();
     if (given.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
-    const nvinfer1::Dims wanted{4, {1, shape.channels, shape.height, shape.width}};
+    if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size alone.");
+    nvinfer1::Dims wanted = ToDims(shape);
     for (int i = 0; i < 4; ++i) {
       if (given.d[i] >= 0 && given.d[i] != wanted.d[i])
         Refuse("The model cannot take a picture of " + std::to_string(shape.width) + "×" + std::to_string(shape.height) + ".");
     }
+    if (options.is_range()) wanted.d[2] = wanted.d[3] = -1;
     network.getInput(0)->setDimensions(wanted);
   }
 

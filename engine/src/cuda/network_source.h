@@ -1,0 +1,47 @@
+// Where the networks of a device's jobs come from: engines in the folder, newly built ones, and those made ready before.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cuda/network_runner.h"
+#include "framelift/enhance.h"
+#include "inference/gpu_model.h"
+#include "pipeline/network_choice.h"
+
+namespace framelift::cuda {
+
+struct NetworkRequest {
+  ModelFile file;
+  int passes = 1;
+  float strength = 0;
+  std::string engine_folder;
+  bool may_write_engines = true;
+  std::function<bool()> is_stopped;
+};
+
+class NetworkSource {
+ public:
+  NetworkSource(std::shared_ptr<Device> device, std::shared_ptr<inference::GpuBackend> backend)
+      : device_(std::move(device)), backend_(std::move(backend)) {}
+
+  /// What a NetworkRunner needs. Throws what inference::GpuModel's constructor throws.
+  NetworkOptions OptionsOf(const NetworkRequest& request);
+
+  /// Loads the network that `expectation` names and runs it once on an empty picture, so that kernels are compiled and
+  /// loaded; engines are kept until OptionsOf is asked for the first network. Throws what the runner throws.
+  void Prepare(const EnhanceOptions& options, const Expectation& expectation);
+  /// What was prepared is not needed.
+  void LetGo() { prepared_.reset(); }
+
+ private:
+  std::shared_ptr<inference::GpuModel> ModelOf(const NetworkRequest& request);
+
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<inference::GpuBackend> backend_;
+  std::shared_ptr<inference::GpuModel> prepared_;  ///< holds its networks
+  std::string prepared_folder_;
+};
+
+}  // namespace framelift::cuda
