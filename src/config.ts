@@ -45,7 +45,11 @@ const environment = z.object({
   FRAMELIFT_DEMO: flag.default(true),
   FRAMELIFT_WORKER_CONCURRENCY: integer(1, 1, 64),
   FRAMELIFT_THREADS: integer(0, 0, 1024),
-  FRAMELIFT_DEVICE: z.string().regex(/^(auto|cpu|cuda:\d+)$/, 'must be auto, cpu or cuda:N').default('auto'),
+  FRAMELIFT_DEVICE: z
+    .string()
+    .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
+    .default('auto'),
+  FRAMELIFT_SPARE_CHILDREN: integer(1, 0, 64),
   FRAMELIFT_MODELS_DIR: z.string().min(1).optional(),
   FRAMELIFT_ENGINES_DIR: z.string().min(1).optional(),
   FRAMELIFT_ENCODER_PRESET: z
@@ -87,7 +91,10 @@ export interface Config {
   workerConcurrency: number;
   /** threads of one media child; 0 = all cores ÷ concurrency */
   threads: number;
+  /** auto, cpu, cuda:N, several of these with commas between, or cuda:all */
   device: string;
+  /** media children of a worker that wait for jobs */
+  spareChildren: number;
   /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
   /** engines of networks for GPUs, built ahead of time */
@@ -145,6 +152,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     workerConcurrency: e.FRAMELIFT_WORKER_CONCURRENCY,
     threads: e.FRAMELIFT_THREADS || Math.max(1, Math.floor(availableParallelism() / e.FRAMELIFT_WORKER_CONCURRENCY)),
     device: e.FRAMELIFT_DEVICE,
+    spareChildren: e.FRAMELIFT_SPARE_CHILDREN,
     enginesDir: e.FRAMELIFT_ENGINES_DIR === undefined ? undefined : resolve(e.FRAMELIFT_ENGINES_DIR),
     modelsDir: e.FRAMELIFT_MODELS_DIR === undefined ? undefined : resolve(e.FRAMELIFT_MODELS_DIR),
     encoder: { preset: e.FRAMELIFT_ENCODER_PRESET, crf: e.FRAMELIFT_ENCODER_CRF },

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { FrameliftError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { maxDurationS, measurementToleranceS } from '../domain/limits.ts';
-import type { EnhanceRequest, EnhanceResult } from '../media/types.ts';
+import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
 import { assertSameSource } from './ingest.ts';
 import { jobIdOf } from './payload.ts';
+import { spareFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 
@@ -14,6 +15,13 @@ export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'enhance', jobIdOf(payload), enhance);
 
 const outputName = 'output.mp4';
+
+/** Children that wait for this worker's jobs; undefined: each job starts its own. */
+export function keepSpares({ media, config, id }: WorkerContext): StandBy | undefined {
+  const count = config.spareChildren ?? 0;
+  if (count === 0) return undefined;
+  return media.standBy({ count, folder: spareFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
+}
 
 async function enhance(context: StepContext): Promise<void> {
   const { worker, job, fence, originalKey, scratch, signal } = context;
@@ -41,9 +49,9 @@ async function enhance(context: StepContext): Promise<void> {
 }
 
 /** What the engine measured of itself: core seconds a stage. */
-function spanAttributes({ device, frames, stages, width, height }: EnhanceResult) {
+function spanAttributes({ device, frames, stages, width, height, startMs, wasReady }: EnhanceResult) {
   const seconds = stages.map(({ name, cpuSeconds }) => [`framelift.stage.${name}.cpu_seconds`, cpuSeconds] as const);
-  const facts = { 'framelift.device': device, 'framelift.frames': frames, 'framelift.size': `${width}x${height}` };
+  const facts = { 'framelift.device': device, 'framelift.frames': frames, 'framelift.size': `${width}x${height}`, 'framelift.start_ms': Math.round(startMs), 'framelift.child_was_ready': wasReady };
   return { ...facts, ...Object.fromEntries(seconds) };
 }
 
@@ -78,11 +86,14 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
     faceRestoration: face_restoration ?? 'auto',
     adaptiveContrast: adaptive_contrast ?? 'auto',
     ...(job.model === null ? {} : { model: job.model }),
-    device: worker.config.device,
-    threads: worker.config.threads,
-    encoder: worker.config.encoder,
+    ...engineOptions(worker.config),
     limits: { maxDurationS: Math.min(maxDurationS, billedS) + measurementToleranceS },
   };
+}
+
+/** What all jobs of a worker have in common. */
+function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
+  return { device, threads, encoder };
 }
 
 function appliedEnhancements({ applied, device, plan }: EnhanceResult): AppliedEnhancements {

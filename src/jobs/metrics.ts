@@ -9,10 +9,13 @@ export type StepOutcome = 'done' | 'failed' | 'retried' | 'given_back';
 /** seconds; from a sandbox step to ten minutes of 4K on a CPU */
 const stepBuckets = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
+/** seconds until a job's first frame is in the stages: with a child that was ready, and without */
+const startBuckets = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60];
+
 export interface WorkerMetrics {
   stepEnded(step: Step, outcome: StepOutcome, seconds: number): void;
   jobFailed(code: string): void;
-  enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds'>): void;
+  enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds' | 'startMs' | 'wasReady'>): void;
   webhookTried(outcome: string): void;
 }
 
@@ -20,7 +23,8 @@ export interface WorkerMetrics {
  * `framelift_job_steps_total` {step, outcome}, `framelift_job_step_duration_seconds` {step},
  * `framelift_job_failures_total` {code}, `framelift_webhook_tries_total` {outcome}, and of the engine
  * `framelift_frames_total` {device}, `framelift_enhance_seconds_total` {device} (wall clock) and
- * `framelift_stage_cpu_seconds_total` {stage, device}: frames ÷ seconds is a stage's speed on one core.
+ * `framelift_stage_cpu_seconds_total` {stage, device}: frames ÷ seconds is a stage's speed on one core;
+ * `framelift_enhance_start_seconds` {child: spare, new} from the call of the engine's child to its first frame.
  */
 export function createWorkerMetrics(registry: Registry = new Registry()): WorkerMetrics {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
@@ -38,6 +42,13 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
     buckets: stepBuckets,
     registers: [registry],
   });
+  const starts = new Histogram({
+    name: 'framelift_enhance_start_seconds',
+    help: 'Seconds until the first frame of a job was in the stages.',
+    labelNames: ['child'],
+    buckets: startBuckets,
+    registers: [registry],
+  });
   return {
     stepEnded(step, outcome, seconds) {
       steps.inc({ step, outcome });
@@ -49,6 +60,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       const { device } = result;
       frames.inc({ device }, result.frames);
       wall.inc({ device }, result.wallSeconds);
+      starts.observe({ child: result.wasReady ? 'spare' : 'new' }, result.startMs / 1000);
       for (const { name, cpuSeconds } of result.stages) stages.inc({ stage: name, device }, cpuSeconds);
     },
   };

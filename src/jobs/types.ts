@@ -19,6 +19,8 @@ export interface WorkerConfig {
   /** threads of one media child */
   threads: number;
   device: string;
+  /** media children that wait for jobs; none when absent */
+  spareChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
   sandboxDelayMs: number;

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
 import type pg from 'pg';
+import type { StandBy } from '../media/types.ts';
 import { destroyTask } from './destroy.ts';
-import { enhanceTask } from './enhance.ts';
+import { enhanceTask, keepSpares } from './enhance.ts';
 import { ingestTask } from './ingest.ts';
 import { chores, startChores } from './maintenance.ts';
 import { createWorkerMetrics } from './metrics.ts';
@@ -93,18 +94,25 @@ async function startRunning(worker: WorkerContext, specs: RunnerSpec[]): Promise
   const upkeep = startChores(chores(worker, pools), (name, error) =>
     worker.logger.error({ err: error, chore: name }, 'a chore failed and will be tried again'),
   );
+  const spares = keepSpares(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
-  return { stop: () => stopRunning(worker, runners, upkeep, connections) };
+  return { stop: () => stopRunning({ worker, runners, upkeep, connections, spares }) };
+}
+
+interface RunningParts {
+  worker: WorkerContext;
+  runners: KeptRunner[];
+  upkeep: Running;
+  connections: pg.Pool;
+  spares: StandBy | undefined;
 }
 
 /** Everything in order, but never longer than the grace period: a database that is away must not hold the process. */
-async function stopRunning(
-  worker: WorkerContext,
-  runners: KeptRunner[],
-  upkeep: Running,
-  connections: pg.Pool,
-): Promise<void> {
+async function stopRunning({ worker, runners, upkeep, connections, spares }: RunningParts): Promise<void> {
+  // Those that wait have nothing to finish: they end at once, whatever the database does.
+  const noSpares = spares?.close();
   const orderly = async () => {
+    await noSpares;
     const quiet = upkeep.stop();
     await Promise.all(runners.map((runner) => runner.stop()));
     await quiet;

@@ -1,6 +1,7 @@
 /**
- * The media child: one call of the addon, then the end. Runs confined, with an empty environment; its only
- * way out is the inherited socket. It ends itself when the other side is gone.
+ * The media child: one call of the addon, then the end; it may be started before the call comes, and wait. Runs
+ * confined, with an empty environment; its only way out is the inherited socket. It ends itself when the other side is
+ * gone.
  */
 import { Socket } from 'node:net';
 import type { EnhanceOptions, ByteSource } from '../../native/index.d.ts';
@@ -14,6 +15,8 @@ const cancel = new AbortController();
 const reads = new Map<number, (bytes: Uint8Array) => void>();
 let lastRead = 0;
 let begun = false;
+/** what is made ready before the job */
+let waiting: Promise<void> = Promise.resolve();
 
 function send(message: FromChild): void {
   channel.write(encodeMessage(message));
@@ -65,6 +68,9 @@ async function perform(message: ToChild): Promise<unknown> {
     case 'compile-model':
       return loadAddon().compileModel(message.model, message.request);
     case 'enhance':
+      if (message.cpuSeconds !== undefined) loadAddon().limitProcessorTime(message.cpuSeconds);
+      loadAddon();
+      send({ type: 'begun' });
       return loadAddon().enhance(message.input, message.output, enhanceOptions(message.options));
     default:
       throw new Error(`unexpected message ${message.op}`);
@@ -84,12 +90,22 @@ async function answer(message: ToChild): Promise<void> {
   channel.end(encodeMessage(last), () => process.exit(0));
 }
 
+/** Before the job: no video is here yet. What cannot be made ready is left to the job, which says why. */
+function makeReady(message: Extract<ToChild, { op: 'stand-by' | 'prepare' }>): void {
+  waiting = waiting
+    .then(() => (message.op === 'prepare' ? loadAddon().prepare(message.options, message.expectation) : void loadAddon()))
+    .catch(() => {})
+    .then(() => {
+      if (!begun) send({ type: 'ready' });
+    });
+}
+
 function receive(message: ToChild): void {
-  if (message.op === 'cancel') cancel.abort();
-  else if (!begun) {
-    begun = true;
-    void answer(message);
-  }
+  if (message.op === 'cancel') return cancel.abort();
+  if (begun) return;
+  if (message.op === 'stand-by' || message.op === 'prepare') return makeReady(message);
+  begun = true;
+  void waiting.then(() => answer(message));
 }
 
 channel.on('data', (chunk) => {

@@ -58,6 +58,7 @@ export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
   plan: plannedStages,
   faces: count,
   wallSeconds: seconds,
+  startSeconds: seconds,
   stages: z.array(z.object({ name, cpuSeconds: seconds })).max(100),
 });
 
@@ -121,6 +122,8 @@ export const fromChild = z.discriminatedUnion('type', [
       etaS: z.number().catch(-1),
     }),
   }),
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('begun') }),
   z.object({ type: z.literal('result'), value: z.unknown() }),
   z.object({
     type: z.literal('error'),

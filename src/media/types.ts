@@ -3,7 +3,7 @@ import type {
   CompiledEngine,
   EnhanceOptions,
   EnhancePlan,
-  EnhanceResult,
+  EnhanceResult as EngineResult,
   ModelFile,
   ModelReport,
   ModelTrial,
@@ -13,7 +13,7 @@ import type {
   DeviceInfo,
 } from '../../native/index.d.ts';
 
-export type { CompiledEngine, EnhancePlan, EnhanceResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
+export type { CompiledEngine, EnhancePlan, EngineResult, ModelFile, ModelReport, ModelTrial, ProbeResult, Progress, SourceLimits, DeviceInfo };
 
 /** Random access to a source's bytes, served to the child by the parent; the child has no network. */
 export interface ByteSource {
@@ -33,13 +33,44 @@ export interface ProbeRequest {
   signal?: AbortSignal;
 }
 
+/** `device` may also be `cuda:all` or a list such as `cuda:0,cuda:1`: the GPU with the fewest jobs of this process. */
+export type JobOptions = Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models' | 'engineFolder' | 'mayWriteEngines'>;
+
+export interface EnhanceResult extends EngineResult {
+  /** ms from the call until the first frame was in the stages */
+  startMs: number;
+  /** whether a child did it that was ready before the call */
+  wasReady: boolean;
+}
+
+export interface StandByOptions {
+  /** children that wait */
+  count: number;
+  /** of this process alone, on the file system of the jobs' folders; made, and removed by `close` */
+  folder: string;
+  /** what the jobs will be asked for, as far as it is known */
+  options: JobOptions;
+  /** ms without a job after which what was made ready is given back; ten minutes when absent */
+  idleMs?: number;
+}
+
+/** Children that wait for `enhance`. */
+export interface StandBy {
+  /** process ids of those that wait */
+  readonly pids: readonly number[];
+  /** how many have the engine loaded and all that is expected made ready */
+  readonly ready: number;
+  /** Ends them; resolves when they are gone. */
+  close(): Promise<void>;
+}
+
 export interface EnhanceRequest {
   inputPath: string;
   /** created in `outputDir`, the only folder that the child may write */
   outputDir: string;
   outputName: string;
   /** `model` names one of the models that media was made with */
-  options: Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models' | 'engineFolder' | 'mayWriteEngines'>;
+  options: JobOptions;
   timeoutMs: number;
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
@@ -75,6 +106,11 @@ export interface CompileModelRequest {
 export interface Media {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   enhance(request: EnhanceRequest): Promise<EnhanceResult>;
+  /**
+   * Keeps children waiting that `enhance` then need not start: each is used for one job, is confined as any other, and
+   * is made ready for a job like the last one. One such set at a time.
+   */
+  standBy(options: StandByOptions): StandBy;
   /** What `enhance` would do with these options, and why. */
   plan(request: PlanRequest): Promise<EnhancePlan>;
   devices(): Promise<DeviceInfo[]>;

@@ -3,7 +3,7 @@
  * A frame is: length of the rest (u32, little endian), kind (u8), payload. A `json` payload is one message;
  * a `bytes` payload is the id of a read (u32) and the bytes that answer it.
  */
-import type { CompileRequest, EnhanceOptions, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
+import type { CompileRequest, EnhanceOptions, Expectation, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
 
 /** Inherited file descriptor of the child's end. */
 export const channelFd = 3;
@@ -17,7 +17,12 @@ export type ToChild =
   | { op: 'hello' }
   | { op: 'devices' }
   | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean }
-  | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
+  /** loads the addon and waits for another message; answered by `ready` */
+  | { op: 'stand-by' }
+  /** while it waits: makes ready for such a job; answered by `ready` */
+  | { op: 'prepare'; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; expectation: Expectation }
+  /** `cpuSeconds`: processor time from here on, of a child that waited under a ceiling for all jobs */
+  | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; cpuSeconds?: number }
   | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
   | { op: 'compile-model'; model: ModelFile; request: CompileRequest }
@@ -25,6 +30,10 @@ export type ToChild =
   | { op: 'cancel' };
 
 export type FromChild =
+  /** it waits for a job */
+  | { type: 'ready' }
+  /** the addon is loaded and is given the job now */
+  | { type: 'begun' }
   | { type: 'read'; id: number; offset: number; length: number }
   | { type: 'progress'; progress: Progress }
   | { type: 'result'; value: unknown }

@@ -16,6 +16,8 @@ import type {
   ModelReport,
   ProbeRequest,
   ProbeResult,
+  StandBy,
+  StandByOptions,
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
@@ -52,6 +54,9 @@ export const enhanceResult: EnhanceResult = {
   plan: [{ name: 'denoise', strength: 0.2, why: 'the source has noise of 3.5 codes' }],
   faces: 0,
   wallSeconds: 1,
+  startSeconds: 0.1,
+  startMs: 200,
+  wasReady: false,
   stages: [],
 };
 
@@ -87,6 +92,17 @@ export class FakeMedia implements Media {
 
   async devices() {
     return [];
+  }
+
+  /** sets of children that were asked to wait, and how many of the sets still do */
+  stoodBy: StandByOptions[] = [];
+  standingBy = 0;
+
+  standBy(options: StandByOptions): StandBy {
+    this.stoodBy.push(options);
+    this.standingBy++;
+    const close = async () => void this.standingBy--;
+    return { pids: [], ready: 0, close };
   }
 
   plan(): Promise<EnhancePlan> {

@@ -331,6 +331,24 @@ describe('a sandbox job', () => {
   });
 });
 
+describe('media children that wait', () => {
+  it('are kept in the worker’s own scratch folder while it runs, as many as it is told', async () => {
+    const worker = shop.worker({ config: { spareChildren: 2, device: 'cuda:all', threads: 3 } });
+    await worker.start();
+    expect(shop.media.standingBy).toBe(1);
+    expect(shop.media.stoodBy.at(-1)).toMatchObject({
+      count: 2,
+      folder: join(shop.dataDir, 'scratch', worker.id, 'spares'),
+      options: { device: 'cuda:all', threads: 3, encoder: { crf: 18 } },
+    });
+    await worker.stop();
+    expect(shop.media.standingBy).toBe(0);
+    const sets = shop.media.stoodBy.length;
+    await shop.worker({ config: { spareChildren: 0 } }).start();
+    expect(shop.media.stoodBy).toHaveLength(sets);
+  });
+});
+
 describe('scratch folders', () => {
   it('belong to one attempt and are private', async () => {
     let mode = 0;

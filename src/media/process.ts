@@ -1,0 +1,160 @@
+/**
+ * A media child as a process: started confined, its pipes read, its memory watched, ended with all that stands around
+ * it. Who speaks with it listens: a spare (spares.ts) until a job comes, then the job's session (session.ts).
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Duplex, Readable } from 'node:stream';
+import { type ChildPlan, childCommand, filterFd } from './confinement.ts';
+import { watchMemory } from './memory.ts';
+import { type Frame, FrameReader, type ToChild, channelFd, encodeBytes, encodeMessage, maxMessageBytes } from './wire.ts';
+
+/** How a process ended; `error`: it could not be started. */
+export interface Ending {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  error?: Error;
+}
+
+export interface ChildListener {
+  frame(frame: Frame): void;
+  /** what the child sent is no frame, or too much */
+  fault(error: unknown): void;
+  /** above the ceiling of the child's plan; told once */
+  memoryExceeded(bytes: number): void;
+  /** once, the last call: the process is gone and its pipes are read */
+  ended(ending: Ending): void;
+}
+
+/** After its end, what still holds its pipes is waited for this long. */
+const graceMs = 2000;
+/** Ceiling on everything that one child may send; ten progress messages a second for a day stay below. */
+const maxTotalBytes = 256 * 1024 * 1024;
+const keptStderrBytes = 4096;
+
+export class MediaProcess {
+  readonly plan: ChildPlan;
+  readonly #child: ChildProcess;
+  readonly #channel: Duplex;
+  readonly #frames = new FrameReader(maxMessageBytes);
+  readonly #cleanups: (() => void)[] = [];
+  #listener: ChildListener;
+  #exited = false;
+  #received = 0;
+  #stderr = '';
+
+  constructor(plan: ChildPlan, listener: ChildListener) {
+    this.plan = plan;
+    this.#listener = listener;
+    const command = childCommand(plan);
+    const filter = command.filter;
+    // A process group of its own: ending the group ends whatever stands between us and the child.
+    this.#child = spawn(command.file, command.args, {
+      cwd: '/',
+      env: {},
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : (['pipe'] as const))],
+    });
+    const streams = this.#child.stdio;
+    this.#channel = streams[channelFd] as Duplex;
+    if (filter !== undefined) this.#feed(streams[filterFd] as Duplex, filter);
+    this.#awaitEnd();
+    this.#listen(streams[2] as Readable);
+    if (this.#child.pid !== undefined) {
+      this.#cleanups.push(watchMemory(this.#child.pid, plan.limits.memoryBytes, (bytes) => this.#listener.memoryExceeded(bytes)));
+    }
+  }
+
+  /** undefined: it could not be started */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** the process has ended, though its pipes may still be read */
+  get exited(): boolean {
+    return this.#exited;
+  }
+
+  /** the end of its standard error, for the log */
+  get said(): string {
+    return this.#stderr.trim();
+  }
+
+  /** From now on this one hears it. */
+  hand(listener: ChildListener): void {
+    this.#listener = listener;
+  }
+
+  send(message: ToChild): void {
+    if (this.#channel.writable) this.#channel.write(encodeMessage(message));
+  }
+
+  sendBytes(id: number, bytes: Uint8Array): void {
+    if (this.#channel.writable) this.#channel.write(encodeBytes(id, bytes));
+  }
+
+  /** Nothing more will be sent to it. */
+  hangUp(): void {
+    this.#channel.end();
+  }
+
+  kill(): void {
+    if (this.#exited || this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // it ended in this moment
+    }
+  }
+
+  /** bubblewrap reads to the end; it may be gone before it did, which its own exit tells better. */
+  #feed(stream: Duplex, bytes: Buffer): void {
+    stream.on('error', () => {});
+    stream.resume();
+    stream.end(bytes);
+  }
+
+  #awaitEnd(): void {
+    let over = false;
+    const end = (ending: Ending) => {
+      if (over) return;
+      over = true;
+      this.#exited = true;
+      for (const cleanup of this.#cleanups.splice(0)) cleanup();
+      this.#listener.ended(ending);
+    };
+    let failure: Error | undefined;
+    this.#child.once('close', (code, signal) => end({ code, signal, ...(failure === undefined ? {} : { error: failure }) }));
+    this.#child.once('error', (error) => {
+      failure = error;
+      if (this.#child.pid === undefined) end({ code: null, signal: null, error });
+    });
+    this.#child.once('exit', () => {
+      this.#exited = true;
+      // Whoever still holds the other ends of the pipes is no child of ours any more.
+      const timer = setTimeout(() => {
+        for (const stream of this.#child.stdio) stream?.destroy();
+      }, graceMs);
+      this.#cleanups.push(() => clearTimeout(timer));
+    });
+  }
+
+  #listen(stderr: Readable): void {
+    stderr.setEncoding('utf8');
+    stderr.on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-keptStderrBytes);
+    });
+    stderr.on('error', () => {});
+    this.#channel.on('error', () => {}); // the child ended; its exit tells more
+    this.#channel.on('data', (chunk: Buffer) => this.#receive(chunk));
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#received += chunk.length;
+      if (this.#received > maxTotalBytes) throw new RangeError('the media child sent too much');
+      for (const frame of this.#frames.push(chunk)) this.#listener.frame(frame);
+    } catch (error) {
+      this.#listener.fault(error);
+    }
+  }
+}

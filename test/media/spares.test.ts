@@ -1,0 +1,309 @@
+/** Children that wait for jobs: real ones, real clips; what they may see, what becomes of them. */
+import { fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createMedia } from '../../src/media/index.ts';
+import { installedModels } from '../../src/media/models.ts';
+import { planOf } from '../../src/media/plans.ts';
+import { type Forecast, Spares, type SpareOptions } from '../../src/media/spares.ts';
+import type { EnhanceRequest, StandBy } from '../../src/media/types.ts';
+import { makeClip } from '../helpers/ffmpeg.ts';
+import { temporaryFolder } from './folder.ts';
+import { isAlive, isZombie, processTree, program, until } from './processes.ts';
+
+const timeoutMs = 60_000;
+const folder = temporaryFolder();
+const clip = join(folder.path, 'clip.mp4');
+const outputDir = join(folder.path, 'out');
+const spareFolder = join(folder.path, 'spares');
+const options = { target: '1080p', device: 'cpu', threads: 2, model: 'none' } as const;
+const models = installedModels();
+
+/** pids of the children that were given work */
+let used: number[] = [];
+let onUse: (pid: number) => void = () => {};
+const media = await createMedia({
+  models,
+  onChild: (pid) => {
+    used.push(pid);
+    onUse(pid);
+  },
+});
+const confined = media.sandbox.kind === 'bubblewrap';
+if (!confined) console.warn(`bubblewrap cannot run here (${media.sandbox.reason}): confinement is not tested`);
+
+let kept: StandBy | undefined;
+
+beforeAll(async () => {
+  mkdirSync(outputDir);
+  await makeClip(clip, { seconds: 0.4, video: 'testsrc2=size=96x54:rate=25', args: ['-c:v', 'libx264'] });
+});
+afterEach(async () => {
+  await kept?.close();
+  kept = undefined;
+  used = [];
+  onUse = () => {};
+});
+afterAll(() => folder.remove());
+
+async function standBy(count = 1, more: Partial<Parameters<typeof media.standBy>[0]> = {}): Promise<StandBy> {
+  kept = media.standBy({ count, folder: spareFolder, options, ...more });
+  await ready(kept, count);
+  return kept;
+}
+
+const ready = (set: StandBy, count = 1) => until(() => set.ready === count, 30_000, 'spares are ready');
+const enhance = (more: Partial<EnhanceRequest> = {}) =>
+  media.enhance({ inputPath: clip, outputDir, outputName: 'out.mp4', options, timeoutMs, ...more });
+const digest = () => createHash('sha256').update(readFileSync(join(outputDir, 'out.mp4'))).digest('hex');
+/** Bubblewrap's own child is gone a moment after it. */
+const gone = (members: number[]) => until(() => !members.some(isAlive), 5000, 'all its processes are gone');
+const inner = (pid: number) => processTree(pid).at(-1)!;
+
+describe('a spare child', { timeout: timeoutMs }, () => {
+  it('does the job that comes, as a new child would, and is gone afterwards', async () => {
+    const cold = await enhance();
+    expect(cold.wasReady).toBe(false);
+    const wanted = digest();
+    const set = await standBy();
+    const [pid] = set.pids;
+    const members = processTree(pid!);
+    used = [];
+    const result = await enhance();
+    expect(used).toEqual([pid]);
+    expect(result).toMatchObject({ wasReady: true, frames: cold.frames, width: cold.width, applied: cold.applied });
+    expect(result.startMs).toBeGreaterThan(0);
+    expect(digest()).toBe(wanted);
+    expect(isAlive(pid!) || isZombie(pid!)).toBe(false);
+    await gone(members);
+    expect(readdirSync(outputDir)).toEqual(['out.mp4']);
+  });
+
+  it('is used once: another waits for the next job, and two jobs at once have two children', async () => {
+    const set = await standBy();
+    const [first] = set.pids;
+    await enhance();
+    await ready(set);
+    const [second] = set.pids;
+    expect(second).not.toBe(first);
+    const both = await Promise.all([enhance({ outputName: 'a.mp4' }), enhance({ outputName: 'b.mp4' })]);
+    expect(both.map(({ wasReady }) => wasReady).sort()).toEqual([false, true]);
+    expect(new Set(used).size).toBe(3);
+    expect(used[0]).toBe(first);
+    expect(used).toContain(second);
+  });
+
+  it('is made ready for a job like the last one', async () => {
+    await standBy();
+    const like = { options: { ...options, model: 'fast', threads: 1 } };
+    await enhance(like);
+    await ready(kept!);
+    const result = await enhance(like);
+    expect(result).toMatchObject({ wasReady: true, applied: { model: 'fast' } });
+    expect(result.stages.find(({ name }) => name === 'network')!.cpuSeconds).toBeGreaterThan(0);
+  });
+
+  it('is replaced when it is killed, and costs no job', async () => {
+    const set = await standBy();
+    const [pid] = set.pids;
+    process.kill(-pid!, 'SIGKILL');
+    await expect(enhance()).resolves.toMatchObject({ frames: 10 });
+    await ready(set);
+    expect(set.pids).not.toContain(pid);
+  });
+
+  it('may die with the job in its hands, before it begins: a new child does the job', async () => {
+    const set = await standBy();
+    process.kill(inner(set.pids[0]!), 'SIGSTOP'); // it will not have read the job's message
+    onUse = (pid) => {
+      onUse = () => {};
+      process.kill(-pid, 'SIGKILL');
+    };
+    await expect(enhance()).resolves.toMatchObject({ wasReady: false, frames: 10 });
+    expect(used).toHaveLength(2);
+    expect(readdirSync(outputDir).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('ends with its job when that is cancelled', async () => {
+    const set = await standBy();
+    const members = processTree(set.pids[0]!);
+    const cancel = new AbortController();
+    onUse = () => cancel.abort(new Error('deleted'));
+    await expect(enhance({ signal: cancel.signal })).rejects.toThrow('deleted');
+    await gone(members);
+    await ready(set);
+    expect(readdirSync(spareFolder)).toHaveLength(1);
+  });
+
+  it('runs out of time as the job says, not as it was started', async () => {
+    await standBy();
+    await expect(enhance({ timeoutMs: 1 })).rejects.toMatchObject({ code: 'processing_timeout' });
+  });
+
+  it('gives back what was made ready when no job comes', async () => {
+    const set = await standBy(1, { idleMs: 400 });
+    const [pid] = set.pids;
+    await until(() => set.pids.length === 1 && set.pids[0] !== pid, 20_000, 'the spare is replaced');
+    await until(() => !isAlive(pid!), 5000, 'the old one is gone');
+    expect(set.ready).toBe(0);
+  });
+
+  it('ends with the set, and nothing of it is left', async () => {
+    const set = await standBy(2);
+    const members = set.pids.flatMap((pid) => processTree(pid));
+    expect(members.length).toBeGreaterThanOrEqual(2);
+    await set.close();
+    await gone(members);
+    expect(existsSync(spareFolder)).toBe(false);
+    await expect(enhance()).resolves.toMatchObject({ wasReady: false });
+  });
+
+  it('dies with the process that keeps it', async () => {
+    const parent = fork(fileURLToPath(new URL('spare-keeper.ts', import.meta.url)), [join(folder.path, 'orphans')], { stdio: 'ignore' });
+    const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
+    const members = processTree(pid);
+    expect(program(members.at(-1))).toBe('node');
+    parent.kill('SIGKILL');
+    await gone(members);
+  });
+});
+
+describe('where bubblewrap cannot run', { timeout: timeoutMs }, () => {
+  it('a spare waits and does the job all the same', async () => {
+    const path = process.env['PATH'];
+    process.env['PATH'] = folder.path;
+    const plain = await createMedia().finally(() => (process.env['PATH'] = path));
+    expect(plain.sandbox.kind).toBe('none');
+    const set = plain.standBy({ count: 1, folder: spareFolder, options });
+    try {
+      await ready(set);
+      const result = await plain.enhance({ inputPath: clip, outputDir, outputName: 'plain.mp4', options, timeoutMs });
+      expect(result).toMatchObject({ wasReady: true, frames: 10 });
+      expect(readdirSync(outputDir)).toContain('plain.mp4');
+    } finally {
+      await set.close();
+    }
+  });
+});
+
+describe.runIf(confined)('a spare child is confined', { timeout: timeoutMs }, () => {
+  const proc = (pid: number, name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  const field = (text: string, name: string) => new RegExp(`^${name}\\s*:?\\s+(\\S+)`, 'm').exec(text)?.[1];
+  const mountPoints = (pid: number) => proc(pid, 'mountinfo').trim().split('\n').map((line) => line.split(' ')[4]!);
+  const writable = (pid: number) =>
+    proc(pid, 'mountinfo').trim().split('\n').filter((line) => line.split(' ')[5]!.split(',').includes('rw')).map((line) => line.split(' ')[4]!);
+
+  interface Seen {
+    status: Record<string, string | undefined>;
+    limits: Record<string, string | undefined>;
+    mounts: string[];
+    writable: string[];
+    environment: string;
+  }
+  function look(pid: number): Seen {
+    const [status, limits] = [proc(pid, 'status'), proc(pid, 'limits')];
+    const names = ['NoNewPrivs', 'Seccomp', 'CapEff', 'CapBnd', 'CapPrm', 'Uid'];
+    const limited = ['Max core file size', 'Max file size', 'Max open files', 'Max data size'];
+    return {
+      status: Object.fromEntries(names.map((name) => [name, field(status, name)])),
+      limits: Object.fromEntries(limited.map((name) => [name, field(limits, name)])),
+      mounts: mountPoints(pid),
+      writable: writable(pid),
+      environment: proc(pid, 'environ').split('\0').filter((entry) => entry !== '' && !entry.startsWith('PWD=')).join(),
+    };
+  }
+  const cpuSeconds = (pid: number) => Number(field(proc(pid, 'limits'), 'Max cpu time'));
+
+  it('as a new one is, with an empty folder in the place of the input', async () => {
+    let cold: Seen | undefined;
+    let coldSeconds = 0;
+    const slow = { timeoutMs: 30_000, onProgress: () => {} };
+    const see = (note: (pid: number) => void) => ({ ...slow, onProgress: () => note(inner(used.at(-1)!)) });
+    await enhance(see((pid) => {
+      if (!isAlive(pid)) return;
+      cold = look(pid);
+      coldSeconds = cpuSeconds(pid);
+    }));
+    const set = await standBy();
+    const pid = inner(set.pids[0]!);
+    const waiting = look(pid);
+    expect({ ...waiting, mounts: [] }).toEqual({ ...cold!, mounts: [] });
+    expect(new Set(waiting.mounts)).toEqual(new Set(cold!.mounts.map((mount) => (mount === '/in/source' ? '/in' : mount))));
+    expect(waiting.writable.filter((mount) => !/^\/(proc|dev|tmp)/.test(mount))).toEqual(['/out']);
+    const [own] = readdirSync(spareFolder);
+    for (const name of ['in', 'out']) expect(readdirSync(join(spareFolder, own!, name))).toEqual([]);
+    for (const name of ['net', 'pid', 'mnt', 'user', 'ipc', 'uts']) {
+      expect(readlinkSync(`/proc/${pid}/ns/${name}`), name).not.toBe(readlinkSync(`/proc/self/ns/${name}`));
+    }
+    let seconds = 0;
+    await enhance(see((worker) => {
+      if (!isAlive(worker)) return;
+      expect(worker).toBe(pid);
+      seconds = cpuSeconds(worker);
+    }));
+    // Its own time so far, rounded up, comes on top.
+    expect(seconds).toBeGreaterThanOrEqual(coldSeconds);
+    expect(seconds).toBeLessThan(coldSeconds + 60);
+  });
+});
+
+describe('a spare that misbehaves', { timeout: timeoutMs }, () => {
+  const script = fileURLToPath(new URL('odd-spare.ts', import.meta.url));
+  const forecast = (model: string): Forecast => ({ key: model, message: { op: 'prepare', options: { target: '1080p' }, expectation: { model } } });
+  let warnings: string[] = [];
+
+  function spares(more: Partial<SpareOptions> = {}): Spares {
+    warnings = [];
+    const logger = { info() {}, warn: (_: object, message: string) => warnings.push(message) };
+    const plan: SpareOptions['plan'] = (mounts) => ({ ...planOf({ memoryLimitMb: 256 }, media.sandbox.kind, confined ? mounts : [], 60_000), script });
+    return new Spares({ count: 1, folder: join(folder.path, 'odd'), plan, logger, ...more });
+  }
+
+  it.each(['die', 'babble', 'answer', 'eat'])('is replaced by one that waits unprepared: %s', async (how) => {
+    const set = spares();
+    try {
+      await until(() => set.readyFor.length === 1, 20_000, 'it waits');
+      const [pid] = set.pids;
+      set.expect(forecast(how));
+      expect(set.take(), 'one that is being made ready is not given to a job').toBeUndefined();
+      await until(() => set.readyFor.length === 1 && set.pids[0] !== pid, 20_000, 'another waits');
+      expect(isAlive(pid!)).toBe(false);
+      expect(set.readyFor).toEqual(['']);
+      expect(warnings).toEqual(['a spare media child ended and is replaced']);
+    } finally {
+      await set.close();
+    }
+  });
+
+  it('is not started again and again at once', async () => {
+    let starts = 0;
+    const plain = planOf({}, 'none', [], 60_000);
+    const set = spares({ plan: () => ({ ...plain, script: ((starts += 1), join(folder.path, 'absent.ts')) }) });
+    try {
+      await until(() => starts === 2, 20_000, 'a second try');
+      const began = performance.now();
+      await until(() => starts === 3, 20_000, 'a third try');
+      expect(performance.now() - began).toBeGreaterThan(1500);
+    } finally {
+      await set.close();
+    }
+  });
+
+  it('gives the one that was made ready for a job like this', async () => {
+    const set = spares({ count: 2 });
+    try {
+      await until(() => set.readyFor.length === 2, 20_000, 'both wait');
+      const plain = set.take('other');
+      expect(plain).toBeDefined();
+      set.expect(forecast('wanted'));
+      await until(() => set.readyFor.includes('wanted'), 20_000, 'one is made ready');
+      expect(set.take('wanted')!.ready).toBe('wanted');
+      plain!.process.kill();
+    } finally {
+      await set.close();
+    }
+  });
+});
