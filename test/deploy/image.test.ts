@@ -25,20 +25,48 @@ describe('Dockerfile.gpu', () => {
   it('sets only variables that the service knows, to values that it takes', async () => {
     const [, settings] = /^ENV ((?:.*\\\n)*.*HOST=.*)$/m.exec(await read('Dockerfile.gpu'))!;
     const env = Object.fromEntries(settings!.replaceAll('\\\n', ' ').trim().split(/\s+/).map((entry) => entry.split('=')));
-    expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false });
+    expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false, enginesDir: '/engines' });
+  });
+
+  it('builds by scripts that are here, and has the programs that they ask for', async () => {
+    const recipe = await read('Dockerfile.gpu');
+    const scripts = [...new Set([...recipe.matchAll(/\bscripts\/[\w-]+/g)].map(([name]) => name))];
+    expect(scripts).toEqual(expect.arrayContaining(['scripts/setup-gpu', 'scripts/setup-tensorrt', 'scripts/bootstrap', 'scripts/package']));
+    const [, installed] = /install -y --no-install-recommends (.*) \\\n/.exec(recipe)!;
+    const providers: Record<string, string> = { cargo: 'cargo', mvn: 'maven', npm: 'npm' };
+    for (const name of ['scripts/setup-gpu', 'scripts/setup-tensorrt', 'scripts/bootstrap']) {
+      const text = await read(name);
+      for (const [program, provider] of Object.entries(providers)) {
+        if (text.includes(`command -v ${program}`)) expect(installed!.split(' '), `${name} asks for ${program}`).toContain(provider);
+      }
+      if (text.includes('-m pip')) expect(installed!.split(' ')).toContain('python3-pip');
+    }
+    // What is copied into the build holds what they read.
+    const kept = (await read('.dockerignore')).split('\n');
+    for (const folder of ['scripts', 'native', 'engine', 'src']) expect(kept).toContain(`!${folder}`);
+  });
+
+  it('has TensorRT by the script that everybody runs, both kinds unless it is told otherwise', async () => {
+    const recipe = await read('Dockerfile.gpu');
+    expect(recipe).toContain('ARG TENSORRT=--full\n');
+    expect(recipe).toMatch(/scripts\/setup-tensorrt \$\{TENSORRT:\+"\$TENSORRT"\}/);
+    const script = await read('scripts/setup-tensorrt');
+    expect(script).toContain("'' | --full) ;;");
+    // Before the addon is built, which lays the libraries beside its modules.
+    expect(recipe.indexOf('scripts/setup-tensorrt')).toBeLessThan(recipe.indexOf('scripts/bootstrap'));
   });
 });
 
 describe('compose.yaml', () => {
   interface Compose {
-    services: Record<string, { image: string; environment?: Record<string, string>; command?: string[] }>;
+    services: Record<string, { image: string; environment?: Record<string, string>; command?: string[]; deploy?: object }>;
   }
 
   it('gives API and workers what they need to share nothing but the database and the S3 server', async () => {
     const { services } = parse(await read('compose.yaml'), { merge: true }) as Compose;
     const source = await read('src/config.ts');
-    expect(Object.keys(services)).toEqual(['postgres', 's3', 'api', 'worker']);
-    for (const name of ['api', 'worker']) {
+    expect(Object.keys(services)).toEqual(['postgres', 's3', 'api', 'worker', 'engines']);
+    for (const name of ['api', 'worker', 'engines']) {
       const environment = services[name]!.environment!;
       for (const variable of Object.keys(environment)) {
         if (!variable.startsWith('AWS_')) expect(source, variable).toContain(`  ${variable}:`);
@@ -51,6 +79,14 @@ describe('compose.yaml', () => {
       expect(config.linkSecret).toBeDefined();
     }
     expect(() => loadConfig({ FRAMELIFT_DEVICE: 'gpu' })).toThrow(ConfigError);
+  });
+
+  it('lets one service write engines for the GPUs, and workers read them', async () => {
+    const { services } = parse(await read('compose.yaml'), { merge: true }) as Compose;
+    expect(services['worker']).toMatchObject({ volumes: ['engines:/engines:ro'] });
+    expect(services['engines']).toMatchObject({ volumes: ['engines:/engines'], command: ['models', 'compile', '--out', '/engines'], profiles: ['engines'] });
+    expect(services['engines']!.deploy).toEqual(services['worker']!.deploy);
+    expect(await read('Dockerfile.gpu')).toContain('FRAMELIFT_ENGINES_DIR=/engines');
   });
 });
 
@@ -69,6 +105,25 @@ describe('the packaged folder', { timeout: 180_000 }, () => {
     );
     const packages = await readdir(join(dir, 'node_modules'));
     for (const tool of ['vitest', 'eslint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
+  });
+
+  it('builds engines for GPUs that are not here, where TensorRT-RTX was fetched', async () => {
+    const beside = join(dir, 'build/native/Release/tensorrt');
+    const files: string[] = await readdir(beside).catch(() => []);
+    if (!files.includes('libtensorrt_rtx.so.1')) return console.warn('TensorRT-RTX is not in this build: not tested (scripts/setup-tensorrt)');
+    expect(files).toEqual(expect.arrayContaining(['framelift_tensorrt.so', 'framelift_tensorrt_rtx.so', 'libtensorrt_onnxparser_rtx.so.1']));
+    const out = await mkdtemp(join(tmpdir(), 'framelift-engines-'));
+    try {
+      const env = { PATH: '/usr/bin:/bin', HOME: out };
+      const compile = ['models', 'compile', 'fast', '--out', join(out, 'engines'), '--size', '128x64', '--json'];
+      const { stdout } = await run(join(dir, 'scripts/framelift'), compile, { env, timeout: 170_000 });
+      const engines = stdout.trim().split('\n').map((line) => JSON.parse(line) as { backend: string; target: string });
+      expect(engines.some(({ target }) => target === '8.9')).toBe(true);
+      for (const { backend } of engines) expect(backend).toMatch(/^tensorrt/);
+      expect((await readdir(join(out, 'engines'))).filter((name) => name.endsWith('.engine')).length).toBeGreaterThanOrEqual(6);
+    } finally {
+      await rm(out, { recursive: true, force: true });
+    }
   });
 
   it('serves, works and says that it is healthy', async () => {
