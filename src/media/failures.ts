@@ -23,6 +23,9 @@ const table: Record<string, { code: ErrorCode; message?: string }> = {
 /** Of the ceilings only that of the duration has a code of its own; the engine's sentence tells which it was. */
 const aboutDuration = /\b(long|longer|lasts|duration)\b/i;
 
+/** EFBIG as the engine words it: the result passed its ceiling, and would do so again. Other faults of a disk may pass. */
+const aboutCeiling = /File too large/;
+
 /** One line that may be shown: the engine promises that; the child that carries it is not trusted. */
 function presentable(message: string): boolean {
   return /^[^\p{Cc}\\/]{1,300}$/u.test(message);
@@ -43,6 +46,8 @@ export function failureFromChild(failure: ChildFailure): FrameliftError {
   const cause = new Cause(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);
+  const tooLarge = failure.code === 'io' && aboutCeiling.test(failure.message);
+  if (tooLarge) return new FrameliftError('processing_failed', 'The enhanced video would be larger than is allowed.', { cause });
   const own = presentable(failure.message) ? failure.message : generic;
   return new FrameliftError(tooLong ? 'video_too_long' : known.code, known.message ?? own, { cause });
 }

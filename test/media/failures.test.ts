@@ -9,6 +9,7 @@ describe('an error of the addon', () => {
     ['invalid_argument', 'There is no preset of this name.', 'processing_failed', /preset/],
     ['unavailable', 'CUDA is not in this build.', 'processing_failed', /CUDA/],
     ['io', 'write failed', 'service_unavailable', /could not be read or its result/],
+    ['io', 'Writing the output file failed (File too large).', 'processing_failed', /larger than is allowed/],
     ['internal', 'std::bad_alloc', 'processing_failed', 'The video could not be processed.'],
     ['nonsense', 'x', 'processing_failed', 'The video could not be processed.'],
   ])('%s (%s) becomes %s', (code, said, expectedCode, message) => {

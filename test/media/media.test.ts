@@ -252,7 +252,7 @@ describe('enhance', () => {
   it('ends with an error when the output grows past its limit', async () => {
     const small = await createMedia({ outputLimitMb: 1, onChild: (pid) => pids.push(pid) });
     const work = small.enhance(request({ inputPath: place('tail.mp4'), outputName: 'never.mp4' }));
-    await expect(work).rejects.toMatchObject({ code: 'processing_failed' });
+    await expect(work).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('larger') as string });
     expect(readdirSync(outputDir)).not.toContain('never.mp4');
   });
 
