@@ -5,6 +5,7 @@
 #include <NvOnnxParser.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -12,6 +13,14 @@
 #include "inference/gpu_backend.h"
 
 namespace framelift::inference::flavour {
+
+/// Types are those of the ONNX file: TensorRT 10 must be told (the flag's number is its header's: it changed with 11),
+/// later ones and TensorRT-RTX know no other way.
+#if NV_TENSORRT_MAJOR == 10
+inline constexpr std::uint32_t kNetworkFlags = 1U << static_cast<std::uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+#else
+inline constexpr std::uint32_t kNetworkFlags = 0;
+#endif
 
 #if defined(FRAMELIFT_TENSORRT_RTX)
 

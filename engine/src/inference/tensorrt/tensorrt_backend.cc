@@ -242,7 +242,7 @@ class TensorRtBackend : public GpuBackend {
     if (!builder) {
       throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
     }
-    const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(kStronglyTyped));
+    const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(flavour::kNetworkFlags));
     const std::unique_ptr<nvonnxparser::IParser> parser(
         static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &logger, NV_ONNX_PARSER_VERSION)));
     if (!network || !parser) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be started.");
@@ -271,9 +271,6 @@ class TensorRtBackend : public GpuBackend {
   }
 
  private:
-  /// What TensorRT 10 must be told; later ones know no other way.
-  static constexpr std::uint32_t kStronglyTyped = NV_TENSORRT_MAJOR == 10 ? 1U : 0U;
-
   static nvinfer1::Dims ToDims(const Shape& shape) { return {4, {1, shape.channels, shape.height, shape.width}}; }
 
   static void SetRange(nvinfer1::IBuilder& builder, nvinfer1::IBuilderConfig& config, const char* input, const GpuBuildOptions& options) {
