@@ -32,7 +32,7 @@ const longestJobMs = 7 * 24 * 3_600_000;
 export class Enhancer {
   readonly #parts: EnhancerParts;
   readonly #logger: MediaLogger;
-  #spares: Spares | undefined;
+  #spares: { spares: Spares; usesGpus: boolean } | undefined;
   #places: { device: string; places: DevicePlaces } | undefined;
 
   constructor(parts: EnhancerParts) {
@@ -44,7 +44,7 @@ export class Enhancer {
     const gpuFiles = this.#gpuFilesFor(options.device);
     const plan = (mounts: Mount[]) => this.#plan(this.#confined ? mounts : [], longestJobMs, gpuFiles);
     const spares = new Spares({ ...how, plan, logger: this.#logger });
-    this.#spares = spares;
+    this.#spares = { spares, usesGpus: gpuFiles.length > 0 };
     void this.#expect({ ...options }, undefined);
     return {
       get pids() {
@@ -54,7 +54,7 @@ export class Enhancer {
         return spares.readyFor.filter((key) => key !== '' && key === spares.lastKey).length;
       },
       close: () => {
-        if (this.#spares === spares) this.#spares = undefined;
+        if (this.#spares?.spares === spares) this.#spares = undefined;
         return spares.close();
       },
     };
@@ -146,19 +146,18 @@ export class Enhancer {
    * that is asked for is not one that spares may use.
    */
   async #spareFor(folder: string, inputPath: string, { options }: EnhanceRequest): Promise<Spare | undefined> {
-    const spare = this.#spares?.take(this.#spares.lastKey);
-    if (spare === undefined) return undefined;
-    const sameFiles = (spare.process.plan.gpuFiles ?? []).join() === this.#gpuFilesFor(options.device).join();
-    const fits = sameFiles && (!this.#confined || (await this.#linked(spare, folder, inputPath)));
-    if (fits) return spare;
+    const kept = this.#spares;
+    if (kept === undefined || kept.usesGpus !== this.#gpuFilesFor(options.device).length > 0) return undefined;
+    if (this.#confined && !(await onOneFileSystem(kept.spares.folder, folder))) return undefined;
+    const spare = kept.spares.take(kept.spares.lastKey);
+    if (spare === undefined || !this.#confined || (await this.#linked(spare, inputPath))) return spare;
     spare.process.kill();
     await rm(spare.folder, { recursive: true, force: true });
     return undefined;
   }
 
-  async #linked(spare: Spare, folder: string, inputPath: string): Promise<boolean> {
+  async #linked(spare: Spare, inputPath: string): Promise<boolean> {
     try {
-      if (!(await onOneFileSystem(spare.folder, folder))) return false;
       await link(await realpath(inputPath), join(spare.folder, 'in', basename(insideInput)));
       return true;
     } catch {
@@ -215,7 +214,7 @@ export class Enhancer {
     if (this.#spares === undefined) return;
     try {
       const device = await this.placed(options.device);
-      this.#spares?.expect(forecastOf(this.#addonOptions({ ...options, device }), result));
+      this.#spares?.spares.expect(forecastOf(this.#addonOptions({ ...options, device }), result));
     } catch (error) {
       this.#logger.warn({ err: error }, 'spare media children are not made ready');
     }

@@ -120,6 +120,10 @@ export class Spares {
     for (let i = 0; i < options.count; i += 1) this.#fill(0);
   }
 
+  get folder(): string {
+    return this.#options.folder;
+  }
+
   /** What spares are made ready for now. */
   get lastKey(): string {
     return this.#forecast?.key ?? '';
@@ -233,6 +237,6 @@ export class Spares {
 
 /** Whether two paths lie on one file system, so that a file can be moved between them. */
 export async function onOneFileSystem(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([stat(one), stat(other)]);
-  return a.dev === b.dev;
+  const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
+  return a !== undefined && a.dev === b?.dev;
 }

@@ -1,7 +1,7 @@
 /** Children that wait for jobs: real ones, real clips; what they may see, what becomes of them. */
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -141,6 +141,18 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   it('runs out of time as the job says, not as it was started', async () => {
     await standBy();
     await expect(enhance({ timeoutMs: 1 })).rejects.toMatchObject({ code: 'processing_timeout' });
+  });
+
+  it.runIf(confined && existsSync('/dev/shm'))('is kept for another job where files cannot be moved to and from it', async () => {
+    const set = await standBy();
+    const { pids } = set;
+    const elsewhere = mkdtempSync('/dev/shm/framelift-spares-');
+    try {
+      await expect(enhance({ outputDir: elsewhere })).resolves.toMatchObject({ wasReady: false, frames: 10 });
+    } finally {
+      rmSync(elsewhere, { recursive: true });
+    }
+    expect(set.pids).toEqual(pids);
   });
 
   it('gives back what was made ready when no job comes', async () => {
