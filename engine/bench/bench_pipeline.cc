@@ -3,8 +3,9 @@
 //   bench_pipeline decode CLIP TARGET          demux, decode, deinterlace; frames are dropped
 //   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages over frames decoded before
 //   bench_pipeline encode CLIP TARGET FRAMES   x264 over frames rendered before
-//   bench_pipeline enhance CLIP TARGET OUT [FACES]  framelift::Enhance; FACES: an ONNX file that restores faces
-// TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
+//   bench_pipeline enhance CLIP TARGET OUT     framelift::Enhance
+// Options behind these: --network FILE, a ×2 network of luma and strength that enlarges; --faces FILE, one that restores
+// faces. TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framelift/enhance.h"
@@ -65,9 +67,36 @@ Target ParseTarget(const std::string& name) {
               "Expected 1080p, 4k or source as the target but received '" + name + "'.");
 }
 
-EnhanceOptions Options(const std::string& target) {
+/// Files of networks; empty where none is wanted.
+struct Networks {
+  std::string enlarging;
+  std::string faces;
+};
+
+ModelFile Described(const std::string& name, const std::string& path, ModelFile::Layout layout) {
+  ModelFile file;
+  file.name = name;
+  file.path = path;
+  file.layout = layout;
+  return file;
+}
+
+EnhanceOptions Options(const std::string& target, const Networks& networks) {
   EnhanceOptions options;
   options.target = ParseTarget(target);
+  options.model = "none";
+  if (!networks.enlarging.empty()) {
+    ModelFile file = Described("fast", networks.enlarging, ModelFile::Layout::kLumaStrength);
+    file.scale = 2;
+    file.halo = 22;
+    file.multiple = 2;
+    options.models.push_back(file);
+    options.model = file.name;
+  }
+  if (!networks.faces.empty()) {
+    options.models.push_back(Described("faces", networks.faces, ModelFile::Layout::kFace));
+    options.face_restoration = {Strength::Mode::kFixed, 1};
+  }
   options.denoise = {Strength::Mode::kFixed, 0.5F};
   options.sharpen = {Strength::Mode::kFixed, 0.4F};
   options.adaptive_contrast = {Strength::Mode::kFixed, 0.3F};
@@ -76,9 +105,9 @@ EnhanceOptions Options(const std::string& target) {
 
 /// One clip, opened as Enhance opens it.
 struct Bench {
-  Bench(const std::string& path_in, const std::string& target)
+  Bench(const std::string& path_in, const std::string& target, const Networks& networks)
       : path(path_in),
-        options(Options(target)),
+        options(Options(target, networks)),
         threads(AvailableCores()),
         plan(MakePlan(path, options, threads, {})) {}
 
@@ -137,6 +166,7 @@ void Pixels(Bench& bench, int count) {
     const media::UniqueFrame out = encoder.TakeFrame();
     chain.Run(*frames[i % frames.size()].frame, *out);
   }
+  chain.AddNetworkTime();
   std::string stages = ", \"stages_cpu_s\": {";
   for (const StageTime& stage : bench.clocks.Report()) {
     if (stage.name == "decode" || stage.name == "deinterlace") continue;  // of the preparation
@@ -165,18 +195,7 @@ void Encode(Bench& bench, int count) {
   Print(watch, static_cast<long long>(frames.size()), ", \"bytes\": " + std::to_string(bytes));
 }
 
-void RunEnhance(const std::string& clip, const std::string& target, const std::string& out, const std::string& faces) {
-  EnhanceOptions options = Options(target);
-  if (!faces.empty()) {
-    ModelFile model;
-    model.name = "faces";
-    model.path = faces;
-    model.layout = ModelFile::Layout::kFace;
-    model.scale = 1;
-    options.models = {model};
-    options.model = "none";
-    options.face_restoration = {Strength::Mode::kFixed, 1};
-  }
+void RunEnhance(const std::string& clip, const std::string& out, const EnhanceOptions& options) {
   const Watch watch;
   const EnhanceResult result = Enhance(clip, out, options);
   std::string extra = ", \"width\": " + std::to_string(result.width) +
@@ -189,18 +208,31 @@ void RunEnhance(const std::string& clip, const std::string& target, const std::s
   Print(watch, result.frames, extra + "}");
 }
 
-int Run(const std::vector<std::string>& arguments) {
+/// Takes the options out of the arguments.
+Networks TakeNetworks(std::vector<std::string>& arguments) {
+  Networks networks;
+  for (const auto& [option, file] : {std::pair{"--network", &networks.enlarging}, std::pair{"--faces", &networks.faces}}) {
+    const auto at = std::ranges::find(arguments, option);
+    if (at == arguments.end() || at + 1 == arguments.end()) continue;
+    *file = at[1];
+    arguments.erase(at, at + 2);
+  }
+  return networks;
+}
+
+int Run(std::vector<std::string> arguments) {
+  const Networks networks = TakeNetworks(arguments);
   if (arguments.size() < 3) {
-    std::fprintf(stderr, "usage: bench_pipeline decode|pixels|encode|enhance CLIP TARGET [FRAMES|OUT]\n");
+    std::fprintf(stderr, "usage: bench_pipeline decode|pixels|encode|enhance CLIP TARGET [FRAMES|OUT] [--network FILE] [--faces FILE]\n");
     return 2;
   }
   const std::string& part = arguments[0];
   const std::string last = arguments.size() > 3 ? arguments[3] : "";
   if (part == "enhance") {
-    RunEnhance(arguments[1], arguments[2], last, arguments.size() > 4 ? arguments[4] : "");
+    RunEnhance(arguments[1], last, Options(arguments[2], networks));
     return 0;
   }
-  Bench bench(arguments[1], arguments[2]);
+  Bench bench(arguments[1], arguments[2], networks);
   const int frames = std::max(1, std::atoi(last.c_str()));
   if (part == "decode") Decode(bench);
   if (part == "pixels") Pixels(bench, frames);

@@ -57,13 +57,20 @@ FrameNetwork::Fill FillFrom(const Picture& picture) {
   };
 }
 
+/// Where OutputArea says that a sample lies.
+std::int64_t Place(const OutputArea& area, int plane, int x, int y) {
+  const int b = area.shuffle;
+  if (b > 1) plane = b * (y % b) + x % b;
+  return plane * area.plane + std::int64_t{y / b} * area.stride + x / b;
+}
+
 FrameNetwork::Take TakeInto(Picture& out) {
   return [&out](const OutputArea& area) {
     for (int p = 0; p < out.planes; ++p) {
       for (int y = 0; y < area.height; ++y) {
         for (int x = 0; x < area.width; ++x) {
           out.data[(static_cast<std::size_t>(p) * out.height + area.y + y) * out.width + area.x + x] =
-              area.data[p * area.plane + std::int64_t{y} * area.stride + x];
+              area.data[Place(area, p, x, y)];
         }
       }
     }
@@ -138,6 +145,31 @@ TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
           ASSERT_NEAR(out.at(0, x, y), expected, 1e-6) << x << ", " << y;
         }
       }
+    }
+  }
+}
+
+TEST_F(NetworkTest, AShuffleLeftToTheTakerGivesTheSame) {
+  struct Case { std::string network; int scale, halo, multiple, shuffle; };
+  // The last: a shuffle by 2 would begin in its middle where tiles of odd places are kept.
+  for (const Case& c : {Case{DeepNetwork(2, 3, 16), 2, 4, 2, 2}, Case{BoxNetwork(4, 3), 4, 2, 2, 4}, Case{BoxNetwork(3, 3), 3, 2, 1, 3},
+                        Case{BoxNetwork(2, 3), 2, 2, 1, 2}, Case{DeepNetwork(1, 3, 16), 1, 4, 1, 1}}) {
+    const ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
+    const Picture in = Noise(161, 119, 2, 5);
+    for (const std::int64_t memory : {1LL << 32, 1'500'000LL}) {
+      SCOPED_TRACE(std::to_string(c.scale) + ", " + std::to_string(memory));
+      const Picture plain = Run(file, in, memory);
+      FrameNetwork network(*backend_, file, {in.width, in.height, 2, memory, {}, true});
+      EXPECT_EQ(network.tiles().tiles.size() > 1, memory < (1LL << 32));
+      Picture out{network.output_width(), network.output_height(), 1, std::vector<float>(plain.data.size(), -1.0F)};
+      std::set<int> shuffles;
+      network.Begin(FillFrom(in));
+      network.End([&](const OutputArea& area) {
+        shuffles.insert(area.shuffle);
+        TakeInto(out)(area);
+      });
+      EXPECT_EQ(shuffles, std::set<int>{c.shuffle});
+      EXPECT_EQ(out.data, plain.data);
     }
   }
 }

@@ -17,6 +17,7 @@
 #include "pipeline/coding_error.h"
 #include "pipeline/network_choice.h"
 #include "pipeline/network_stage.h"
+#include "pipeline/network_tensors.h"
 #include "pipeline/plan.h"
 
 namespace framelift {
@@ -48,6 +49,38 @@ ModelFile Described(const std::string& name, int scale, ModelFile::Precision pre
   file.precision = precision;
   file.path = name + std::to_string(scale) + (precision == ModelFile::Precision::kInt8 ? "-int8" : "");
   return file;
+}
+
+/// One plane, shuffled by hand as OutputArea says; taken by the bridge it must be what the plain one is.
+TEST(TensorBridge, TakesWhatIsLeftShuffled) {
+  ASSERT_TRUE(pipeline::TakesShuffled(ModelFile::Layout::kLumaStrength));
+  pixel::ThreadPool pool(2);
+  for (const int by : {2, 3, 4, 8}) {
+    for (const int width : {by * 3, by * 40 - 1, 1918, 2304 - by + 1}) {
+      const int height = 5 * by - 1;
+      const int stride = (width + by - 1) / by * by;
+      const int rows = (height + by - 1) / by * by;
+      std::vector<float> plain(static_cast<std::size_t>(stride) * rows);
+      std::vector<float> shuffled(plain.size());
+      for (int y = 0; y < rows; ++y) {
+        for (int x = 0; x < stride; ++x) {
+          const float value = static_cast<float>((x * 7919 + y * 104729) % 1201) / 1000 - 0.1F;  // beyond black and white, too
+          plain[static_cast<std::size_t>(y) * stride + x] = value;
+          const std::size_t plane = static_cast<std::size_t>(by) * (y % by) + x % by;
+          shuffled[(plane * (rows / by) + y / by) * (stride / by) + x / by] = value;
+        }
+      }
+      const auto bridge = pipeline::MakeBridge(ModelFile::Layout::kLumaStrength, width, height, {1, 1}, {}, 0);
+      pixel::Image expected(width + 8, height + 2, {1, 1}, {});
+      pixel::Image out(width + 8, height + 2, {1, 1}, {});
+      bridge->Take({plain.data(), 0, stride, 8, 2, width, height, 1}, expected, pool);
+      const std::int64_t plane = static_cast<std::int64_t>(stride / by) * (rows / by);
+      bridge->Take({shuffled.data(), plane, stride / by, 8, 2, width, height, by}, out, pool);
+      for (int y = 0; y < height + 2; ++y) {
+        for (int x = 0; x < width + 8; ++x) ASSERT_EQ(out.plane(0).Row(y)[x], expected.plane(0).Row(y)[x]) << by << ": " << x << ", " << y;
+      }
+    }
+  }
 }
 
 TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {

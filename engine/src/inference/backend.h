@@ -26,6 +26,8 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+inline constexpr int kMaxShuffle = 8;
+
 /// A network compiled for fixed shapes. Requests are independent of each other: each is used by one thread at a time.
 class Network {
  public:
@@ -35,6 +37,10 @@ class Network {
   /// That inference runs in: "fp32", "bf16", "int8".
   virtual std::string precision() const = 0;
   virtual int requests() const = 0;
+  /// b > 1: the output is as it is before its last shuffle (CompileOptions::shuffle_multiple): of the one plane of
+  /// output_shape(), sample (x, y) lies in plane b × (y mod b) + x mod b of b² planes of (width ÷ b) × (height ÷ b), at
+  /// (x ÷ b, y ÷ b).
+  virtual int shuffle() const { return 1; }
   virtual float* Input(int request) = 0;
   virtual const float* Output(int request) const = 0;
   /// Begins; returns at once.
@@ -48,6 +54,9 @@ struct CompileOptions {
   int requests = 1;         ///< that run at once
   int threads = 1;          ///< for all requests together
   bool allow_bf16 = false;  ///< compute in bfloat16 where the processor is faster at it (AMX)
+  /// A network of one plane that ends in a depth to space by a divisor of this, kMaxShuffle at most, leaves it undone: see
+  /// Network::shuffle. Who reads every sample anyway does it on the way; alone it is a tenth of the time of a small network.
+  int shuffle_multiple = 1;
 };
 
 /// A network that was read from a file and is not bound to shapes yet.
@@ -87,7 +96,7 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name);
 bool HasFastInt8();
 
 // The interface between the engine and the module that holds OpenVINO (openvino_module.cc).
-inline constexpr int kModuleInterface = 2;  ///< counts up with every change of the classes above
+inline constexpr int kModuleInterface = 3;  ///< counts up with every change of the classes above
 using ModuleInterfaceFunction = int();
 using ModuleCreateFunction = Backend*();
 

@@ -28,7 +28,10 @@ FrameNetwork::FrameNetwork(Backend& backend, const ModelFile& file, const FrameN
   plan_ = PlanTiles(options.width, options.height, file.multiple, file.halo,
                     [&](int width, int height) { return bytes(width, height) <= options.memory_bytes; });
   working_bytes_ = bytes(plan_.tile_width, plan_.tile_height);
-  network_ = model->Compile({{planes, plan_.tile_height, plan_.tile_width}, requests, options.threads, file.allow_bf16});
+  CompileOptions compile{{planes, plan_.tile_height, plan_.tile_width}, requests, options.threads, file.allow_bf16};
+  // Where tiles are kept from; so a shuffle by a divisor of it is whole there.
+  if (options.takes_shuffled) compile.shuffle_multiple = file.multiple * scale_;
+  network_ = model->Compile(compile);
 }
 
 FrameNetwork::~FrameNetwork() = default;
@@ -40,15 +43,17 @@ void FrameNetwork::Start(const Fill& fill, const Tile& tile, int request) {
 
 void FrameNetwork::Finish(const Take& take, const Tile& tile, int request) {
   network_->Wait(request);
+  const int shuffle = network_->shuffle();
   OutputArea area;
-  area.stride = plan_.tile_width * scale_;
-  area.plane = std::int64_t{area.stride} * plan_.tile_height * scale_;
+  area.shuffle = shuffle;
+  area.stride = plan_.tile_width * scale_ / shuffle;
+  area.plane = std::int64_t{area.stride} * (plan_.tile_height * scale_ / shuffle);
   area.x = tile.keep_x * scale_;
   area.y = tile.keep_y * scale_;
   area.width = tile.keep_width * scale_;
   area.height = tile.keep_height * scale_;
-  area.data = network_->Output(request) + std::int64_t{tile.keep_y - tile.y} * scale_ * area.stride +
-              std::int64_t{tile.keep_x - tile.x} * scale_;
+  area.data = network_->Output(request) + std::int64_t{(tile.keep_y - tile.y) * scale_ / shuffle} * area.stride +
+              (tile.keep_x - tile.x) * scale_ / shuffle;
   take(area);
 }
 

@@ -24,7 +24,8 @@ struct InputArea {
   int height = 0;
 };
 
-/// Output: the kept part of every plane. Plane p's row r begins at data + p × plane + r × stride.
+/// Output: the kept part of every plane. Plane p's row r begins at data + p × plane + r × stride. With a `shuffle` of b > 1
+/// it is one plane, and its sample (i, j) is that at column i ÷ b, row j ÷ b of plane b × (j mod b) + i mod b.
 struct OutputArea {
   const float* data = nullptr;
   std::int64_t plane = 0;
@@ -33,6 +34,7 @@ struct OutputArea {
   int y = 0;
   int width = 0;
   int height = 0;
+  int shuffle = 1;
 };
 
 struct FrameNetworkOptions {
@@ -41,6 +43,7 @@ struct FrameNetworkOptions {
   int threads = 1;
   std::int64_t memory_bytes = 768LL << 20;  ///< what all requests together may take, by estimate
   std::function<bool()> is_stopped;         ///< polled between tiles; optional
+  bool takes_shuffled = false;              ///< whether what takes the output knows OutputArea::shuffle
 };
 
 /// Frames go through in order, up to depth() of them at once: Begin(frame n + 1) before End(frame n) lets the network

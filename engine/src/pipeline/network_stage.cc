@@ -12,6 +12,7 @@ NetworkStage::NetworkStage(const NetworkStageOptions& options) : backend_(infere
     network.height = size.height;
     network.threads = options.threads;
     network.is_stopped = options.is_stopped;
+    network.takes_shuffled = TakesShuffled(options.fit.file.layout);
     if (options.prepared != nullptr) pass.network = options.prepared->TakeNetwork(options.fit.file, network);
     if (!pass.network) pass.network = std::make_unique<inference::FrameNetwork>(*backend_, options.fit.file, network);
     pass.bridge = MakeBridge(options.fit.file.layout, size.width, size.height, subsampling, options.color,

@@ -21,7 +21,7 @@ std::uint16_t ToSample(float value) {
   return static_cast<std::uint16_t>(static_cast<int>(std::clamp(value, 0.0F, 65535.0F) + 0.5F));
 }
 
-// The two loops that every frame of `fast` goes through, for the processors' vectors.
+// The loops that every frame of `fast` goes through, for the processors' vectors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define FRAMELIFT_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
@@ -38,6 +38,42 @@ FRAMELIFT_VECTORS void FloatsToSamples(const float* in, std::uint16_t* out, int 
     value = value < 0.0F ? 0.0F : value;  // written so that NaN becomes 0
     value = value > 65535.0F ? 65535.0F : value;
     out[x] = static_cast<std::uint16_t>(static_cast<int>(value > 0.0F ? value : 0.0F));
+  }
+}
+
+FRAMELIFT_VECTORS void InterleaveTwo(const std::uint16_t* a, const std::uint16_t* b, std::uint16_t* out, int count) {
+  for (int x = 0; x < count; ++x) {
+    out[2 * x] = a[x];
+    out[2 * x + 1] = b[x];
+  }
+}
+
+FRAMELIFT_VECTORS void InterleaveFour(const std::uint16_t* a, const std::uint16_t* b, const std::uint16_t* c,
+                                      const std::uint16_t* d, std::uint16_t* out, int count) {
+  for (int x = 0; x < count; ++x) {
+    out[4 * x] = a[x];
+    out[4 * x + 1] = b[x];
+    out[4 * x + 2] = c[x];
+    out[4 * x + 3] = d[x];
+  }
+}
+
+/// Row `r` of a shuffled area (OutputArea::shuffle), a stretch at a time.
+void TakeShuffledRow(const OutputArea& area, int r, std::uint16_t* out, float offset, float scale) {
+  constexpr int kStretch = 240;  // of each plane
+  alignas(64) std::uint16_t parts[inference::kMaxShuffle][kStretch];
+  const int by = area.shuffle;
+  const float* in = area.data + r % by * by * area.plane + static_cast<std::ptrdiff_t>(r / by) * area.stride;
+  for (int first = 0; first < area.width; first += by * kStretch) {
+    const int count = std::min(by * kStretch, area.width - first);
+    for (int i = 0; i < by; ++i) {
+      FloatsToSamples(in + i * area.plane + first / by, parts[i], (count + by - 1 - i) / by, offset, scale);
+    }
+    const int whole = count / by;  // of the last step, those that are wanted alone follow
+    std::uint16_t* to = out + first;
+    if (by == 2) InterleaveTwo(parts[0], parts[1], to, whole);
+    if (by == 4) InterleaveFour(parts[0], parts[1], parts[2], parts[3], to, whole);
+    for (int i = by == 2 || by == 4 ? by * whole : 0; i < count; ++i) to[i] = parts[i % by][i / by];
   }
 }
 
@@ -80,8 +116,12 @@ class LumaBridge : public TensorBridge {
     const pixel::Plane luma = out.plane(0);
     const auto rows = [&](int first, int last) {
       for (int y = first; y < last; ++y) {
-        FloatsToSamples(area.data + static_cast<std::ptrdiff_t>(y) * area.stride, luma.Row(area.y + y) + area.x,
-                        area.width, offset_, 1 / scale_);
+        std::uint16_t* to = luma.Row(area.y + y) + area.x;
+        if (area.shuffle > 1) {
+          TakeShuffledRow(area, y, to, offset_, 1 / scale_);
+        } else {
+          FloatsToSamples(area.data + static_cast<std::ptrdiff_t>(y) * area.stride, to, area.width, offset_, 1 / scale_);
+        }
       }
     };
     pool.ParallelRows(area.height, kGrainRows, std::ref(rows));
@@ -245,6 +285,8 @@ class RgbBridge : public TensorBridge {
 };
 
 }  // namespace
+
+bool TakesShuffled(ModelFile::Layout layout) { return layout == ModelFile::Layout::kLumaStrength; }
 
 std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, int height,
                                          pixel::Subsampling subsampling, pixel::ColorSpec color, float strength) {

@@ -23,6 +23,9 @@ class TensorBridge {
   virtual void Take(const inference::OutputArea& area, pixel::Image& out, pixel::ThreadPool& pool) = 0;
 };
 
+/// Whether the bridge of a layout knows OutputArea::shuffle.
+bool TakesShuffled(ModelFile::Layout layout);
+
 /// Layout kLumaStrength reads and writes plane 0 alone; kRgb all planes, chroma being interpolated (Lanczos-3) to
 /// luma's grid on the way in. `strength` fills the second plane of kLumaStrength.
 std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, int height,

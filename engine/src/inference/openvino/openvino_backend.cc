@@ -13,6 +13,7 @@
 #include "framelift/error.h"
 #include "inference/backend.h"
 #include "openvino/op/constant.hpp"
+#include "openvino/op/depth_to_space.hpp"
 #include "openvino/openvino.hpp"
 
 namespace framelift::inference {
@@ -61,8 +62,8 @@ Shape ToShape(const ov::Shape& shape) {
 
 class OpenVinoNetwork : public Network {
  public:
-  OpenVinoNetwork(ov::CompiledModel compiled, int requests, std::string precision)
-      : compiled_(std::move(compiled)), precision_(std::move(precision)) {
+  OpenVinoNetwork(ov::CompiledModel compiled, int requests, std::string precision, int shuffle)
+      : compiled_(std::move(compiled)), precision_(std::move(precision)), shuffle_(shuffle) {
     for (int i = 0; i < requests; ++i) requests_.push_back(compiled_.create_infer_request());
   }
 
@@ -76,7 +77,12 @@ class OpenVinoNetwork : public Network {
   }
 
   Shape input_shape() const override { return ToShape(compiled_.input().get_shape()); }
-  Shape output_shape() const override { return ToShape(compiled_.output().get_shape()); }
+  Shape output_shape() const override {
+    Shape shape = ToShape(compiled_.output().get_shape());
+    if (shuffle_ > 1) shape = {1, shape.height * shuffle_, shape.width * shuffle_};
+    return shape;
+  }
+  int shuffle() const override { return shuffle_; }
   std::string precision() const override { return precision_; }
   int requests() const override { return static_cast<int>(requests_.size()); }
   float* Input(int request) override { return requests_[request].get_input_tensor().data<float>(); }
@@ -103,6 +109,7 @@ class OpenVinoNetwork : public Network {
  private:
   ov::CompiledModel compiled_;
   std::string precision_;
+  int shuffle_ = 1;
   std::vector<ov::InferRequest> requests_;
 };
 
@@ -170,7 +177,9 @@ class OpenVinoModel : public Model {
           ov::hint::enable_cpu_pinning(false),
           ov::hint::inference_precision(precision == "bf16" ? ov::element::bf16 : ov::element::f32),
       };
-      return std::make_unique<OpenVinoNetwork>(Core().compile_model(model, "CPU", settings), options.requests, precision);
+      const int shuffle = LeaveShuffle(*model, options.shuffle_multiple);
+      return std::make_unique<OpenVinoNetwork>(Core().compile_model(model, "CPU", settings), options.requests, precision,
+                                               shuffle);
     } catch (const std::exception& error) {
       const std::string name = UnsupportedOperator(error.what());
       Refuse("The model cannot be compiled for this processor" + (name.empty() ? "." : ": it uses the operator " + name + "."));
@@ -204,6 +213,19 @@ class OpenVinoModel : public Model {
     } catch (const std::exception&) {
       Refuse("The model's input and output are not of a kind that holds a picture.");
     }
+  }
+
+  /// Takes a depth to space of one plane off the end, where there is one by a divisor of `multiple`; its factor, else 1.
+  /// Of one plane both orders that ONNX knows are the same.
+  static int LeaveShuffle(ov::Model& model, int multiple) {
+    const auto result = model.get_results()[0];
+    const auto last = ov::as_type_ptr<ov::op::v0::DepthToSpace>(result->get_input_node_shared_ptr(0));
+    if (!last || model.output(0).get_shape()[1] != 1) return 1;
+    const auto factor = static_cast<int>(last->get_block_size());
+    if (factor < 2 || factor > kMaxShuffle || multiple % factor != 0) return 1;
+    result->input(0).replace_source_output(last->input_value(0));
+    model.validate_nodes_and_infer_types();
+    return factor;
   }
 
   std::string ChoosePrecision(const CompileOptions& options) const {
