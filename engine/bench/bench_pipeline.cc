@@ -94,7 +94,9 @@ EnhanceOptions Options(const std::string& target, const Networks& networks) {
     options.model = file.name;
   }
   if (!networks.faces.empty()) {
-    options.models.push_back(Described("faces", networks.faces, ModelFile::Layout::kFace));
+    ModelFile file = Described("faces", networks.faces, ModelFile::Layout::kFace);
+    file.scale = 1;
+    options.models.push_back(file);
     options.face_restoration = {Strength::Mode::kFixed, 1};
   }
   options.denoise = {Strength::Mode::kFixed, 0.5F};
