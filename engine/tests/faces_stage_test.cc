@@ -293,6 +293,73 @@ TEST(FaceStage, HoldsPointsSteadierThanTheDetectorFindsThem) {
   EXPECT_LT(shown, 0.5 * found);
 }
 
+/// What a frame costs is what the detector looks at; its looks are counted, so that no clock is needed.
+TEST(FaceStage, LooksAtAFrameNoMoreOftenThanItsFacesNeed) {
+  NEEDS_DETECTOR();
+  const auto frames = Person(120, 680, 520, 1.0);
+  ASSERT_GE(frames.size(), 20U);
+  pixel::ThreadPool pool(2);
+  FaceStage stage(StageOptions(frames[0], Shipped()));
+  const std::int64_t pixels = std::int64_t{frames[0].width()} * frames[0].height();
+  for (std::size_t i = 0; i < 20; ++i) {
+    const DetectorWork before = stage.work();
+    pixel::Image image = Copy(frames[i]);
+    stage.Run(image, static_cast<std::int64_t>(i), i == 0, false, pool);
+    const DetectorWork after = stage.work();
+    const std::int64_t searches = after.searches - before.searches;
+    const std::int64_t third_looks = after.third_looks - before.third_looks;
+    EXPECT_EQ(searches, i % kKeyEvery == 0 ? 1 : 0) << i;
+    // A pyramid by factors of 0.7 has 1 ÷ (1 − 0.7²), so twice, its first level's pixels, and that is half as wide.
+    EXPECT_LE(after.searched_pixels - before.searched_pixels, searches * pixels * 6 / 10) << i;
+    const auto most_looks = (static_cast<std::int64_t>(kMostProposals) + kRefineBatch - 1) / kRefineBatch;
+    EXPECT_LE(after.second_looks - before.second_looks, searches * most_looks) << i;
+    if (searches == 0) {
+      EXPECT_EQ(third_looks, 2) << i;  // one face, looked at where it was and once more where its points are
+    } else {
+      EXPECT_LE(third_looks, 40) << i;
+    }
+  }
+  EXPECT_EQ(stage.restored(), 20);
+}
+
+TEST(FaceStage, HardlyLooksWhereNobodyIs) {
+  NEEDS_DETECTOR();
+  const auto frames = Frames("-f lavfi -i testsrc2=s=640x480:r=25:d=0.8", 640, 480);
+  pixel::ThreadPool pool(2);
+  FaceStage stage(StageOptions(frames[0], Shipped()));
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    pixel::Image image = Copy(frames[i]);
+    const std::int64_t before = stage.work().third_looks + stage.work().second_looks;
+    stage.Run(image, static_cast<std::int64_t>(i), i == 0, false, pool);
+    if (i % kKeyEvery != 0) {
+      EXPECT_EQ(stage.work().third_looks + stage.work().second_looks, before) << i;
+    }
+  }
+  EXPECT_EQ(stage.work().searches, static_cast<std::int64_t>((frames.size() + kKeyEvery - 1) / kKeyEvery));
+  EXPECT_EQ(stage.restored(), 0);
+}
+
+TEST(FaceStage, TakesNoMoreMemoryAsTimeGoesOn) {
+  NEEDS_DETECTOR();
+  const auto own_bytes = [] {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);) {
+      if (line.rfind("RssAnon:", 0) == 0) return std::atoll(line.c_str() + 8) * 1024;
+    }
+    return 0LL;
+  };
+  const auto frames = Person(120, 680, 520, 1.0);
+  pixel::ThreadPool pool(2);
+  FaceStage stage(StageOptions(frames[0], Shipped()));
+  long long warm = 0;
+  for (std::size_t i = 0; i < 160; ++i) {
+    pixel::Image image = Copy(frames[i % frames.size()]);
+    stage.Run(image, static_cast<std::int64_t>(i), i == 0, false, pool);
+    if (i == 40) warm = own_bytes();
+  }
+  EXPECT_LE(own_bytes() - warm, 4LL << 20);
+}
+
 TEST(FaceStage, IsTheSameAfterAWarmUpAsInTheWholeVideo) {
   NEEDS_DETECTOR();
   const auto frames = Person(100, 680, 520, 1.8);

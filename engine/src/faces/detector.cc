@@ -16,14 +16,12 @@ namespace {
 constexpr int kProposalSide = 12;
 constexpr int kRefineSide = 24;
 constexpr int kDecideSide = 48;
-constexpr int kRefineBatch = 16;
 constexpr float kPyramidStep = 0.709F;
 constexpr float kProposed = 0.6F;
 constexpr float kRefined = 0.7F;
 constexpr float kFound = 0.95F;
 constexpr float kStillThere = 0.6F;
 /// A picture full of texture proposes thousands of squares: the time that a frame takes is bounded by this.
-constexpr std::size_t kMostProposals = 400;
 
 float Normalised(float code) { return (code - 127.5F) * 0.0078125F; }
 
@@ -105,6 +103,7 @@ struct FaceDetector::Impl {
   std::unique_ptr<inference::TensorNetwork> decide;
   RgbPicture refine_crop{kRefineSide, kRefineSide};
   RgbPicture decide_crop{kDecideSide, kDecideSide};
+  DetectorWork work;
 
   void MakeLevels(inference::TensorModel& proposer);
   void Propose(Level& level, std::vector<Candidate>& out);
@@ -136,6 +135,7 @@ void FaceDetector::Impl::Propose(Level& level, std::vector<Candidate>& out) {
     }
   }
   level.network->Run();
+  work.searched_pixels += std::int64_t{width} * height;
   const auto& ends = level.network->outputs();
   const float* edges = level.network->Output(0);
   const float* scores = level.network->Output(1);
@@ -165,6 +165,7 @@ std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std
       Crop(image, candidates[first + i].box, refine_crop, refine->Input(0) + i * kCount);
     }
     refine->Run();
+    ++work.second_looks;
     for (std::size_t i = 0; i < count; ++i) {
       Candidate candidate = candidates[first + i];
       candidate.score = refine->Output(1)[2 * i + 1];
@@ -181,6 +182,7 @@ std::vector<Candidate> FaceDetector::Impl::Refine(const pixel::Image& image, std
 Face FaceDetector::Impl::Decide(const pixel::Image& image, const Box& square) {
   Crop(image, square, decide_crop, decide->Input(0));
   decide->Run();
+  ++work.third_looks;
   Face face;
   face.score = decide->Output(2)[1];
   face.box = Moved(square, decide->Output(0));
@@ -202,8 +204,11 @@ FaceDetector::FaceDetector(inference::Backend& backend, const std::string& folde
 
 FaceDetector::~FaceDetector() = default;
 
+const DetectorWork& FaceDetector::work() const { return impl_->work; }
+
 std::vector<Face> FaceDetector::Detect(const pixel::Image& image, pixel::ThreadPool& pool) {
   std::vector<Candidate> candidates;
+  ++impl_->work.searches;
   for (std::size_t i = 0; i < impl_->levels.size(); ++i) {
     Level& level = impl_->levels[i];
     if (i == 0) {

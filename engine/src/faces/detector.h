@@ -10,6 +10,7 @@
 // it was found: that keeps them steady from frame to frame.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,14 @@ struct DetectorOptions {
   int threads = 1;
 };
 
+/// What a detector has done so far: each look costs the same, whatever it shows.
+struct DetectorWork {
+  std::int64_t searches = 0;         ///< of whole pictures
+  std::int64_t searched_pixels = 0;  ///< of all levels of the pyramid that the first network saw
+  std::int64_t second_looks = 0;     ///< batches of the second network
+  std::int64_t third_looks = 0;
+};
+
 class FaceDetector {
  public:
   /// Loads the three files from `folder` (its name ends with a slash). Throws Error{kUnavailable} in one sentence when
@@ -42,10 +51,16 @@ class FaceDetector {
   /// The face that `last` showed a frame before; none when it is not to be seen any more.
   std::optional<Face> Follow(const pixel::Image& image, const Face& last);
 
+  const DetectorWork& work() const;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Batch of the second network, and the most squares that it is given for a picture.
+inline constexpr int kRefineBatch = 16;
+inline constexpr std::size_t kMostProposals = 400;
 
 /// Folder of the detector's files in this build, with a slash at its end. Throws Error{kUnavailable}.
 std::string DetectorFolder();

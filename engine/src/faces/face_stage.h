@@ -42,6 +42,8 @@ class FaceStage {
 
   /// Faces restored so far, each frame's counted.
   std::int64_t restored() const { return restored_; }
+  /// What looking for them took so far.
+  const DetectorWork& work() const { return detector_.work(); }
 
  private:
   FaceStageOptions options_;

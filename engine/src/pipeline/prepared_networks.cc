@@ -6,12 +6,14 @@
 #include "faces/detector.h"
 #include "pipeline/cores.h"
 #include "pipeline/network_choice.h"
+#include "pipeline/network_tensors.h"
 
 namespace framelift::pipeline {
 namespace {
 
 bool IsSame(const inference::FrameNetworkOptions& a, const inference::FrameNetworkOptions& b) {
-  return a.width == b.width && a.height == b.height && a.threads == b.threads && a.memory_bytes == b.memory_bytes;
+  return a.width == b.width && a.height == b.height && a.threads == b.threads && a.memory_bytes == b.memory_bytes &&
+         a.takes_shuffled == b.takes_shuffled;
 }
 
 }  // namespace
@@ -34,6 +36,7 @@ void PreparedNetworks::MakeNetworks(inference::Backend& backend, const EnhanceOp
     made.options.width = size.width;
     made.options.height = size.height;
     made.options.threads = threads_;
+    made.options.takes_shuffled = TakesShuffled(made.file.layout);
     made.network = std::make_unique<inference::FrameNetwork>(backend, made.file, made.options);
     size = {made.network->output_width(), made.network->output_height()};
     networks_.push_back(std::move(made));
