@@ -155,3 +155,14 @@ export interface ErrorBody {
 export async function errorOf(response: Response): Promise<ErrorBody['error']> {
   return ((await response.json()) as ErrorBody).error;
 }
+
+/** Bodies that no operation takes, with the code of their refusal: no JSON, no object, and `valid` with a field too many. */
+export function refusedBodies(valid: object): [body: string, code: string][] {
+  return [
+    ['{', 'invalid_json'],
+    ['{"a":1,"a":2}', 'invalid_json'],
+    ['[]', 'invalid_request'],
+    ['null', 'invalid_request'],
+    [JSON.stringify({ ...valid, colour: 1 }), 'invalid_request'],
+  ];
+}

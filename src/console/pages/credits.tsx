@@ -10,6 +10,7 @@ import { Empty, Load } from '../ui/feedback.tsx';
 import { More } from '../ui/more.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
+import { num, Table } from '../ui/table.tsx';
 import { Moment } from '../ui/time.tsx';
 import { UsagePlot } from './usage-plot.tsx';
 
@@ -70,43 +71,30 @@ function Ledger() {
 
 function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
   return (
-    <div className="table-scroll">
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>What</th>
-            <th>For</th>
-            <th className="num">Credits</th>
-            <th className="num">Balance</th>
-            <th className="num">When</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.id}>
-              <td data-label="What">{kinds[entry.kind]}</td>
-              <td data-label="For">
-                {entry.job_id !== null ? (
-                  <Link href={`/jobs/${entry.job_id}`}>
-                    <code>{shortId(entry.job_id)}</code>
-                  </Link>
-                ) : (
-                  <span className="muted">{entry.note || '–'}</span>
-                )}
-              </td>
-              <td data-label="Credits" className="num">
-                {formatSigned(entry.amount)}
-              </td>
-              <td data-label="Balance" className="num">
-                {formatCount(entry.balance)}
-              </td>
-              <td data-label="When" className="num small muted">
-                <Moment at={entry.at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['What', 'For', num('Credits'), num('Balance'), num('When')]}>
+      {entries.map((entry) => (
+        <tr key={entry.id}>
+          <td data-label="What">{kinds[entry.kind]}</td>
+          <td data-label="For">
+            {entry.job_id !== null ? (
+              <Link href={`/jobs/${entry.job_id}`}>
+                <code>{shortId(entry.job_id)}</code>
+              </Link>
+            ) : (
+              <span className="muted">{entry.note || '–'}</span>
+            )}
+          </td>
+          <td data-label="Credits" className="num">
+            {formatSigned(entry.amount)}
+          </td>
+          <td data-label="Balance" className="num">
+            {formatCount(entry.balance)}
+          </td>
+          <td data-label="When" className="num small muted">
+            <Moment at={entry.at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
 import { LaneBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { BeforeAfter } from '../viewer/before-after.tsx';
@@ -210,28 +211,18 @@ function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
   }
   return (
     <Panel title="Charges" flush foot={<span className="num">Cost {creditsInDollars(net)} · {formatCount(net)} credits</span>}>
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>What</th>
-            <th className="num">Credits</th>
-            <th className="num">Balance</th>
-            <th className="num">When</th>
+      <Table columns={['What', num('Credits'), num('Balance'), num('When')]}>
+        {charges.map((charge) => (
+          <tr key={charge.id}>
+            <td data-label="What">{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
+            <td data-label="Credits" className="num">{formatSigned(charge.amount)}</td>
+            <td data-label="Balance" className="num">{formatCount(charge.balance)}</td>
+            <td data-label="When" className="num small muted">
+              <Ago at={charge.at} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {charges.map((charge) => (
-            <tr key={charge.id}>
-              <td data-label="What">{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
-              <td data-label="Credits" className="num">{formatSigned(charge.amount)}</td>
-              <td data-label="Balance" className="num">{formatCount(charge.balance)}</td>
-              <td data-label="When" className="num small muted">
-                <Ago at={charge.at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </Panel>
   );
 }

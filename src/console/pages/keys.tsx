@@ -15,6 +15,7 @@ import { LaneBadge, TierBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
@@ -72,28 +73,11 @@ function masked({ lane, last_four }: ConsoleKey): string {
 
 function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open: Open) => void }) {
   return (
-    <div className="table-scroll">
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Key</th>
-            <th>Lane</th>
-            <th>Tier</th>
-            <th>State</th>
-            <th>Last used</th>
-            <th>Made</th>
-            <th>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <KeyRow key={key.id} record={key} onOpen={onOpen} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Key', 'Lane', 'Tier', 'State', 'Last used', 'Made', hidden('Actions')]}>
+      {keys.map((key) => (
+        <KeyRow key={key.id} record={key} onOpen={onOpen} />
+      ))}
+    </Table>
   );
 }
 

@@ -14,6 +14,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { Segmented } from '../ui/segmented.tsx';
+import { hidden, num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
@@ -98,27 +99,11 @@ interface TableProps {
 
 function AccountTable({ accounts, onApprove, onOpen }: TableProps) {
   return (
-    <div className="table-scroll">
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Account</th>
-            <th>State</th>
-            <th className="num">Credits</th>
-            <th className="num">Keys</th>
-            <th>Made</th>
-            <th>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map((account) => (
-            <AccountRow key={account.id} account={account} onApprove={onApprove} onOpen={onOpen} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Account', 'State', num('Credits'), num('Keys'), 'Made', hidden('Actions')]}>
+      {accounts.map((account) => (
+        <AccountRow key={account.id} account={account} onApprove={onApprove} onOpen={onOpen} />
+      ))}
+    </Table>
   );
 }
 

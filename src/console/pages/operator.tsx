@@ -8,6 +8,7 @@ import { Badge, Empty, Load, Notice, ProgressBar } from '../ui/feedback.tsx';
 import { LaneBadge } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Figures, Page, Panel } from '../ui/panel.tsx';
+import { num, Table } from '../ui/table.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 
 export function OperatorOverviewPage() {
@@ -51,32 +52,19 @@ function QueueTable({ queue }: { queue: readonly OperatorQueue[] }) {
       {queue.length === 0 ? (
         <Empty icon={CircleCheck} title="The queue is empty" />
       ) : (
-        <div className="table-scroll">
-          <table className="table cards">
-            <thead>
-              <tr>
-                <th>Task</th>
-                <th className="num">Due</th>
-                <th className="num">Running</th>
-                <th className="num">Later</th>
-                <th className="num">Oldest</th>
-              </tr>
-            </thead>
-            <tbody>
-              {queue.map((task) => (
-                <tr key={task.task}>
-                  <td data-label="Task">
-                    <code>{task.task}</code>
-                  </td>
-                  <td data-label="Due" className="num">{formatCount(task.waiting)}</td>
-                  <td data-label="Running" className="num">{formatCount(task.running)}</td>
-                  <td data-label="Later" className="num">{formatCount(task.later)}</td>
-                  <td data-label="Oldest" className="num">{task.oldest_seconds === null ? '–' : formatDuration(task.oldest_seconds)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={['Task', num('Due'), num('Running'), num('Later'), num('Oldest')]}>
+          {queue.map((task) => (
+            <tr key={task.task}>
+              <td data-label="Task">
+                <code>{task.task}</code>
+              </td>
+              <td data-label="Due" className="num">{formatCount(task.waiting)}</td>
+              <td data-label="Running" className="num">{formatCount(task.running)}</td>
+              <td data-label="Later" className="num">{formatCount(task.later)}</td>
+              <td data-label="Oldest" className="num">{task.oldest_seconds === null ? '–' : formatDuration(task.oldest_seconds)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Panel>
   );
@@ -174,44 +162,30 @@ export function OperatorFailuresPage() {
 
 function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
   return (
-    <div className="table-scroll">
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Job</th>
-            <th>Account</th>
-            <th>Why</th>
-            <th>Lane</th>
-            <th className="num">Tries</th>
-            <th className="num">When</th>
-          </tr>
-        </thead>
-        <tbody>
-          {failures.map((failure) => (
-            <tr key={failure.job_id}>
-              <td data-label="Job">
-                <code title={failure.job_id}>{shortId(failure.job_id)}</code>
-              </td>
-              <td data-label="Account">
-                <code title={failure.account_id}>{shortId(failure.account_id)}</code>
-              </td>
-              <td data-label="Why">
-                <span className="stack-s">
-                  <code>{failure.code}</code>
-                  <span className="small muted">{failure.message}</span>
-                </span>
-              </td>
-              <td data-label="Lane">
-                <LaneBadge lane={failure.lane} />
-              </td>
-              <td data-label="Tries" className="num">{failure.attempts}</td>
-              <td data-label="When" className="num small muted">
-                <Ago at={failure.finished_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Job', 'Account', 'Why', 'Lane', num('Tries'), num('When')]}>
+      {failures.map((failure) => (
+        <tr key={failure.job_id}>
+          <td data-label="Job">
+            <code title={failure.job_id}>{shortId(failure.job_id)}</code>
+          </td>
+          <td data-label="Account">
+            <code title={failure.account_id}>{shortId(failure.account_id)}</code>
+          </td>
+          <td data-label="Why">
+            <span className="stack-s">
+              <code>{failure.code}</code>
+              <span className="small muted">{failure.message}</span>
+            </span>
+          </td>
+          <td data-label="Lane">
+            <LaneBadge lane={failure.lane} />
+          </td>
+          <td data-label="Tries" className="num">{failure.attempts}</td>
+          <td data-label="When" className="num small muted">
+            <Ago at={failure.finished_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

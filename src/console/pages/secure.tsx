@@ -15,6 +15,7 @@ import { Empty, ErrorNotice, Load } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { hidden, Table } from '../ui/table.tsx';
 import { Moment } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { AuditLog } from './audit-log.tsx';
@@ -69,37 +70,24 @@ function Certificates() {
 
 function CertificateTable({ certificates, onOpen }: { certificates: readonly ConsoleCertificate[]; onOpen: (one: ConsoleCertificate) => void }) {
   return (
-    <div className="table-scroll">
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Job</th>
-            <th>Issued</th>
-            <th>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {certificates.map((certificate) => (
-            <tr key={certificate.id}>
-              <td data-label="Job">
-                <code>{certificate.job_id}</code>
-              </td>
-              <td data-label="Issued" className="muted">
-                <Moment at={certificate.issued_at} />
-              </td>
-              <td className="acts">
-                <Button size="small" onClick={() => onOpen(certificate)} aria-label={`Verify the certificate of ${certificate.job_id}`}>
-                  <ShieldCheck size={14} aria-hidden="true" />
-                  Verify
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Job', 'Issued', hidden('Actions')]}>
+      {certificates.map((certificate) => (
+        <tr key={certificate.id}>
+          <td data-label="Job">
+            <code>{certificate.job_id}</code>
+          </td>
+          <td data-label="Issued" className="muted">
+            <Moment at={certificate.issued_at} />
+          </td>
+          <td className="acts">
+            <Button size="small" onClick={() => onOpen(certificate)} aria-label={`Verify the certificate of ${certificate.job_id}`}>
+              <ShieldCheck size={14} aria-hidden="true" />
+              Verify
+            </Button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

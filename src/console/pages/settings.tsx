@@ -13,6 +13,7 @@ import { Badge, ErrorNotice, Load } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Page, Panel } from '../ui/panel.tsx';
+import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
@@ -99,22 +100,11 @@ function Sessions() {
     >
       <Load query={list}>
         {(sessions) => (
-          <table className="table cards">
-            <thead>
-              <tr>
-                <th>Browser</th>
-                <th>Last seen</th>
-                <th>
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {sessions.map((session) => (
-                <SessionRow key={session.id} session={session} onEnd={() => void end(() => endSession(session.id))} />
-              ))}
-            </tbody>
-          </table>
+          <Table columns={['Browser', 'Last seen', hidden('Actions')]}>
+            {sessions.map((session) => (
+              <SessionRow key={session.id} session={session} onEnd={() => void end(() => endSession(session.id))} />
+            ))}
+          </Table>
         )}
       </Load>
       <More list={list} />

@@ -14,6 +14,7 @@ import { Badge, Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
 import { CompactSelect, SelectField, TextField } from '../ui/field.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
+import { hidden, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { DeliveryDialog } from './delivery.tsx';
@@ -170,50 +171,34 @@ function Deliveries() {
 
 function DeliveryTable({ deliveries, onOpen }: { deliveries: readonly ConsoleDelivery[]; onOpen: (id: string) => void }) {
   return (
-    <div className="table-scroll">
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th>Event</th>
-            <th>Address</th>
-            <th>State</th>
-            <th>Answer</th>
-            <th>Made</th>
-            <th>
-              <span className="visually-hidden">Details</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <tr key={delivery.id}>
-              <td data-label="Event">
-                <code>{delivery.event}</code>
-              </td>
-              <td data-label="Address">
-                <span className="wrap-anywhere">{delivery.url ?? <span className="muted">deleted with its job</span>}</span>
-              </td>
-              <td data-label="State">
-                <span className="row">
-                  <Badge tone={deliveryStates[delivery.state].tone}>{deliveryStates[delivery.state].text}</Badge>
-                  {delivery.failed_tries > 0 && <span className="small muted">{plural(delivery.failed_tries, 'failed try', 'failed tries')}</span>}
-                </span>
-              </td>
-              <td data-label="Answer" className="num">
-                {delivery.last_attempt?.status ?? delivery.last_attempt?.failure ?? '–'}
-              </td>
-              <td data-label="Made" className="small muted">
-                <Ago at={delivery.created_at} />
-              </td>
-              <td className="acts">
-                <Button size="small" onClick={() => onOpen(delivery.id)} aria-label={`Details of ${delivery.event} ${delivery.id}`}>
-                  Details
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Event', 'Address', 'State', 'Answer', 'Made', hidden('Details')]}>
+      {deliveries.map((delivery) => (
+        <tr key={delivery.id}>
+          <td data-label="Event">
+            <code>{delivery.event}</code>
+          </td>
+          <td data-label="Address">
+            <span className="wrap-anywhere">{delivery.url ?? <span className="muted">deleted with its job</span>}</span>
+          </td>
+          <td data-label="State">
+            <span className="row">
+              <Badge tone={deliveryStates[delivery.state].tone}>{deliveryStates[delivery.state].text}</Badge>
+              {delivery.failed_tries > 0 && <span className="small muted">{plural(delivery.failed_tries, 'failed try', 'failed tries')}</span>}
+            </span>
+          </td>
+          <td data-label="Answer" className="num">
+            {delivery.last_attempt?.status ?? delivery.last_attempt?.failure ?? '–'}
+          </td>
+          <td data-label="Made" className="small muted">
+            <Ago at={delivery.created_at} />
+          </td>
+          <td className="acts">
+            <Button size="small" onClick={() => onOpen(delivery.id)} aria-label={`Details of ${delivery.event} ${delivery.id}`}>
+              Details
+            </Button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
