@@ -44,6 +44,7 @@
 #include "picture_quality.h"
 #include "picture_reader.h"
 #include "pipeline/cores.h"
+#include "pipeline/network_tensors.h"
 #include "pipeline/plan.h"
 #include "pixel/stages.h"
 
@@ -218,21 +219,35 @@ class KernelMethod : public Method {
   int scale_;
 };
 
-/// Frames of one shape through all requests at once, as the pipeline runs them.
-Times TimeNetwork(inference::Model& model, const inference::Shape& shape, int runs) {
+/// Frames of one shape through all requests at once, as the pipeline runs them. A network whose last shuffle is left to
+/// whoever takes the samples (CompileOptions::shuffle_multiple) is charged with all of that taking.
+Times TimeNetwork(inference::Model& model, const inference::Shape& shape, int runs, int shuffle_multiple = 1) {
   const int threads = pipeline::AvailableCores();
   const int requests = std::min(threads, 4);
-  const auto network = model.Compile({shape, requests, threads, false});
+  inference::CompileOptions compile{shape, requests, threads, false};
+  compile.shuffle_multiple = shuffle_multiple;
+  const auto network = model.Compile(compile);
+  const inference::Shape made = network->output_shape();
+  const auto bridge = pipeline::MakeBridge(ModelFile::Layout::kLumaStrength, shape.width, shape.height, {1, 1}, {}, 0);
+  pixel::Image samples(made.width, made.height, {1, 1}, {});
+  pixel::ThreadPool one(1);
+  const auto finish = [&](int r) {
+    network->Wait(r);
+    const int by = network->shuffle();
+    if (by == 1) return;
+    const int stride = made.width / by;
+    bridge->Take({network->Output(r), std::int64_t{stride} * (made.height / by), stride, 0, 0, made.width, made.height, by}, samples, one);
+  };
   for (int r = 0; r < requests; ++r) {
     for (std::int64_t i = 0; i < shape.count(); ++i) network->Input(r)[i] = static_cast<float>(i % 251) / 250;
   }
   constexpr int kRounds = 4;
   const Times ms = BestMs(runs + 1, 1, [&] {
     for (int i = 0; i < kRounds * requests; ++i) {
-      if (i >= requests) network->Wait(i % requests);
+      if (i >= requests) finish(i % requests);
       network->Start(i % requests);
     }
-    for (int r = 0; r < requests; ++r) network->Wait(r);
+    for (int r = 0; r < requests; ++r) finish(r);
   });
   return {ms.wall / (kRounds * requests), ms.cpu / (kRounds * requests)};
 }
@@ -283,7 +298,8 @@ class NetworkMethod : public Method {
   Times Time(int width, int height, int runs) override {
     const auto model = inference::LoadModel(backend_, file_);
     const auto up = [&](int v) { return (v + file_.multiple - 1) / file_.multiple * file_.multiple; };
-    return TimeNetwork(*model, {inference::InputPlanes(file_.layout), up(height), up(width)}, runs);
+    const int shuffle = pipeline::TakesShuffled(file_.layout) ? file_.multiple * file_.scale : 1;
+    return TimeNetwork(*model, {inference::InputPlanes(file_.layout), up(height), up(width)}, runs, shuffle);
   }
 
  private:
