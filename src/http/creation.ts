@@ -1,12 +1,11 @@
 /** POST /v1/jobs behind its validation: replay, lane, measurement, price, one call of the store. */
-import { createHash } from 'node:crypto';
+import { jcs, sha256Hex } from '../domain/audit.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { assertTierAllowed, type JobInput, measureVideo, parseUrl, tierOf } from './measurement.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 import { assertSandboxPays } from './sandbox.ts';
-import { canonicalJson } from './strict-json.ts';
 
 export interface CreationRequest {
   principal: Principal;
@@ -47,7 +46,7 @@ export async function createJob(
 
 function idempotencyOf(key: string | undefined, body: JobInput): Idempotency | null {
   if (key === undefined) return null;
-  return { key, fingerprint: createHash('sha256').update(canonicalJson(body)).digest('hex') };
+  return { key, fingerprint: sha256Hex(jcs(body)) };
 }
 
 function requested(principal: Principal, body: JobInput) {
