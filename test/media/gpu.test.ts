@@ -89,6 +89,20 @@ describe('the command line of a child', () => {
     expect(gpu!.reason === '').toBe(gpu!.usable);
   });
 
+  it('ends a job in one sentence where several GPUs are asked for and none can be used', async () => {
+    const notes: string[] = [];
+    const logger = { info() {}, warn: (details: object, message: string) => notes.push(`${(details as { device?: string }).device}: ${message}`) };
+    const media = await createMedia({ gpuFiles: [], logger });
+    const inputPath = join(folder.path, 'in.mp4');
+    closeSync(openSync(inputPath, 'w'));
+    const job = (device: string) =>
+      media.enhance({ inputPath, outputDir: folder.path, outputName: 'out.mp4', options: { target: '1080p', device }, timeoutMs: 20_000 });
+    for (const device of ['cuda:all', 'cuda:7,cuda:8']) {
+      await expect(job(device)).rejects.toMatchObject({ code: 'processing_failed', message: 'No GPU of this worker can be used.' });
+    }
+    expect(notes.slice(-2)).toEqual(['cuda:7: a GPU cannot be used and gets no jobs', 'cuda:8: a GPU cannot be used and gets no jobs']);
+  });
+
   it('has no arguments for no files', () => {
     expect(gpuArguments([])).toEqual([]);
   });
