@@ -17,7 +17,7 @@ from .metrics import psnr
 from .motion import aligned
 from .network import HalfResolutionNet
 from .openvino_net import OpenVinoNet
-from .photos import HERE
+from .photos import HERE, GroundError
 from .recipes import NETWORKS, recipe
 from .release import device, load_averaged, load_state
 from .resize import to_bytes
@@ -172,6 +172,8 @@ def trained(start, planes, steps, args):
         trainer.restore(state)
         worked = state['hours']
     run(trainer, folder, lambda net: {}, None, 500, folder.name, worked)
+    if trainer.number != steps:
+        raise GroundError(f'stopped: {folder.name} is at step {trainer.number} of {steps}; the same command goes on.')
     return trainer.averaged(), json.loads((folder / 'log.jsonl').read_text().splitlines()[-1])
 
 

@@ -13,6 +13,7 @@ from .export import collapsed_layers, make_model, skip_layer
 INPUT_STEP, INPUT_ZERO = 1 / 219, 16
 # Share of the mean square of the inputs that is added to their covariance, so that it can be inverted.
 DAMPING = 0.003
+THINNED = 3  # of so many places one is looked at: neighbours say nearly the same
 
 
 class QuantNet(nn.Module):
@@ -131,10 +132,10 @@ class QuantNet(nn.Module):
 
 
 def second_moments(inputs, kernel, stride):
-    """[d + 1, d + 1], float64: means of the products of what a convolution sees under its kernel (d values) and 1."""
+    """[d + 1, d + 1], float64: means, over some of the places, of the products of what a convolution sees under its kernel (d values) and 1."""
     total, count = 0, 0
     for y in inputs:
-        seen = F.unfold(y, kernel, padding=(kernel - stride) // 2, stride=stride).transpose(1, 2).flatten(0, 1)
+        seen = F.unfold(y, kernel, padding=(kernel - stride) // 2, stride=stride).transpose(1, 2).flatten(0, 1)[::THINNED]
         seen = torch.cat([seen, torch.ones(len(seen), 1)], 1)
         total = total + (seen.T @ seen).double()
         count += len(seen)

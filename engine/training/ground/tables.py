@@ -6,7 +6,7 @@ from pathlib import Path
 from . import sets
 from .curves import draw
 from .openvino_net import OpenVinoNet
-from .photos import GroundError
+from .photos import HERE, GroundError
 from .release import MODELS, device
 from .validate import filter_scores
 
@@ -122,6 +122,27 @@ def _data(models):
             'ten is kept for validation):\n' + _table(['repository', 'pictures', 'licence as stated'], rows))
 
 
+def _neighbours():
+    """The experiment of `ground.sh neighbours`, from its file; nothing where it has not been made."""
+    path = HERE / 'neighbours.json'
+    if not path.exists():
+        return ''
+    result = json.loads(path.read_text())
+    groups = sorted(result['rows'][0]['groups'])
+    head = ['network', 'steps', *(f'{what}, {group}' for group in groups for what in ('dB', 'unsteadiness')),
+            'ms, 960×540, fp32']
+    rows = [[r['name'], r['steps'], *(r['groups'][g][k] for g in groups for k in ('psnr_y', 'unsteadiness')),
+             f'{r["ms"][0]} / {r["ms"][1]}' if 'ms' in r else ''] for r in result['rows']]
+    clips = ', '.join(f'{result["rows"][0]["groups"][g]["clips"]} {g}' for g in groups)
+    return ('\n## Pictures before and after\n\nMade by `bash engine/training/ground.sh neighbours`: `fast` of step '
+            f'{result["start_step"]} trained on with the pictures before and after it as two more planes (aligned by block '
+            'matching to half a pixel, weights starting at zero), beside a control trained on the same batches without '
+            f'them; scores on clips of the validation photographs ({clips}). Unsteadiness: root mean square change from '
+            'picture to picture where the scene does not change, along the known motion, in 8-bit codes (the original: 0). '
+            f'Aligning takes {result["aligning_ms_160"]} ms a neighbour of 160×160 in NumPy and is not in the times.\n'
+            + _table(head, rows))
+
+
 def write_tables(wanted, benches=()):
     """Writes the page and, where a run's log is at hand, its curves. `wanted`: ['NAME=FOLDER', …];
     `benches`: files of what bench:networks printed."""
@@ -131,7 +152,7 @@ def write_tables(wanted, benches=()):
     models = _models()
     text = INTRODUCTION + _files(models) + '\n## Scores\n\nPSNR-Y in dB on pictures that were not trained on.\n'
     text += ''.join(_scores(m) for m in models) + _on_sets(models, named)
-    text += _engine(benches) + _training(models)
+    text += _engine(benches) + _neighbours() + _training(models)
     for png in sorted(MODELS.glob('curves-*.png')):
         text += f'\n![{png.stem}]({png.name})\n'
     (MODELS / 'README.md').write_text(text + _data(models))
