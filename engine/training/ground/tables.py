@@ -130,9 +130,9 @@ def _neighbours():
     result = json.loads(path.read_text())
     groups = sorted(result['rows'][0]['groups'])
     head = ['network', 'steps', *(f'{what}, {group}' for group in groups for what in ('dB', 'unsteadiness')),
-            'ms, 960×540, fp32']
+            'CPU ms, 960×540, fp32']
     rows = [[r['name'], r['steps'], *(r['groups'][g][k] for g in groups for k in ('psnr_y', 'unsteadiness')),
-             f'{r["ms"][0]} / {r["ms"][1]}' if 'ms' in r else ''] for r in result['rows']]
+             r.get('cpu_ms', '')] for r in result['rows']]
     clips = ', '.join(f'{result["rows"][0]["groups"][g]["clips"]} {g}' for g in groups)
     return ('\n## Pictures before and after\n\nMade by `bash engine/training/ground.sh neighbours`: `fast` of step '
             f'{result["start_step"]} trained on with the pictures before and after it as two more planes (aligned by block '
