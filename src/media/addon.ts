@@ -9,6 +9,23 @@ export type Addon = typeof addon;
 export const addonFile = 'build/native/Release/framelift.node';
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
-export function loadAddon(): Addon {
-  return createRequire(import.meta.url)(projectRoot + addonFile) as Addon;
+/** All that the addon exports: one left out here does not compile. */
+const calls: Record<Exclude<keyof Addon, 'default'>, true> = {
+  probe: true,
+  enhance: true,
+  prepare: true,
+  limitProcessorTime: true,
+  plan: true,
+  checkModel: true,
+  compileModel: true,
+  devices: true,
+  version: true,
+};
+
+/** Throws when the build folder holds an addon of another state of the sources. */
+export function loadAddon(file = projectRoot + addonFile): Addon {
+  const loaded = createRequire(import.meta.url)(file) as Partial<Addon>;
+  const missing = Object.keys(calls).filter((name) => typeof loaded[name as keyof typeof calls] !== 'function');
+  if (missing.length === 0) return loaded as Addon;
+  throw new Error(`The addon ${addonFile} is older than this program (it has no ${missing.join(', ')}); run scripts/build-native.`);
 }

@@ -1,7 +1,7 @@
 /** The addon itself, loaded into the test's own process: arguments, results, errors, cancellation, leaks. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync, readSync, fstatSync, closeSync, readFileSync } from 'node:fs';
+import { existsSync, openSync, readSync, fstatSync, closeSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -39,6 +39,12 @@ function fileSource(path: string): ByteSource & { reads: number; bytes: number; 
 }
 
 const rejection = (promise: Promise<unknown>) => promise.then(() => undefined, (error: unknown) => error as Error);
+
+it('is refused when it was built from older sources', () => {
+  const old = join(folder.path, 'old.cjs');
+  writeFileSync(old, 'module.exports = { probe() {}, enhance() {}, version() {} };');
+  expect(() => loadAddon(old)).toThrow(/older than this program .*limitProcessorTime.*run scripts\/build-native\.$/);
+});
 
 describe('wrong arguments', () => {
   const at4k = { target: '4k' };

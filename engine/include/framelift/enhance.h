@@ -50,8 +50,8 @@ struct EnhanceOptions {
   Strength sharpen;
   Strength adaptive_contrast;
   Strength face_restoration;
-  /// Name of one of `models`; "none" is the plain filter. "auto" takes `fast` where it is installed, can run and has
-  /// something to do (enlarging, or restoring what is not clean), else none.
+  /// Name of one of `models`; "none" is the plain filter. "auto" takes `quality` on a GPU and `fast` on a CPU, where
+  /// it is installed, can run and has something to do (enlarging, or restoring what is not clean), else none.
   std::string model = "auto";
   std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
