@@ -101,7 +101,7 @@ def _engine(files):
                         for r in rows])
     return text and (
         '\n## By the engine\n\nPrinted by `npm run bench:networks -- --hr DIR --degrade KIND --pan N --peer fsrcnn --json`: '
-        'the validation photographs as moving pictures, through the engine\'s own inference. “over Lanczos-3” is the '
+        'the first validation photographs by name (`--limit`) as moving pictures, through the engine\'s own inference. “over Lanczos-3” is the '
         'mean gain in dB, “worst” that of the worst original; flicker: differences between frames against those of '
         'Lanczos-3.\n' + text)
 
