@@ -60,7 +60,7 @@ bool HasFastBf16() {
 /// skip 1.7 and what it costs to lay out its input 1.3; quantising the input 0.9; depth to space 4.3. The last is left to
 /// the engine (LeaveShuffle): 1.7 for the planes that it then wants and no more time than before in the loop that makes
 /// samples. What did not help: input or output as [1, H, W, C] (OpenVINO then transposes on its own, 45.8 instead of 42.0
-/// ms in all); bfloat16 for the float parts (above). So 28 of 40 ms are convolutions at 85 % of the peak.
+/// ms in all). Not tried: bfloat16 for the float parts alone. So 28 of 40 ms are convolutions at 85 % of the peak.
 
 ov::PartialShape Batch1(const Shape& shape) { return {1, shape.channels, shape.height, shape.width}; }
 
