@@ -16,7 +16,8 @@ struct HalfNetwork {
 /// tensors become fp16 (weights, constants, casts, declared types) where that is safe; sums over a picture and
 /// exponentials overflow fp16 or lose in it, so a network with such operators, with subgraphs or with weights beyond
 /// fp16's range stays as it is, and only its ends are cast. So do networks with Q/DQ: their floats are scales, and
-/// what lies between the quantisers is int8 anyway. The names of both ends stay.
+/// what lies between the quantisers is int8 anyway. A Q/DQ pair around another zero point than 0, which TensorRT does not
+/// take, falls out: the layer behind it computes in float. The names of both ends stay.
 ///
 /// Throws Error{kInvalidArgument} for what is no ONNX network, or not one of one float input and one output.
 HalfNetwork ToHalf(const std::string& onnx);
