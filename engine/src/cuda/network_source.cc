@@ -11,15 +11,24 @@ std::shared_ptr<inference::GpuModel> NetworkSource::ModelOf(const NetworkRequest
                                                inference::EngineCache(request.engine_folder, request.may_write_engines));
 }
 
-NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
-  std::shared_ptr<inference::GpuModel> model = std::exchange(prepared_, nullptr);
-  if (!model || !(model->file() == request.file) || prepared_folder_ != request.engine_folder) model = ModelOf(request);
+namespace {
+
+NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, const NetworkRequest& request) {
   NetworkOptions network;
   network.file = request.file;
   network.passes = request.passes;
   network.strength = request.strength;
   network.is_stopped = request.is_stopped;
   network.load = [model](int width, int height) { return model->Load(width, height); };
+  return network;
+}
+
+}  // namespace
+
+NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
+  std::shared_ptr<inference::GpuModel> model = std::exchange(prepared_, nullptr);
+  if (!model || !(model->file() == request.file) || prepared_folder_ != request.engine_folder) model = ModelOf(request);
+  NetworkOptions network = OptionsWith(model, request);
   network.made = [model] {
     model->LetGo();
     model->KeepMemo();
@@ -40,12 +49,9 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   request.may_write_engines = options.may_write_engines;
   const auto model = ModelOf(request);
   model->Hold();
-  NetworkOptions network;
-  network.file = request.file;
-  network.passes = request.passes;
+  NetworkOptions network = OptionsWith(model, request);
   network.contexts = 1;
   network.may_cut = false;  // a size that the job would not ask for is of no use
-  network.load = [model](int width, int height) { return model->Load(width, height); };
   const Size size = fit->after_resize ? expectation.output : expectation.picture;
   const bool is_rgb = request.file.layout == ModelFile::Layout::kRgb;
   const pixel::Subsampling subsampling = is_rgb ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1};
