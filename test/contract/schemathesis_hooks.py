@@ -39,7 +39,7 @@ MODEL = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
 
 
 def is_address(value):
-    return isinstance(value, str) and 8 <= len(value) <= 2048 and ADDRESS.search(value) is not None
+    return isinstance(value, str) and 8 <= len(value) <= 2048 and ADDRESS.fullmatch(value) is not None
 
 
 def use_signed_link(case):
@@ -159,7 +159,7 @@ def before_call(context, case, kwargs):
         body = body["request"]
     if is_address(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
-    if isinstance(body.get("model"), str) and MODEL.search(body["model"]):
+    if isinstance(body.get("model"), str) and MODEL.fullmatch(body["model"]):
         body["model"] = "auto"
     # The sandbox fetches nothing.
     if live and is_address(body.get("video_url")):
