@@ -57,7 +57,9 @@ export type EnhancementsInput = {
 };
 
 /**
- * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`.
+ * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`, but not
+ * `__proto__`.
+ *
  */
 export type MetadataInput = {
     [key: string]: string;

@@ -1,5 +1,6 @@
 // Generated from openapi.yaml by `npm run generate`; do not edit.
 
+import { characters } from './characters.ts';
 import * as z from 'zod';
 
 /**
@@ -40,7 +41,7 @@ export const zTimestamp = z.iso.datetime().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0
  * private addresses are blocked.
  *
  */
-export const zPublicUrl = z.string().min(8).max(2048).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/(((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])|([A-Za-z0-9_][A-Za-z0-9_-]{0,62}\.)*[A-Za-z][A-Za-z0-9_-]{0,62})(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?([\/?#][^\x00-\x20\x7f]*)?$/);
+export const zPublicUrl = z.string().check(characters({ min: 8, max: 2048 })).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/(((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])|([A-Za-z0-9_][A-Za-z0-9_-]{0,62}\.)*[A-Za-z][A-Za-z0-9_-]{0,62})(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?([\/?#][^\x00-\x20\x7f]*)?$/);
 
 /**
  * `auto` lets the service choose from the video, `off` turns the stage off, a number from 0 to 1 sets it.
@@ -61,9 +62,11 @@ export const zEnhancementsInput = z.strictObject({
 });
 
 /**
- * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`.
+ * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`, but not
+ * `__proto__`.
+ *
  */
-export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/), z.string().max(500).regex(/^[^\x00]*$/)).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
+export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/), z.string().check(characters({ max: 500 })).regex(/^[^\x00]*$/)).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
 
 export const zJobInput = z.strictObject({
     video_url: zPublicUrl,
@@ -119,9 +122,9 @@ export const zJobError = z.object({
 export const zAppliedStrength = z.number().gte(0).lte(1);
 
 export const zPlannedStage = z.object({
-    stage: z.string().max(200),
+    stage: z.string().check(characters({ max: 200 })),
     strength: zAppliedStrength,
-    reason: z.string().max(500)
+    reason: z.string().check(characters({ max: 500 }))
 });
 
 export const zAppliedEnhancements = z.object({
@@ -130,7 +133,7 @@ export const zAppliedEnhancements = z.object({
     face_restoration: zAppliedStrength,
     adaptive_contrast: zAppliedStrength,
     model: z.string(),
-    device: z.string().max(200).optional(),
+    device: z.string().check(characters({ max: 200 })).optional(),
     plan: z.array(zPlannedStage).max(20).optional()
 });
 
@@ -292,7 +295,7 @@ export const zJwk = z.object({
     kty: z.enum(['OKP']),
     crv: z.enum(['Ed25519']),
     x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-    kid: z.string().min(1),
+    kid: z.string().check(characters({ min: 1 })),
     alg: z.enum(['EdDSA']),
     use: z.enum(['sig'])
 });
@@ -378,12 +381,12 @@ export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
 /**
  * Compared without regard to case.
  */
-export const zEmail = z.string().min(3).max(254).regex(/^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}([.][A-Za-z0-9-]{1,63}){0,8}$/);
+export const zEmail = z.string().check(characters({ min: 3, max: 254 })).regex(/^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}([.][A-Za-z0-9-]{1,63}){0,8}$/);
 
 export const zConsoleSignUpInput = z.strictObject({
     email: zEmail,
-    password: z.string().min(12).max(200).regex(/^[^\x00]*$/),
-    name: z.string().min(1).max(200).regex(/^[^\x00]*$/).optional()
+    password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/),
+    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/).optional()
 });
 
 /**
@@ -395,12 +398,12 @@ export const zConsoleSignUpResult = z.object({
 
 export const zConsoleCredentials = z.strictObject({
     email: zEmail,
-    password: z.string().min(1).max(200).regex(/^[^\x00]*$/)
+    password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/)
 });
 
 export const zConsolePasswordChange = z.strictObject({
-    current_password: z.string().min(1).max(200).regex(/^[^\x00]*$/),
-    new_password: z.string().min(12).max(200).regex(/^[^\x00]*$/)
+    current_password: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00]*$/),
+    new_password: z.string().check(characters({ min: 12, max: 200 })).regex(/^[^\x00]*$/)
 });
 
 export const zConsoleUser = z.object({
@@ -593,7 +596,7 @@ export const zConsoleJobDetail = z.object({
 });
 
 export const zConsoleLink = z.object({
-    url: z.string().min(1),
+    url: z.string().check(characters({ min: 1 })),
     expires_in: z.int().gte(1).lte(3600),
     file_name: z.string(),
     size_bytes: z.int().gte(0).nullable()
@@ -771,7 +774,7 @@ export const zOperatorDecision = z.strictObject({
 
 export const zOperatorGrant = z.strictObject({
     credits: z.int().gte(1).lte(1000000000),
-    note: z.string().max(200).regex(/^[^\x00]*$/).optional()
+    note: z.string().check(characters({ max: 200 })).regex(/^[^\x00]*$/).optional()
 });
 
 export const zOperatorQueue = z.object({
@@ -915,7 +918,7 @@ export const zErrorDetail = z.object({
         'internal_error',
         'service_unavailable'
     ]),
-    message: z.string().min(1),
+    message: z.string().check(characters({ min: 1 })),
     type: z.enum([
         'validation_error',
         'authentication_error',
@@ -947,7 +950,7 @@ export const zJobId2 = zJobId;
 /**
  * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
-export const zIdempotencyKey = z.string().min(1).max(255).regex(/^[!-~]([ -~]*[!-~])?$/);
+export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/);
 
 /**
  * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret: the decoded base64 behind
@@ -959,7 +962,7 @@ export const zServiceSignature = z.string().regex(/^[0-9a-f]{64}$/);
 /**
  * Id of the event; the same at every try.
  */
-export const zWebhookId = z.string().min(1);
+export const zWebhookId = z.string().check(characters({ min: 1 }));
 
 /**
  * When this try was made, in seconds since the Unix epoch. Refuse what is more than 300 s off.
@@ -985,7 +988,7 @@ export const zListJobsQuery = z.object({
 export const zCreateJobBody = zJobInput;
 
 export const zCreateJobHeaders = z.object({
-    'Idempotency-Key': z.string().min(1).max(255).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
 });
 
 /**
@@ -1034,12 +1037,12 @@ export const zGetDocsFilePath = z.object({
 });
 
 export const zDownloadFilePath = z.object({
-    key: z.string().min(1).max(512).regex(/^[a-z0-9_\/.-]+$/)
+    key: z.string().check(characters({ min: 1, max: 512 })).regex(/^[a-z0-9_\/.-]+$/)
 });
 
 export const zDownloadFileQuery = z.object({
     expires: z.string().regex(/^[0-9]{1,12}$/),
-    name: z.string().min(1).max(200).regex(/^[^\x00-\x1f\x7f\/\\]+$/),
+    name: z.string().check(characters({ min: 1, max: 200 })).regex(/^[^\x00-\x1f\x7f\/\\]+$/),
     type: z.string().regex(/^[a-z]+\/[a-z0-9.+-]+$/).optional(),
     signature: z.string().regex(/^[0-9a-f]{64}$/)
 });
@@ -1101,7 +1104,7 @@ export const zConsoleListJobsQuery = z.object({
     starting_after: zJobId.optional(),
     lane: zLane.optional(),
     status: zJobStatus.optional(),
-    q: z.string().min(1).max(30).regex(/^[0-9a-z_]+$/).optional()
+    q: z.string().check(characters({ min: 1, max: 30 })).regex(/^[0-9a-z_]+$/).optional()
 });
 
 /**
@@ -1110,7 +1113,7 @@ export const zConsoleListJobsQuery = z.object({
 export const zConsoleCreateJobBody = zConsoleJobInput;
 
 export const zConsoleCreateJobHeaders = z.object({
-    'Idempotency-Key': z.string().min(1).max(255).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
+    'Idempotency-Key': z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/).optional()
 });
 
 /**
@@ -1211,7 +1214,7 @@ export const zOperatorGrantPath = z.object({
 
 export const zOperatorListWorkersQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
-    starting_after: z.string().min(1).max(100).regex(/^[A-Za-z0-9._-]+$/).optional()
+    starting_after: z.string().check(characters({ min: 1, max: 100 })).regex(/^[A-Za-z0-9._-]+$/).optional()
 });
 
 export const zOperatorListFailuresQuery = z.object({
@@ -1225,7 +1228,7 @@ export const zJobCompletedWebhookRequest = z.object({
     query: z.never().optional(),
     headers: z.object({
         'X-Service-Signature': z.string().regex(/^[0-9a-f]{64}$/),
-        'webhook-id': z.string().min(1),
+        'webhook-id': z.string().check(characters({ min: 1 })),
         'webhook-timestamp': z.string().regex(/^[0-9]{1,12}$/),
         'webhook-signature': z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/)
     })
@@ -1237,7 +1240,7 @@ export const zJobFailedWebhookRequest = z.object({
     query: z.never().optional(),
     headers: z.object({
         'X-Service-Signature': z.string().regex(/^[0-9a-f]{64}$/),
-        'webhook-id': z.string().min(1),
+        'webhook-id': z.string().check(characters({ min: 1 })),
         'webhook-timestamp': z.string().regex(/^[0-9]{1,12}$/),
         'webhook-signature': z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/)
     })

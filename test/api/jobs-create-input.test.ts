@@ -94,6 +94,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     [{ metadata: { 'a b': '1' } }, /^The field "metadata\.a b" has a name that must match \S+\.$/],
     [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v'])) }, 'The field "metadata" must have at most 20 properties.'],
     [{ metadata: { a: 'x'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
+    [{ metadata: { a: '😀'.repeat(501) } }, 'The field "metadata.a" must have at most 500 characters.'],
     [{ colour: 1 }, 'There is no field "colour".'],
     [{ model: 'no-such' }, 'There is no model "no-such"; there are auto, none, fast.'],
   ])('%j', async (change, message) => {

@@ -160,6 +160,27 @@ describe('what generators usually drop', () => {
     expect(zod.zMetadataInput.safeParse({ 'no spaces': 'v' }).success).toBe(false);
   });
 
+  it('minLength and maxLength count characters, not units of UTF-16', () => {
+    const password = (text: string) => zod.zConsoleSignUpInput.safeParse({ email: 'a@example.com', password: text });
+    const lengths = [
+      [1, false],
+      [6, false],
+      [11, false],
+      [12, true],
+      [101, true],
+      [200, true],
+      [201, false],
+    ] as const;
+    for (const [length, fits] of lengths) {
+      for (const character of ['x', 'ß', '語', '😀']) {
+        expect(password(character.repeat(length)).success, `${length} × ${character}`).toBe(fits);
+      }
+    }
+    expect(password('😀'.repeat(11)).error?.issues).toMatchObject([
+      { code: 'too_small', minimum: 12, origin: 'string', path: ['password'] },
+    ]);
+  });
+
   it('keywords are carried beside, and properties that are named like them are left alone', () => {
     expect(carryDroppedKeywords({ type: 'array', uniqueItems: true, items: [{ minProperties: 1 }] })).toEqual({
       type: 'array',

@@ -1,6 +1,7 @@
 /**
  * What the zod plugin leaves out of objects and arrays, mended once for every schema: `additionalProperties: false`,
- * `propertyNames`, `minProperties`, `maxProperties`, `uniqueItems`.
+ * `propertyNames`, `minProperties`, `maxProperties`, `uniqueItems`; and what it means otherwise: a text's
+ * `minLength` and `maxLength`.
  */
 import type { Plugins } from '@hey-api/openapi-ts';
 import { keptKeywords } from './keywords.ts';
@@ -8,6 +9,7 @@ import { keptKeywords } from './keywords.ts';
 type Resolvers = Plugins.Zod.Resolvers;
 type ObjectContext = Parameters<NonNullable<Resolvers['object']>>[0];
 type ArrayContext = Parameters<NonNullable<Resolvers['array']>>[0];
+type StringContext = Parameters<NonNullable<Resolvers['string']>>[0];
 
 /** `z.strictObject` where the document says `additionalProperties: false`, and counted and named records. */
 function objectResolver(ctx: ObjectContext) {
@@ -64,4 +66,21 @@ function arrayResolver(ctx: ArrayContext) {
   return chain.attr('refine').call($.func().param('values').do($.return(test)), message);
 }
 
-export const zodResolvers: Resolvers = { object: objectResolver, array: arrayResolver };
+/** As the plugin's own, but lengths are counted by `characters` (../characters.ts). */
+function stringResolver(ctx: StringContext) {
+  const { $, plugin, schema } = ctx;
+  const literal = ctx.nodes.const(ctx);
+  if (literal) return literal;
+  ctx.chain.current = ctx.nodes.base(ctx);
+  ctx.chain.current = ctx.nodes.format(ctx) ?? ctx.chain.current;
+  const bounds = $.object();
+  if (schema.minLength !== undefined) bounds.prop('min', $.literal(schema.minLength));
+  if (schema.maxLength !== undefined) bounds.prop('max', $.literal(schema.maxLength));
+  if (!bounds.isEmpty) {
+    const check = $(plugin.symbol('characters', { external: './characters.ts' })).call(bounds);
+    ctx.chain.current = ctx.chain.current.attr('check').call(check);
+  }
+  return ctx.nodes.pattern(ctx) ?? ctx.chain.current;
+}
+
+export const zodResolvers: Resolvers = { object: objectResolver, array: arrayResolver, string: stringResolver };
