@@ -7,9 +7,10 @@ import { pino, type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Config } from './config.ts';
 import { createConsole, type DemoParts } from './console-service.ts';
+import { registerDiskMetrics } from './disk-metrics.ts';
 import { buildApp } from './http/app.ts';
 import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
-import { createWorker, createWorkerMetrics } from './jobs/index.ts';
+import { createWorker, createWorkerMetrics, scratchRoot } from './jobs/index.ts';
 import { createMeasure } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { installedModels, modelNames } from './media/models.ts';
@@ -17,7 +18,7 @@ import { createNetClient } from './net/index.ts';
 import { openStore } from './open-store.ts';
 import { createSandboxSample } from './sample.ts';
 import { registerServiceMetrics } from './service-metrics.ts';
-import { createStorage } from './storage/index.ts';
+import { createStorage, storageFolder } from './storage/index.ts';
 import type { Store } from './store/index.ts';
 import { startTracing } from './tracing.ts';
 
@@ -90,7 +91,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const storage = createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
 
-  const registry = await serveMetrics({ config, logger, store, shutdown });
+  const registry = await serveMetrics({ config, roles, logger, store, shutdown });
   if (roles.worker) {
     const sandboxSample = createSandboxSample({ dataDir: config.dataDir, media });
     const worker = createWorker({
@@ -122,19 +123,25 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
 
 interface MetricsParts {
   config: Config;
+  roles: Roles;
   logger: Logger;
   store: Store;
   shutdown: Shutdown;
 }
 
 /** Metrics of every kind of process have a port of their own, where one is configured; undefined: they have none. */
-async function serveMetrics({ config, logger, store, shutdown }: MetricsParts): Promise<Registry | undefined> {
+async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsParts): Promise<Registry | undefined> {
   if (config.metricsPort === undefined) return undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Gauges that are named like counters; the same numbers by type stay.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   registerServiceMetrics({ registry, store });
+  const folders = {
+    ...(roles.worker ? { scratch: scratchRoot(config.dataDir) } : {}),
+    ...(config.s3 === undefined ? { storage: storageFolder(config.dataDir) } : {}),
+  };
+  registerDiskMetrics({ registry, folders });
   const at = { host: config.host, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
   logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, shutdown) }, 'metrics');
   return registry;

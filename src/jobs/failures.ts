@@ -1,6 +1,7 @@
 /** Which failures end a job and which may pass. */
 import { FrameliftError, type JobErrorCode } from '../domain/errors.ts';
 import type { JobFailure } from '../store/index.ts';
+import { NoRoom } from './room.ts';
 import type { Tuning } from './types.ts';
 
 /** Failures of the video itself, or of the work on it: a second try would end alike. */
@@ -14,20 +15,35 @@ const permanent: readonly JobErrorCode[] = [
   'processing_timeout',
 ];
 
-export type Verdict = { kind: 'fail'; failure: JobFailure } | { kind: 'retry'; delayS: number };
+export type Verdict =
+  | { kind: 'fail'; failure: JobFailure }
+  /** `counts`: as one of the failures that a step is forgiven */
+  | { kind: 'retry'; delayS: number; counts: boolean };
+
+/** What is known of the step before it threw. */
+export interface History {
+  /** failures before this one that were tried again */
+  failures: number;
+  /** seconds since the job was first taken up */
+  ageS: number;
+}
 
 /**
- * What to do after a step threw: the job ends in error, or is tried again in `delayS`. `failures` counts those
- * before this one. A source that cannot be reached gets fewer tries than our own storage and database.
+ * What to do after a step threw: the job ends in error, or is tried again in `delayS`. A source that cannot be reached
+ * gets fewer tries than our own storage and database. Too little room costs nothing to look for again, and a worker
+ * that has none would use up the tries of job after job while the others are busy: it counts only after long.
  */
-export function judge(error: unknown, failures: number, tuning: Tuning): Verdict {
+export function judge(error: unknown, { failures, ageS }: History, tuning: Tuning): Verdict {
+  if (error instanceof NoRoom && ageS < tuning.room.patienceS) {
+    return { kind: 'retry', delayS: tuning.room.delayS, counts: false };
+  }
   const known = error instanceof FrameliftError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
   if (known && code) return { kind: 'fail', failure: { code, message: known.message } };
   const unreachable = known?.code === 'video_unreachable';
   const tries = unreachable ? tuning.downloadTries : tuning.retryDelaysS.length + 1;
   if (failures + 1 < tries) {
-    return { kind: 'retry', delayS: tuning.retryDelaysS[failures] ?? tuning.retryDelaysS.at(-1) ?? 1 };
+    return { kind: 'retry', delayS: tuning.retryDelaysS[failures] ?? tuning.retryDelaysS.at(-1) ?? 1, counts: true };
   }
   return {
     kind: 'fail',

@@ -9,6 +9,7 @@ import {
   sameDuration,
 } from '../domain/limits.ts';
 import { jobIdOf } from './payload.ts';
+import { assertRoom } from './room.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 import { sourceFacts } from '../media/facts.ts';
@@ -18,6 +19,8 @@ export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
 
 async function ingest({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
   const path = join(scratch, 'source');
+  const bytes = job.source?.size_bytes ?? 0;
+  await assertRoom(worker, [{ folder: 'scratch', bytes }, { folder: 'storage', bytes }]);
   const download = await worker.net.download(job.videoUrl, path, { maxBytes: maxSourceBytes, signal });
   assertSizeAllowed(download.bytes);
   const probe = await worker.media.probe({

@@ -3,9 +3,10 @@ import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
 import { type Claim, type Fence, LeaseLost, type Step } from '../store/index.ts';
-import { judge } from './failures.ts';
+import { judge, type Verdict } from './failures.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './metrics.ts';
+import { NoRoom } from './room.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './tracing.ts';
 import type { WorkerContext } from './types.ts';
@@ -83,15 +84,16 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
   const { leases } = worker.store;
   try {
     if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
-    const verdict = judge(error, claim.failures, worker.tuning);
+    const ageS = (Date.now() - (claim.job.startedAt?.getTime() ?? Date.now())) / 1000;
+    const verdict = judge(error, { failures: claim.failures, ageS }, worker.tuning);
     if (verdict.kind === 'fail') {
       logger.warn({ err: error, code: verdict.failure.code }, 'job failed');
       await leases.fail(claim.fence, verdict.failure);
       worker.metrics.jobFailed(verdict.failure.code);
       return 'failed';
     }
-    logger.warn({ err: error, delayS: verdict.delayS }, 'step will be tried again');
-    await leases.retryLater(claim.fence, verdict.delayS);
+    logRetry(logger, error, verdict);
+    await leases.retryLater(claim.fence, verdict);
     return 'retried';
   } catch (reason) {
     if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
@@ -99,6 +101,12 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
     await leases.release(claim.fence);
     return 'given_back';
   }
+}
+
+function logRetry(logger: Logger, error: unknown, { delayS }: Extract<Verdict, { kind: 'retry' }>): void {
+  if (!(error instanceof NoRoom)) return logger.warn({ err: error, delayS }, 'step will be tried again');
+  const { neededBytes, freeBytes, message } = error;
+  logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be tried again, here or elsewhere`);
 }
 
 const progressIntervalMs = 1000;

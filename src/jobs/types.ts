@@ -9,6 +9,7 @@ import type { GuardedClient, NetClient } from '../net/types.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { WorkerMetrics } from './metrics.ts';
+import type { LookAtDisk } from './room.ts';
 
 /** The part of the configuration that jobs read. */
 export interface WorkerConfig {
@@ -41,6 +42,8 @@ export interface WorkerDeps {
   metrics?: WorkerMetrics;
   /** Path of an MP4 of exactly the target's size (1920×1080, 3840×2160) that sandbox jobs deliver. */
   sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
+  /** default: the file system's own answer */
+  disk?: LookAtDisk;
   /** further tasks, run beside the light ones */
   extraTasks?: TaskList;
   tuning?: Partial<Tuning>;
@@ -52,6 +55,8 @@ export interface Tuning {
   pollIntervalMs: number;
   /** seconds before a failure that may pass is tried again, by the number of failures before; its length + 1 tries */
   retryDelaysS: readonly number[];
+  /** a job that finds too little room on disk waits `delayS` each time, and `patienceS` in all before that counts as a failure */
+  room: { delayS: number; patienceS: number };
   /** tries of a source that cannot be reached */
   downloadTries: number;
   /** expired leases after which a job fails */
@@ -79,6 +84,7 @@ export interface Tuning {
 export const defaultTuning: Tuning = {
   pollIntervalMs: 1000,
   retryDelaysS: [1, 5, 15, 60],
+  room: { delayS: 15, patienceS: 30 * 60 },
   downloadTries: 3,
   maxCrashes: 5,
   probeTimeoutMs: 120_000,

@@ -1,11 +1,12 @@
 /** The storage that the configuration asks for. */
+import { storageFolder } from './disk.ts';
 import { createFilesystemStorage } from './filesystem.ts';
 import type { FilesystemStorage } from './filesystem.ts';
 import { createS3Storage } from './s3.ts';
 import type { S3Storage } from './s3.ts';
-import { join } from 'node:path';
 
 export { contentDisposition, safeFileName } from './disposition.ts';
+export { type DiskRoom, diskRoom, storageFolder } from './disk.ts';
 export { createFilesystemStorage } from './filesystem.ts';
 export type { FilesystemStorage } from './filesystem.ts';
 export { createS3Storage } from './s3.ts';
@@ -28,5 +29,5 @@ export interface StorageConfig {
 export function createStorage(config: StorageConfig): FilesystemStorage | S3Storage {
   if (config.s3 !== undefined) return createS3Storage(config.s3);
   const { publicUrl, linkSecret } = config;
-  return createFilesystemStorage({ root: join(config.dataDir, 'storage'), publicUrl, linkSecret });
+  return createFilesystemStorage({ root: storageFolder(config.dataDir), publicUrl, linkSecret });
 }

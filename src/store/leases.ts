@@ -98,12 +98,15 @@ export function leaseQueries(db: Db) {
         await failRow(tx, row, failure);
       }),
 
-    /** Gives the job back after a failure that may pass; it runs again in `delayS`. Throws LeaseLost. */
-    retryLater: (fence: Fence, delayS: number) =>
+    /**
+     * Gives the job back after a failure that may pass; it runs again in `delayS`. `counts`: among the claim's
+     * `failures` (default). Throws LeaseLost.
+     */
+    retryLater: (fence: Fence, { delayS, counts = true }: { delayS: number; counts?: boolean }) =>
       transact(db, async (tx) => {
         const [row] = await tx
           .update(jobs)
-          .set({ failures: sql`${jobs.failures} + 1`, ...noLease })
+          .set({ ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}), ...noLease })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);

@@ -10,6 +10,7 @@ import { defaultQuotas } from '../../src/http/middleware/rate-limit.ts';
 import { createHttpMetrics } from '../../src/http/metrics.ts';
 import { statusByCode } from '../../src/http/problem.ts';
 import { createWorkerMetrics } from '../../src/jobs/metrics.ts';
+import { registerDiskMetrics } from '../../src/disk-metrics.ts';
 import { registerServiceMetrics } from '../../src/service-metrics.ts';
 import type { Store } from '../../src/store/index.ts';
 import { codeOf, readMarkdown, root } from './markdown.ts';
@@ -110,6 +111,7 @@ describe('docs/operating.md', () => {
     createHttpMetrics({ registry });
     createWorkerMetrics(registry);
     registerServiceMetrics({ registry, store: {} as Store });
+    registerDiskMetrics({ registry, folders: {} });
     const shown = [...new Set(rows.flatMap((row) => (codeOf(row[0])?.startsWith('framelift_') ? [codeOf(row[0])!] : [])))];
     expect(shown.toSorted()).toEqual(registry.getMetricsAsArray().map(({ name }) => name).toSorted());
   });

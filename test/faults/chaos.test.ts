@@ -51,7 +51,7 @@ class Crowd {
         claim && store.leases.progress(claim.fence, { fraction: (pick % 100) / 100, etaSeconds: null }, 20),
       finish: async () => claim && this.#finish(claim),
       fail: async () => claim && store.leases.fail(claim.fence, { code: 'processing_failed', message: 'No.' }),
-      retry: async () => claim && store.leases.retryLater(claim.fence, 0),
+      retry: async () => claim && store.leases.retryLater(claim.fence, { delayS: 0 }),
       release: async () => claim && store.leases.release(claim.fence),
       delete: async () => job && store.jobs.delete(this.account.id, 'live', job),
       expire: async () => {

@@ -70,7 +70,7 @@ describe.each([
     finish: () => world.store.leases.finish(late.fence, { stored: stored(key), output, applied: null }),
     fail: () => world.store.leases.fail(late.fence, { code: 'processing_failed', message: 'No.' }),
     ingested: () => world.store.leases.ingested(late.fence, stored(key), jobInput(account).source!),
-    'retry later': () => world.store.leases.retryLater(late.fence, 0),
+    'retry later': () => world.store.leases.retryLater(late.fence, { delayS: 0 }),
     announce: () => world.store.objects.announce(late.fence, 'original'),
   };
   for (const [name, write] of Object.entries(writes)) {

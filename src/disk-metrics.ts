@@ -1,0 +1,29 @@
+/** Gauges of the file systems that a process writes to, read when Prometheus asks. */
+import { Gauge, type Registry } from 'prom-client';
+import { diskRoom } from './storage/disk.ts';
+
+export interface DiskMetricsOptions {
+  registry: Registry;
+  /** label → folder, e.g. `scratch` */
+  folders: Readonly<Record<string, string>>;
+}
+
+/**
+ * `framelift_disk_free_bytes` {folder} (what the process may still write) and `framelift_disk_size_bytes` {folder}. A
+ * folder that cannot be looked at has no sample.
+ */
+export function registerDiskMetrics({ registry, folders }: DiskMetricsOptions): void {
+  const gauge = (name: string, help: string, key: 'freeBytes' | 'sizeBytes') =>
+    new Gauge({
+      ...{ name: `framelift_disk_${name}_bytes`, help, labelNames: ['folder'], registers: [registry] },
+      async collect() {
+        this.reset();
+        for (const [folder, path] of Object.entries(folders)) {
+          const room = await diskRoom(path).catch(() => undefined);
+          if (room !== undefined) this.set({ folder }, room[key]);
+        }
+      },
+    });
+  gauge('free', 'Bytes that may still be written to the file system of a folder.', 'freeBytes');
+  gauge('size', 'Bytes of the file system of a folder.', 'sizeBytes');
+}

@@ -1,0 +1,138 @@
+/** Jobs whose worker has too little room on disk. */
+import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
+import { assertRoom, expectedResultBytes, type LookAtDisk, type Need, spareBytes } from '../../src/jobs/room.ts';
+import type { WorkerContext } from '../../src/jobs/types.ts';
+import { diskRoom } from '../../src/storage/disk.ts';
+import type { Account } from '../../src/store/types.ts';
+import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+describe('the room on a disk', () => {
+  it('is what df says, also of a folder that is still to be made', async () => {
+    for (const folder of [tmpdir(), join(tmpdir(), 'not', 'made', 'yet')]) {
+      const { freeBytes, sizeBytes } = await diskRoom(folder);
+      const df = execFileSync('df', ['-B1', '--output=avail,size', tmpdir()], { encoding: 'utf8' });
+      const [avail, size] = df.split('\n')[1]!.trim().split(/\s+/).map(Number);
+      expect(sizeBytes).toBe(size);
+      // Others write there meanwhile.
+      expect(Math.abs(freeBytes - avail!)).toBeLessThan(5e9);
+      expect(freeBytes).toBeGreaterThan(0);
+    }
+  });
+
+  it('that a result takes grows with its pixels, its frames and its quality', () => {
+    const source = { frame_rate: 25, duration: 10 } as SourceFacts;
+    const job = { resolution: '1080p', durationSeconds: 10, source } as const;
+    const bytes = expectedResultBytes(job, 16);
+    // The encoder's table has 21 Mbit/s on the average: 26 MB in ten seconds.
+    expect(bytes).toBeGreaterThan(20e6);
+    expect(bytes).toBeLessThan(35e6);
+    expect(expectedResultBytes({ ...job, resolution: '4k' }, 16) / bytes).toBeCloseTo(4, 5);
+    expect(expectedResultBytes(job, 22) / bytes).toBeCloseTo(0.5, 5);
+    expect(expectedResultBytes({ ...job, source: { ...source, duration: 20 } }, 16) / bytes).toBeCloseTo(2, 5);
+    for (const unknown of [null, { ...source, frame_rate: 0 }]) {
+      expect(expectedResultBytes({ ...job, source: unknown }, 16) / bytes).toBeCloseTo(30 / 25, 5);
+    }
+  });
+
+  const worker = (kind: 'filesystem' | 's3', disk: LookAtDisk) =>
+    ({ config: { dataDir: '/data' }, storage: { kind }, disk }) as unknown as WorkerContext;
+  const needs: Need[] = [
+    { folder: 'scratch', bytes: 60e6 },
+    { folder: 'storage', bytes: 60e6 },
+  ];
+  const size = { sizeBytes: 1e12 };
+  const cases: { name: string; kind: 'filesystem' | 's3'; free: number; apart: boolean; fits: boolean }[] = [
+    { name: 'both needs, where the folders share a disk', kind: 'filesystem', free: 120e6, apart: false, fits: true },
+    { name: 'both needs and not a byte less', kind: 'filesystem', free: 120e6 - 1, apart: false, fits: false },
+    { name: 'one need on each of two disks', kind: 'filesystem', free: 60e6, apart: true, fits: true },
+    { name: 'the scratch files alone, where the storage is S3', kind: 's3', free: 60e6, apart: false, fits: true },
+    { name: 'the scratch files, also with S3', kind: 's3', free: 60e6 - 1, apart: false, fits: false },
+  ];
+  it.each(cases)('must hold $name', async ({ kind, free, apart, fits }) => {
+    const disk: LookAtDisk = async (folder) => ({ device: apart && folder.endsWith('storage') ? 2 : 1, freeBytes: free + spareBytes, ...size });
+    const verdict = await assertRoom(worker(kind, disk), needs).then(() => true, (error: Error) => error.name);
+    expect(verdict).toBe(fits ? true : 'NoRoom');
+  });
+});
+
+describe('a job whose worker has too little room', () => {
+  let world: World;
+  let shop: Workshop;
+  let account: Account;
+  let lines: { level: number; msg: string; step?: string; neededBytes?: number }[];
+  beforeAll(async () => {
+    world = await createWorld();
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    shop = await createWorkshop(world);
+    account = await fundedAccount(world.store, 30);
+    lines = [];
+  });
+  afterEach(async () => {
+    await shop.close();
+    expect(await world.store.ledgerCheck()).toEqual([]);
+  });
+
+  const create = async () => (await world.store.jobs.create(jobInput(account))).job;
+  const now = (job: JobRecord) => world.store.jobs.get(account.id, 'live', job.id);
+  const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status);
+  const failures = async (job: JobRecord) => (await world.sql`SELECT failures FROM jobs WHERE id = ${job.id}`)[0]!['failures'] as number;
+  const warnings = () => lines.filter(({ level }) => level === 40);
+  const room = (freeBytes: number) => ({ device: 1, freeBytes, sizeBytes: 1e12 });
+
+  function start(disk: LookAtDisk, patienceS = 60) {
+    const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
+    return shop.worker({ deps: { disk, logger }, tuning: { room: { delayS: 0.05, patienceS } } }).start();
+  }
+
+  it.each(['ingest', 'enhance'] as const)('waits before its step %s, and is done when there is room', async (step) => {
+    let free = step === 'ingest' ? 0 : undefined;
+    let looks = 0;
+    const disk: LookAtDisk = async () => {
+      if (shop.storage.objects.size > 0 && step === 'enhance') free ??= 110e6;
+      looks += 1;
+      return room(free ?? 1e12);
+    };
+    const job = await create();
+    await start(disk);
+    // More often than a failure would be forgiven.
+    await eventually(() => warnings().length > 6);
+    expect(await now(job)).toMatchObject({ status: 'running', error: null });
+    expect(await failures(job)).toBe(0);
+    expect(shop.net.downloads).toBe(step === 'ingest' ? 0 : 1);
+    expect(shop.media.enhancements).toEqual([]);
+    for (const line of warnings()) {
+      expect(line.msg).toMatch(/^The scratch folder has [0-9]+ MB free, and about [0-9]+ MB are needed: the step will be tried again, here or elsewhere$/);
+      expect(line).toMatchObject({ step, job: job.id, delayS: 0.05, neededBytes: expect.any(Number) as number });
+    }
+    free = 1e12;
+    await ended(job, 'done');
+    expect(looks).toBeGreaterThan(6);
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(0);
+  });
+
+  it('is done by another worker that has it', async () => {
+    const job = await create();
+    await start(async () => room(0));
+    await eventually(() => warnings().length > 6);
+    await start(async () => room(1e12));
+    await ended(job, 'done');
+    expect(await failures(job)).toBe(0);
+  });
+
+  it('fails with a refund when the room does not come for long', async () => {
+    const job = await create();
+    await start(async () => room(0), 0);
+    await ended(job, 'error');
+    expect((await now(job))!.error).toEqual({ code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
+    expect(shop.net.downloads).toBe(0);
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(30);
+  });
+});
