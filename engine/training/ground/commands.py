@@ -15,7 +15,7 @@ from .network import grow
 from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import device, load_averaged, load_state, quantised, release
-from .samples import Ahead, Batches, NoiseSource, PhotoSource
+from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .tables import draw_curves, write_tables
 from .trainer import Trainer, build, run, save
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
@@ -30,6 +30,8 @@ def sources_for(shares, scale):
     for name in shares:
         if name == 'bicubic':
             made[name] = PhotoSource(scale)
+        elif name == 'drawn':
+            made[name] = DrawnSource(scale)
         elif name == 'noise':
             made[name] = NoiseSource(scale)
         elif name == 'clips':
@@ -45,7 +47,7 @@ def evaluator(network, shares):
     """What is scored at every checkpoint: a part of what `release` scores."""
     def scores(net):
         row = {'psnr_photos': photo_score(net)} if network.scale == 2 else {}
-        if len(shares) > 1:
+        if 'clips' in shares:
             row['psnr_clips'] = mean_of(clip_scores(net, every=4))
             row['psnr_noise_25'] = mean_of(noise_scores(net, (25,)))
         return row

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent.parent
 REPOSITORY = HERE.parent.parent
 LIST = HERE / 'photos.json'
 CACHE = Path(os.environ.get('FRAMELIFT_TRAINING_CACHE', HERE / 'cache'))
-# Each photograph is taken at these sizes: reduced, its finest detail is as sharp as its pixels allow.
+# Photographs that validate are taken at these sizes: reduced, their finest detail is as sharp as pixels allow.
 SIZES = (1.0, 0.6, 0.4)
 
 

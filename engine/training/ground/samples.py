@@ -2,6 +2,7 @@
 import numpy as np
 import torch
 
+from .drawn import DrawnStore
 from .photos import PlaneStore
 
 
@@ -25,10 +26,13 @@ class PhotoSource:
     Of two places drawn, the one with more detail is taken: flat patches teach little.
     """
 
-    def __init__(self, scale, split='training', size_odds=(0.4, 0.35, 0.25)):
-        self.store = PlaneStore(split)
+    # Sizes of the photographs and how often each is drawn: the smaller, the sharper.
+    SIZES = {1.0: 0.15, 0.75: 0.2, 0.5: 0.25, 0.35: 0.25, 0.25: 0.15}
+
+    def __init__(self, scale):
+        self.store = PlaneStore('training', sizes=tuple(self.SIZES))
         self.scale = scale
-        odds = np.array([size_odds[i % len(size_odds)] for i in range(len(self.store.index))])
+        odds = np.array([self.SIZES[row['size']] for row in self.store.index])
         self.odds = odds / odds.sum()
 
     def _draw(self, rng, patch):
@@ -47,6 +51,14 @@ class PhotoSource:
             pair = other
         way = rng.integers(8)
         return normalise(turned(pair[0], way)), normalise(turned(pair[1], way)), 0.0
+
+
+class DrawnSource(PhotoSource):
+    """Patches of drawn pictures with their bicubic reduction or themselves, strength 0."""
+
+    def __init__(self, scale, store=None):
+        self.store, self.scale = store or DrawnStore(), scale
+        self.odds = np.full(len(self.store.index), 1 / len(self.store.index))
 
 
 class NoiseSource(PhotoSource):

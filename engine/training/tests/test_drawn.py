@@ -1,0 +1,34 @@
+"""Drawn pictures: the same for a seed, full of edges, with the reduction that the papers use."""
+import numpy as np
+
+from ground import drawn
+from ground.resize import resize, to_bytes
+from ground.samples import DrawnSource
+
+
+def test_a_seed_names_one_picture():
+    first, again, other = drawn.picture(4), drawn.picture(4), drawn.picture(5)
+    assert first.shape == (drawn.SIDE, drawn.SIDE) and first.dtype == np.uint8
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_pictures_have_sharp_edges_and_use_the_whole_range():
+    for seed in range(3):
+        picture = drawn.picture(seed).astype(int)
+        assert picture.min() < 20 and picture.max() > 235
+        # Photographs have about one step in a thousand as high as this.
+        assert (np.abs(np.diff(picture, axis=1)) > 60).mean() > 0.01
+
+
+def test_samples_are_pictures_and_their_bicubic_reduction(tmp_path, monkeypatch):
+    monkeypatch.setattr(drawn, 'CACHE', tmp_path)
+    store = drawn.DrawnStore(2)
+    again = drawn.DrawnStore(2)  # from the file
+    high, low = store.pair(1)
+    assert np.array_equal(again.pair(1)[0], high)
+    assert high.min() >= 16 and high.max() <= 235
+    assert np.array_equal(low, to_bytes(resize(high, drawn.SIDE // 2, drawn.SIDE // 2)))
+    x, y, strength = DrawnSource(2, store).sample(np.random.default_rng(1), 48)
+    assert x.shape == (48, 48) and y.shape == (96, 96) and strength == 0
+    assert abs(x.mean() - y.mean()) < 0.02
