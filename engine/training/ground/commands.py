@@ -16,7 +16,8 @@ from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import device, load_averaged, load_state, quantised, release
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
-from .tables import draw_curves, write_tables
+from .sets import score
+from .tables import draw_curves, named_sets, write_tables
 from .trainer import Trainer, build, run, save
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
@@ -188,6 +189,11 @@ def parser():
     r.add_argument('--int8-limit', type=float, help='dB below fp32 beyond which no int8 file is shipped')
     r.add_argument('--command', help='how the weights were trained, for the manifest')
     r.set_defaults(action=release_command)
+    s = commands.add_parser('papers', help='scores a run of clean pairs on the sets of the papers, for the tables')
+    s.add_argument('network', choices=NETWORKS)
+    s.add_argument('--run', required=True, help='folder of the run')
+    s.add_argument('--sets', nargs='+', required=True, metavar='NAME=FOLDER', help='sets of pictures to score on')
+    s.set_defaults(action=lambda a: print(json.dumps(score(NETWORKS[a.network], a.run, named_sets(a.sets)))))
     d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
     d.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
     d.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')

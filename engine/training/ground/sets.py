@@ -1,12 +1,16 @@
 """Scores on folders of pairs as the papers' packs hold them: NAME_HR.png and NAME_LR.png, or pictures alone."""
+import json
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from .photos import GroundError, bicubic_pair, luma
+from .photos import HERE, GroundError, bicubic_pair, luma
+from .release import load_averaged, load_state
 from .resize import to_bytes
-from .validate import scores
+from .validate import photo_score, scores
+
+PAPERS = HERE / 'papers.json'
 
 
 def _rgb(path):
@@ -32,6 +36,14 @@ def pairs_of(folder):
     return found
 
 
-def table(net, folders):
-    """{folder's name: {method: (PSNR-Y, SSIM-Y)}}."""
-    return {Path(f).name: scores(net, pairs_of(f)) for f in folders}
+def score(network, run, wanted):
+    """Scores a run that is not shipped on sets, [(name, folder)], strength 0, in float32; keeps them in PAPERS."""
+    state = load_state(Path(run) / 'last.pt')
+    net, found = load_averaged(network, state), {}
+    for name, folder in wanted:
+        pairs = pairs_of(folder)
+        found[f'{name} ({len(pairs)})'] = {n: [round(float(v), 4) for v in row] for n, row in scores(net, pairs).items()}
+    result = {'network': network.name, 'recipe': state['label'], 'steps': state['number'],
+              'hours': round(state['hours'], 2), 'validation': round(photo_score(net), 3), 'sets': found}
+    PAPERS.write_text(json.dumps(result, indent=1) + '\n')
+    return result

@@ -143,15 +143,34 @@ def _neighbours():
             + _table(head, rows))
 
 
-def write_tables(wanted, benches=()):
-    """Writes the page and, where a run's log is at hand, its curves. `wanted`: ['NAME=FOLDER', …];
-    `benches`: files of what bench:networks printed."""
+def _papers():
+    """What the same network reaches that learns nothing but clean pairs, from its file; nothing where there is none."""
+    if not sets.PAPERS.exists():
+        return ''
+    result = json.loads(sets.PAPERS.read_text())
+    rows = [[name, *(f'{p:.2f} / {q:.4f}' for p, q in (row['bicubic'], row['lanczos3'], row['network']))]
+            for name, row in result['sets'].items()]
+    return (f'\n### `{result["network"]}` of clean pairs alone\n\nNot shipped: what the papers train, `bash engine/training/'
+            f'train {result["network"]} --recipe {result["recipe"]}` from the shipped weights on (step {result["steps"]}, '
+            f'{result["hours"]} hours in all), as PyTorch runs it in float32; on the validation photographs '
+            f'{result["validation"]} dB.\n' + _table(['set', 'bicubic', 'lanczos3', result['network']], rows))
+
+
+def named_sets(wanted):
+    """['NAME=FOLDER', …] → [[name, folder], …]"""
     named = [w.split('=', 1) for w in wanted]
     if any(len(n) != 2 for n in named):
         raise GroundError('bad_set: --sets takes NAME=FOLDER.')
+    return named
+
+
+def write_tables(wanted, benches=()):
+    """Writes the page and, where a run's log is at hand, its curves. `wanted`: ['NAME=FOLDER', …];
+    `benches`: files of what bench:networks printed."""
+    named = named_sets(wanted)
     models = _models()
     text = INTRODUCTION + _files(models) + '\n## Scores\n\nPSNR-Y in dB on pictures that were not trained on.\n'
-    text += ''.join(_scores(m) for m in models) + _on_sets(models, named)
+    text += ''.join(_scores(m) for m in models) + _on_sets(models, named) + _papers()
     text += _engine(benches) + _neighbours() + _training(models)
     for png in sorted(MODELS.glob('curves-*.png')):
         text += f'\n![{png.stem}]({png.name})\n'
