@@ -7,7 +7,8 @@ export default defineConfig({
     // Files run side by side in processes of their own; each has its own database, ports and folders.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Nets for what hangs: a machine may be busy with other work. What must be fast asserts so itself.
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
   },
 });

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { HttpOptions } from '../../src/http/deps.ts';
 import { errorOf, fakeAccount, fakeJob, finished, makeApi } from '../helpers/http.ts';
@@ -93,7 +92,7 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('sends comments while nothing changes, and ends after its time without an event', async () => {
-    const { api, path } = watched({ eventHeartbeatMs: 5, eventStreamMs: 60 });
+    const { api, path } = watched({ eventHeartbeatMs: 5, eventStreamMs: 400 });
     let comments = 0;
     const events: Event[] = [];
     for await (const event of eventsOf(await api.request(path))) {
@@ -112,8 +111,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     await reader.read();
     expect(api.store.watching).toBe(1);
     await reader.cancel();
-    await sleep(5);
-    expect(api.store.watching).toBe(0);
+    await vi.waitFor(() => expect(api.store.watching).toBe(0));
   });
 
   it('stops watching when the request is aborted', async () => {
@@ -123,8 +121,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     const response = await api.app.request(path, { headers, signal: caller.signal });
     await response.body!.getReader().read();
     caller.abort();
-    await sleep(5);
-    expect(api.store.watching).toBe(0);
+    await vi.waitFor(() => expect(api.store.watching).toBe(0));
     expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 

@@ -95,6 +95,6 @@ describe('over a socket', () => {
     await until('"status":"running"');
     expect(api.store.watching).toBe(1);
     socket.destroy();
-    await vi.waitFor(() => expect(api.store.watching).toBe(0), 2000);
+    await vi.waitFor(() => expect(api.store.watching).toBe(0), 20_000);
   });
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   world = await openWorld({ FRAMELIFT_DEMO: '1', FRAMELIFT_ALLOW_HOSTS: `127.0.0.1:${port()}` });
   customer = await openTab(world);
   operator = await openTab(world);
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await world?.close();

@@ -41,7 +41,7 @@ beforeAll(async () => {
   failedJob = jobOf();
   signedIn = await page.context().storageState();
   await page.context().close();
-}, 180_000);
+}, 300_000);
 
 afterAll(() => world?.close());
 

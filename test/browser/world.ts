@@ -31,7 +31,7 @@ function chromiumPath(): string {
 
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. */
 export async function openWorld(env: Environment = {}): Promise<World> {
-  const building = run(join(root, 'scripts/build-console'), [], { timeout: 60_000 });
+  const building = run(join(root, 'scripts/build-console'), [], { timeout: 240_000 });
   const site = await createSite({ FRAMELIFT_ENCODER_PRESET: 'ultrafast', FRAMELIFT_SANDBOX_DELAY_MS: '600', ...env });
   await building;
   await site.framelift('accounts', 'create', 'Somebody else');
@@ -76,7 +76,7 @@ export async function openTab(world: World, look: Look = {}): Promise<Tab> {
     ...(look.state === undefined ? {} : { storageState: look.state }),
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('console', (message) => {

@@ -90,13 +90,13 @@ describe('compose.yaml', () => {
   });
 });
 
-describe('the packaged folder', { timeout: 180_000 }, () => {
+describe('the packaged folder', { timeout: 300_000 }, () => {
   let dir: string;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'framelift-package-'));
     await run('bash', ['scripts/package', dir], { cwd: root, timeout: 170_000 });
-  }, 180_000);
+  }, 300_000);
   afterAll(() => rm(dir, { recursive: true, force: true }));
 
   it('holds what runs and nothing that only builds or tests', async () => {

@@ -117,7 +117,7 @@ function expectOutput(result: Result, shown: string): void {
 
 /** What another terminal shows may come a moment later, and after lines that the document does not show. */
 async function expectLog(path: string, shown: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const printed = await readFile(path, 'utf8');
     if (matches(printed, `… ${shown} …`)) return;
@@ -162,7 +162,7 @@ class Shell {
       const timer = setTimeout(() => {
         process.kill(-child.pid!, 'SIGKILL');
         reject(new Error(`took too long:\n${text}\n${stdout}${stderr}`));
-      }, this.#options.timeoutMs ?? 150_000);
+      }, this.#options.timeoutMs ?? 280_000);
       child.once('error', reject).once('close', (status) => {
         clearTimeout(timer);
         resolve({ status, stdout, stderr });
@@ -174,7 +174,7 @@ class Shell {
   async start(text: string, log: string, sign: string): Promise<ChildProcess> {
     await writeFile(log, '');
     const child = this.#spawn(this.#script(`exec >"${log}" 2>&1\n${text}`, false), 'ignore');
-    const deadline = Date.now() + (this.#options.timeoutMs ?? 150_000);
+    const deadline = Date.now() + (this.#options.timeoutMs ?? 280_000);
     for (;;) {
       const printed = await readFile(log, 'utf8');
       if (printed.includes(sign)) return child;

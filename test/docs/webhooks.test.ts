@@ -67,7 +67,7 @@ beforeAll(async () => {
   overlapping = await deliver();
   capture.close();
   project = await createProject();
-}, 180_000);
+}, 300_000);
 
 afterAll(async () => {
   await site?.close();
@@ -153,7 +153,7 @@ function recorded(secret: string): Delivery {
 
 describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
   describe.skipIf(language === 'go' && !goIsThere)('as the document prints it', () => {
-    it.each(['old', 'fresh'] as const)('trusts what is signed under its secret: %s', { timeout: 120_000 }, async (which) => {
+    it.each(['old', 'fresh'] as const)('trusts what is signed under its secret: %s', { timeout: 300_000 }, async (which) => {
       const { child, port, printed } = await startReceiver(language, secrets[which]);
       try {
         const { job_id: job } = JSON.parse(overlapping.body) as { job_id: string };

@@ -31,9 +31,14 @@ describe('passwords', () => {
       for (let i = 0; i < 4; i += 1) expect(await passwords.verify('y', of)).toBe(false);
       return performance.now() - start;
     };
-    const [known, unknown] = [await time(stored), await time(null)];
-    expect(unknown / known).toBeGreaterThan(0.2);
-    expect(unknown / known).toBeLessThan(5);
+    // The best of several each: the machine may be busy with other tests.
+    const best = { known: Infinity, unknown: Infinity };
+    const isAlike = () => best.unknown / best.known > 0.2 && best.unknown / best.known < 5;
+    for (let round = 0; round < 4 && !isAlike(); round += 1) {
+      best.known = Math.min(best.known, await time(stored));
+      best.unknown = Math.min(best.unknown, await time(null));
+    }
+    expect(isAlike(), JSON.stringify(best)).toBe(true);
   });
 
   it('made with other parameters are still recognised; what is no PHC string is refused', async () => {

@@ -43,7 +43,7 @@ async function offline(...args: string[]): Promise<Outcome> {
   return attempt(env, args);
 }
 async function attempt(env: Record<string, string>, args: string[]): Promise<Outcome> {
-  return run(process.execPath, [cli, ...args], { env, timeout: 60_000 }).then(
+  return run(process.execPath, [cli, ...args], { env, timeout: 180_000 }).then(
     ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, stdout, stderr }),
   );
@@ -55,7 +55,7 @@ const file = async (name: string, content: unknown) => {
 };
 const account = async () => (await site.framelift<{ id: string }>('accounts', 'create', 'Somebody')).id;
 
-describe('accounts and keys', { timeout: 120_000 }, () => {
+describe('accounts and keys', { timeout: 300_000 }, () => {
   it('are rejected, planned, rotated with an overlap', async () => {
     const id = await account();
     expect(await site.framelift('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
@@ -87,7 +87,7 @@ describe('accounts and keys', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the ledger check', { timeout: 120_000 }, () => {
+describe('the ledger check', { timeout: 300_000 }, () => {
   it('prints every sum, and ends with status 1 when one does not hold', async () => {
     const id = await account();
     await site.framelift('accounts', 'grant', id, '70');
@@ -107,7 +107,7 @@ describe('the ledger check', { timeout: 120_000 }, () => {
   });
 });
 
-describe('webhook secrets', { timeout: 120_000 }, () => {
+describe('webhook secrets', { timeout: 300_000 }, () => {
   it('are made with the account, sealed, and rotated', async () => {
     const id = await account();
     const first = await site.framelift<{ secret: string }>('webhooks', 'secret', id);
@@ -136,7 +136,7 @@ interface Exported {
   jwks: { keys: object[] };
 }
 
-describe('an exported audit log', { timeout: 120_000 }, () => {
+describe('an exported audit log', { timeout: 300_000 }, () => {
   it('is verified offline, also after the key that signed it was replaced', async () => {
     const id = await account();
     for (const credits of ['1', '2', '3']) await site.framelift('accounts', 'grant', id, credits);
@@ -174,7 +174,7 @@ describe('an exported audit log', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a certificate', { timeout: 120_000 }, () => {
+describe('a certificate', { timeout: 300_000 }, () => {
   it('is verified offline, alone or in the answer of the API; changed by one byte it is refused', async () => {
     const key = await generateSigningKey();
     const payload: CertificatePayload = {

@@ -74,7 +74,7 @@ beforeAll(async () => {
   site = await createSite();
   store = createStore({ url: site.databaseUrl, vault });
   cluster = await startCluster(site, ['serve', 'serve', 'work', 'work', 'work'], environment());
-}, 180_000);
+}, 300_000);
 afterAll(async () => {
   await cluster?.close();
   await store?.close();
@@ -198,7 +198,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
   });
   afterAll(() => sql?.end({ timeout: 5 }));
 
-  it(`end ${sandboxJobs} sandbox jobs and ${liveJobs} live ones`, { timeout: 300_000 }, async () => {
+  it(`end ${sandboxJobs} sandbox jobs and ${liveJobs} live ones`, { timeout: 600_000 }, async () => {
     live = await customer('live', 'standard', 1000);
     const sandbox = [await customer('test', 'secure', 0), await customer('test', 'standard', 0)];
     const stop = new AbortController();
@@ -228,7 +228,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
         q.locked_by, q.attempts, q.run_at - now() AS due
       FROM jobs j LEFT JOIN graphile_worker.jobs q ON q.key = 'step:' || j.id
       WHERE status IN ('queued', 'running') AND deleted_at IS NULL`;
-    await expect.poll(open, { timeout: 120_000, interval: 200 }).toEqual([]);
+    await expect.poll(open, { timeout: 300_000, interval: 200 }).toEqual([]);
     const states =
       await sql`SELECT status, error_code, count(*)::int AS jobs FROM jobs WHERE deleted_at IS NULL GROUP BY 1, 2`;
     expect(states).toEqual([{ status: 'done', error_code: null, jobs: sandboxJobs + liveJobs - deleted.length }]);
@@ -250,7 +250,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     expect(ends).toEqual([]);
   });
 
-  it('left in the bucket what the finished jobs refer to, and nothing else', { timeout: 120_000 }, async () => {
+  it('left in the bucket what the finished jobs refer to, and nothing else', { timeout: 300_000 }, async () => {
     const expected = async () =>
       (
         await sql`SELECT key FROM objects o JOIN jobs j ON j.id = o.job_id
@@ -272,7 +272,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     }
   });
 
-  it('certified every deletion of the Secure tier, in a log that is whole', { timeout: 120_000 }, async () => {
+  it('certified every deletion of the Secure tier, in a log that is whole', { timeout: 300_000 }, async () => {
     const evidence = createEvidence({ keys: store.signingKeys, vault });
     const keys = await evidence.jwks();
     expect(deleted.length).toBeGreaterThan(10);
@@ -291,12 +291,12 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     }
   });
 
-  it('delivered a webhook of every job that asked for one', { timeout: 120_000 }, async () => {
+  it('delivered a webhook of every job that asked for one', { timeout: 300_000 }, async () => {
     const gone = new Set(deleted.map(({ id }) => id));
     const expected = orders.filter(({ id, webhook }) => webhook && !gone.has(id));
     const states = () =>
       sql`SELECT state, count(*)::int AS n FROM webhook_deliveries WHERE url IS NOT NULL GROUP BY state`;
-    await expect.poll(states, { timeout: 100_000 }).toEqual([{ state: 'delivered', n: expected.length }]);
+    await expect.poll(states, { timeout: 240_000 }).toEqual([{ state: 'delivered', n: expected.length }]);
     for (const { id, accountId } of expected) {
       const mine = received.filter(({ body }) => body.includes(id));
       expect(new Set(mine.map(({ headers }) => headers['webhook-id'])).size).toBe(1);

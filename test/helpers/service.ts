@@ -10,7 +10,7 @@ import { checkedFetch } from './http-contract.ts';
 
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 180_000;
 
 export type Environment = Record<string, string>;
 
@@ -54,7 +54,7 @@ export async function createSite(env: Environment = {}): Promise<Site> {
     dataDir,
     env: environment,
     async framelift<T>(...args: string[]) {
-      const { stdout } = await run(process.execPath, [cli, ...args], { env: environment, timeout: 60_000 });
+      const { stdout } = await run(process.execPath, [cli, ...args], { env: environment, timeout: 180_000 });
       return JSON.parse(stdout) as T;
     },
     async start(command, extra = {}) {
@@ -173,7 +173,7 @@ export async function waitForEnd(
   id: string,
   options: { timeoutMs?: number; watch?: (job: JobView) => void } = {},
 ): Promise<JobView> {
-  const deadline = Date.now() + (options.timeoutMs ?? 120_000);
+  const deadline = Date.now() + (options.timeoutMs ?? 240_000);
   for (;;) {
     const { status, body } = await call<JobView>(url, key, 'GET', `/v1/jobs/${id}`);
     if (status !== 200) throw new Error(`GET job answered ${status}: ${JSON.stringify(body)}`);

@@ -80,7 +80,7 @@ export function jobInput(account: Account, change: Partial<CreateJob> = {}): Cre
 export const randomHash = (): Buffer => randomBytes(32);
 
 /** Polls until `check` is true; the last error or false value fails the test after `timeoutMs`. */
-export async function eventually(check: () => Promise<boolean> | boolean, timeoutMs = 20_000): Promise<void> {
+export async function eventually(check: () => Promise<boolean> | boolean, timeoutMs = 60_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (!(await check())) {
     if (Date.now() > end) throw new Error(`Still not true after ${timeoutMs} ms: ${check}`);

@@ -144,8 +144,8 @@ describe('probe', () => {
 
   it('stops waiting for a read within 300 ms of an abort', async () => {
     const waits: number[] = [];
-    // The best of three: the machine may be busy with other tests.
-    for (let attempt = 0; attempt < 3 && !waits.some((wait) => wait < 300); attempt += 1) {
+    // The best of several: the machine may be busy with other tests.
+    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
       const abort = new AbortController();
       const probing = addon.probe({ size: 1000, read: () => new Promise(() => {}) }, { signal: abort.signal });
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -193,13 +193,16 @@ describe('enhance', () => {
 
   it('stops within 300 ms of an abort and removes its output', async () => {
     const waits: number[] = [];
-    // The best of three: the machine may be busy with other tests.
-    for (let attempt = 0; attempt < 3 && !waits.some((wait) => wait < 300); attempt += 1) {
+    // The best of several: the machine may be busy with other tests.
+    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
       const abort = new AbortController();
-      const work = addon.enhance(clip, output, { ...options, signal: abort.signal });
-      await new Promise((resolve) => setTimeout(resolve, 150));
-      const began = performance.now();
-      abort.abort();
+      let began = 0;
+      // In the middle of the work, however fast the machine is.
+      const onProgress = () => {
+        began ||= performance.now();
+        abort.abort();
+      };
+      const work = addon.enhance(clip, output, { ...options, target: '4k', signal: abort.signal, onProgress });
       await expect(work).rejects.toMatchObject({ code: 'cancelled', cause: { name: 'AbortError' } });
       waits.push(performance.now() - began);
       expect(existsSync(output)).toBe(false);
@@ -208,10 +211,11 @@ describe('enhance', () => {
   });
 
   it('does not begin when the signal has fired already', async () => {
-    const began = performance.now();
-    const work = addon.enhance(clip, output, { ...options, target: '4k', signal: AbortSignal.abort() });
+    let begun = false;
+    const onProgress = () => (begun = true);
+    const work = addon.enhance(clip, output, { ...options, target: '4k', signal: AbortSignal.abort(), onProgress });
     await expect(work).rejects.toMatchObject({ code: 'cancelled' });
-    expect(performance.now() - began).toBeLessThan(300);
+    expect(begun || existsSync(output)).toBe(false);
   });
 });
 
@@ -275,7 +279,7 @@ describe('the end of the environment in mid-call', () => {
     (async () => { for (;;) await Promise.allSettled(calls()); })();
   `;
 
-  it('ends in order at whatever moment a worker is terminated', { timeout: 60_000 }, async () => {
+  it('ends in order at whatever moment a worker is terminated', { timeout: 300_000 }, async () => {
     const program = `
       const { Worker } = require('node:worker_threads');
       (async () => {

@@ -210,8 +210,8 @@ describe('enhance', () => {
   it('stops within 300 ms of an abort and leaves nothing', async () => {
     const reason = new Error('deleted');
     const waits: number[] = [];
-    // The best of three: the machine may be busy with other tests.
-    for (let attempt = 0; attempt < 3 && !waits.some((wait) => wait < 300); attempt += 1) {
+    // The best of several: the machine may be busy with other tests.
+    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
       const abort = new AbortController();
       let began = 0;
       const onProgress = () => {
@@ -270,7 +270,7 @@ const sampleNames = existsSync(samples) ? readdirSync(samples).filter((name) => 
 if (sampleNames.length === 0) console.warn(`no sample files at ${samples}: their tests are skipped`);
 
 describe.runIf(sampleNames.length > 0)('cameras\' and other real files', () => {
-  it('are measured alike from afar, by few ranges, or refused alike', { timeout: 180_000 }, async () => {
+  it('are measured alike from afar, by few ranges, or refused alike', { timeout: 300_000 }, async () => {
     const queue = [...sampleNames];
     const different: object[] = [];
     const facts = (result: ProbeResult) => [result.videoCodec, result.width, result.height, result.audio.length];
@@ -303,7 +303,7 @@ describe('a media without a sandbox', () => {
     expect(probed.width).toBe(320);
     const result = await plain.enhance(request({ outputName: 'plain.mp4' }));
     expect(readFileSync(join(outputDir, 'plain.mp4'))).toHaveLength(result.sizeBytes);
-    await until(() => !pids.some(isAlive), 1000, 'children are gone');
+    await until(() => !pids.some(isAlive), 20_000, 'children are gone');
   });
 });
 

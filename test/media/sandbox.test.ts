@@ -107,10 +107,10 @@ describe.each(kinds)('a child confined by %s', (kind) => {
     const parent = fork(fileURLToPath(new URL('orphan-maker.ts', import.meta.url)), [plan], { stdio: 'ignore' });
     const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
     // Whatever stands before the child (prlimit, setpriv, bubblewrap) has done its part when Node runs.
-    await until(() => program(processTree(pid).at(-1)) === 'node', 5000, 'the child runs');
+    await until(() => program(processTree(pid).at(-1)) === 'node', 20_000, 'the child runs');
     const members = processTree(pid);
     parent.kill('SIGKILL');
-    await until(() => !members.some(isAlive), 5000, 'the child is gone');
+    await until(() => !members.some(isAlive), 20_000, 'the child is gone');
   });
 });
 

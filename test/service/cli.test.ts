@@ -26,7 +26,7 @@ interface Outcome {
 function framelift(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
   const environment = { PATH: process.env['PATH']!, HOME: dir, FRAMELIFT_DATA_DIR: join(dir, 'data'), ...env };
   return new Promise((resolve) => {
-    execFile(script, args, { cwd: dir, env: environment, timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(script, args, { cwd: dir, env: environment, timeout: 180_000 }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
   });

@@ -27,7 +27,7 @@ async function answers({ url }: Database): Promise<boolean> {
   }
 }
 
-describe('the embedded PostgreSQL', { timeout: 120_000 }, () => {
+describe('the embedded PostgreSQL', { timeout: 300_000 }, () => {
   it('is made once by processes that start together, and stopped by the last to leave', async () => {
     const [first, second] = await Promise.all([open(), open()]);
     expect(first.url).toBe(second.url);

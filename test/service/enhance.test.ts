@@ -52,7 +52,7 @@ const streamOf = (streams: StreamFacts[], type: string) => streams.find((stream)
 
 describe('a job', () => {
   for (const variant of variants) {
-    it(`enhances ${variant.file}`, { timeout: 180_000 }, async () => {
+    it(`enhances ${variant.file}`, { timeout: 300_000 }, async () => {
       const source = join(dir, variant.file);
       const before = await credits();
       const created = await submit({ video_url: `${files.url}/${variant.file}`, resolution: '1080p' });
@@ -75,7 +75,7 @@ describe('a job', () => {
     });
   }
 
-  it('runs the network that it names and says what ran', { timeout: 180_000 }, async () => {
+  it('runs the network that it names and says what ran', { timeout: 300_000 }, async () => {
     const video_url = `${files.url}/${variants[0]!.file}`;
     for (const [model, ran] of [['fast', 'fast'], ['none', 'none'], ['auto', 'fast']]) {
       const created = await submit({ video_url, resolution: '1080p', model });
@@ -202,7 +202,7 @@ describe('a refused creation charges nothing', () => {
 });
 
 describe('a job that cannot be finished', () => {
-  it('ends in error and is refunded when the source only proves broken while decoding', { timeout: 120_000 }, async () => {
+  it('ends in error and is refunded when the source only proves broken while decoding', { timeout: 300_000 }, async () => {
     const path = join(dir, 'rotten.mp4');
     await makeClip(path, { seconds: 4, args: ['-c:v', 'libx264', '-preset', 'veryfast', '-movflags', '+faststart'], audio: null });
     const bytes = await readFile(path);
@@ -218,7 +218,7 @@ describe('a job that cannot be finished', () => {
     expect((await call<{ error: { code: string } }>(api.url, customer.key, 'GET', `/v1/jobs/${job.id}/result`)).body.error.code).toBe('job_failed');
   });
 
-  it('ends in error and is refunded when the source was replaced after its creation', { timeout: 120_000 }, async () => {
+  it('ends in error and is refunded when the source was replaced after its creation', { timeout: 300_000 }, async () => {
     const path = join(dir, 'replaced.mp4');
     const args = ['-c:v', 'libx264', '-preset', 'veryfast'];
     await makeClip(path, { seconds: 2, args });
