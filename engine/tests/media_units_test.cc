@@ -9,6 +9,7 @@
 #include "media/geometry.h"
 #include "media/source_policy.h"
 #include "media/timestamps.h"
+#include "media/video_encoder.h"
 
 namespace framelift::media {
 namespace {
@@ -22,6 +23,39 @@ TEST(OutputTimeBase, KeepsEveryTimestampOfTheSource) {
   }
   EXPECT_EQ(OutputTimeBase({1, 10'000'000}).den, 1'000'000);
   EXPECT_EQ(OutputTimeBase({0, 0}).den, 90'000);
+}
+
+/// Frames in coding order of groups of three: P before its two B-frames, `pyramid`: one of which the other refers to.
+std::vector<std::size_t> CodingOrder(std::size_t frames, bool pyramid) {
+  std::vector<std::size_t> order = {0};
+  const std::size_t group = pyramid ? 4 : 3;
+  for (std::size_t last = 0; last + 1 < frames; last = order.size() - 1) {
+    const std::size_t next = std::min(last + group, frames - 1);
+    order.push_back(next);
+    if (pyramid && next - last > 2) order.push_back(last + 2);
+    for (std::size_t b = last + 1; b < next; ++b) {
+      if (!pyramid || next - last <= 2 || b != last + 2) order.push_back(b);
+    }
+  }
+  return order;
+}
+
+TEST(DecodeTimes, ComeBeforeTheFramesTheyAreOfAndRise) {
+  for (const bool pyramid : {false, true}) {
+    for (const std::size_t frames : {1, 2, 3, 4, 50}) {
+      std::vector<std::int64_t> pts;  // of unequal distances, from one tick on
+      for (std::size_t i = 0; i < frames; ++i) pts.push_back((i == 0 ? 700 : pts.back()) + 1 + static_cast<std::int64_t>(i * i % 7) * 900);
+      DecodeTimes times;
+      for (const std::int64_t time : pts) times.AddFrame(time);
+      std::int64_t last = std::numeric_limits<std::int64_t>::min();
+      for (const std::size_t frame : CodingOrder(frames, pyramid)) {
+        const std::int64_t dts = times.Next(3600);
+        EXPECT_GT(dts, last) << frame << " of " << frames;
+        EXPECT_LE(dts, pts[frame]) << frame << " of " << frames;
+        last = dts;
+      }
+    }
+  }
 }
 
 TEST(TimestampMender, PassesGoodTimestamps) {

@@ -44,6 +44,12 @@ const AVCodec* GpuDecoder(const AVCodecParameters& parameters) {
   return nullptr;
 }
 
+/// NVDEC has a fixed number of surfaces, made with the decoder; libav 5 hands them out as they are (later ones copy) and
+/// fails where none is left. It counts those that the codec refers to, and three more. These are for the frames that wait
+/// outside: decoded ahead (one, one whose duration is not known, the queue's four, one that waits for the queue), in the
+/// stages' hands, and read by kernels (four).
+constexpr int kSurfacesOutside = 12;
+
 /// CUDA surfaces where libav offers them; when the GPU refuses the stream, libav asks again without them.
 AVPixelFormat ChooseFormat(AVCodecContext* context, const AVPixelFormat* formats) {
   for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
@@ -80,20 +86,29 @@ UniqueFrame ToHost(const AVFrame& frame) {
   return host;
 }
 
-VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu) {
-  const AVCodec* gpu_codec = gpu != nullptr ? GpuDecoder(*stream.codecpar) : nullptr;
+VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu)
+    : stream_(stream), max_pixels_(limits.max_pixels), threads_(threads) {
+  Open(gpu != nullptr ? GpuDecoder(*stream.codecpar) : nullptr, gpu);
+}
+
+void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
+  const AVStream& stream = stream_;
   const AVCodec* codec = gpu_codec != nullptr ? gpu_codec : FindAllowedDecoder(stream.codecpar->codec_id);
   if (codec == nullptr) throw Error(ErrorCode::kUnreadableVideo, "The video's codec is not supported.");
+  const int exported = context_ ? context_->export_side_data : 0;
   context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
+  context_->export_side_data = exported;
   CheckAv(avcodec_parameters_to_context(context_.get(), stream.codecpar), ErrorCode::kUnreadableVideo,
           "The video's header is damaged");
   context_->pkt_timebase = stream.time_base;
   context_->framerate = stream.avg_frame_rate;
-  context_->thread_count = threads;
+  context_->thread_count = threads_;
   context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-  context_->max_pixels = limits.max_pixels;
-  if (gpu_codec != nullptr) {
+  context_->max_pixels = max_pixels_;
+  is_on_gpu_ = gpu_codec != nullptr;
+  if (is_on_gpu_) {
     context_->hw_device_ctx = CheckAlloc(av_buffer_ref(gpu));
+    context_->extra_hw_frames = kSurfacesOutside;
     context_->get_format = ChooseFormat;
     context_->thread_type = FF_THREAD_SLICE;  // each frame thread would take decoder surfaces, of which there are 32
   }
@@ -112,6 +127,10 @@ void VideoDecoder::Decode(const AVPacket* packet, const std::function<void(Uniqu
     const int result = avcodec_send_packet(context_.get(), packet);
     if (result == AVERROR(EAGAIN)) {
       Receive(on_frame);
+      continue;
+    }
+    if (result == AVERROR(ENOSYS) && is_on_gpu_ && frames_ == 0) {
+      Open(nullptr, nullptr);  // libav's decoder of AV1 has nothing but GPUs to decode with, and this one does not take it
       continue;
     }
     if (result < 0 && result != AVERROR_EOF) CountError(result);

@@ -20,8 +20,8 @@ UniqueFrame ToHost(const AVFrame& frame);
 class VideoDecoder {
  public:
   /// `threads` ≥ 1 is the number of decoding threads. `gpu`: a CUDA device of libav's whose decoder is to be used where
-  /// it can (SuitsGpu), borrowed; frames of other videos, and of those that it refuses, lie in the host's memory.
-  /// Throws Error{kUnreadableVideo}.
+  /// it can (SuitsGpu), borrowed; frames of other videos, and of those that it refuses, lie in the host's memory. `stream`
+  /// lives as long as the decoder. Throws Error{kUnreadableVideo}.
   VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu = nullptr);
 
   /// Decodes one packet (nullptr: no more packets, hand out what is held back) and calls `on_frame` for
@@ -39,9 +39,14 @@ class VideoDecoder {
   std::int64_t frames() const { return frames_; }
 
  private:
+  void Open(const AVCodec* gpu_codec, AVBufferRef* gpu);
   void Receive(const std::function<void(UniqueFrame)>& on_frame);
   void CountError(int result);
 
+  const AVStream& stream_;
+  std::int64_t max_pixels_;
+  int threads_;
+  bool is_on_gpu_ = false;
   UniqueCodecContext context_;
   std::int64_t undecodable_ = 0;
   std::int64_t frames_ = 0;

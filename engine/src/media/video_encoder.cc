@@ -39,10 +39,27 @@ void CheckQuality(const EncoderOptions& quality) {
 
 }  // namespace
 
+std::int64_t DecodeTimes::Next(std::int64_t frame_ticks) {
+  if (next_ == 0) {
+    // Encoders hold frames back, so that kDelay more of them are known by now unless the video is shorter.
+    const bool is_known = shown_.size() > kDelay;
+    lead_ = is_known ? shown_[kDelay] - shown_[0] : kDelay * frame_ticks;
+  }
+  const std::int64_t packet = next_++;
+  if (packet < kDelay) {
+    // Within the lead, whatever the distance of the frames, and in front of the first of them.
+    return shown_.front() - lead_ + packet * lead_ / kDelay;
+  }
+  const std::int64_t frame = packet - kDelay;
+  while (first_ < frame) shown_.pop_front(), ++first_;
+  return shown_.front();
+}
+
 VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
     : packet_(MakePacket()),
       key_interval_(av_rescale_q(kKeyIntervalSeconds, {1, 1}, options.time_base)),
-      next_key_(std::numeric_limits<std::int64_t>::min()) {
+      next_key_(std::numeric_limits<std::int64_t>::min()),
+      frame_ticks_(std::max<std::int64_t>(1, av_rescale_q(1, av_inv_q(options.frame_rate), options.time_base))) {
   CheckQuality(options.quality);
   const bool is_nvenc = options.hw_frames != nullptr;
   const AVCodec* codec = avcodec_find_encoder_by_name(is_nvenc ? "h264_nvenc" : "libx264");
@@ -136,13 +153,14 @@ void VideoEncoder::Encode(AVFrame& frame, std::int64_t pts, std::int64_t duratio
     next_key_ = (cell + 1) * key_interval_;
   }
   timings_.push_back({pts, duration});
+  if (is_on_gpu()) decode_times_.AddFrame(pts);
   CheckAv(avcodec_send_frame(context_.get(), &frame), FailureCode(), "The encoder failed");
   Receive(on_packet);
 }
 
 /// A GPU's encoder fails with its GPU, and another device may do the work; libx264's failure is ours.
 ErrorCode VideoEncoder::FailureCode() const {
-  return context_->hw_frames_ctx != nullptr ? ErrorCode::kUnavailable : ErrorCode::kInternal;
+  return is_on_gpu() ? ErrorCode::kUnavailable : ErrorCode::kInternal;
 }
 
 void VideoEncoder::Drain(const std::function<void(AVPacket&)>& on_packet) {
@@ -165,6 +183,7 @@ void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
     CheckAv(result, FailureCode(), "The encoder failed");
     packet_->duration = TakeDuration(packet_->pts);
+    if (is_on_gpu()) packet_->dts = decode_times_.Next(frame_ticks_);
     packet_->time_base = context_->time_base;
     on_packet(*packet_);
     av_packet_unref(packet_.get());

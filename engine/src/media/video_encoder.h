@@ -25,6 +25,29 @@ struct VideoEncoderOptions {
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
 
+/// Decoding times for packets in coding order, of frames whose times are known in order of presentation.
+///
+/// Note [Decoding times of NVENC]
+/// libav 5 takes a packet's decoding time from the frames in the order in which they came, less one tick of the time base
+/// for each B-frame. That is right where a tick is a frame; with the finer time bases that a video's own timestamps need,
+/// B-frames would be decoded after they are shown. So they are made anew, as x264 makes its own: the k-th packet is decoded
+/// when frame k − delay is shown; the first ones lie before all frames. That never comes after the packet's own time as
+/// long as no frame waits for more than `delay` later ones.
+class DecodeTimes {
+ public:
+  static constexpr int kDelay = 2;  ///< B-frames that are not referred to make it 1, a pyramid of them 2
+
+  void AddFrame(std::int64_t pts) { shown_.push_back(pts); }
+  /// Of the next packet. `frame_ticks`, ≥ 1, is a frame's duration, for videos of fewer than kDelay + 1 frames.
+  std::int64_t Next(std::int64_t frame_ticks);
+
+ private:
+  std::deque<std::int64_t> shown_;  ///< from frame `first_` on
+  std::int64_t first_ = 0;
+  std::int64_t next_ = 0;
+  std::int64_t lead_ = 0;  ///< by which the first packets precede
+};
+
 /// High profile 8-bit 4:2:0, a key frame (IDR) at least every two seconds of presentation time, on a fixed
 /// grid counted from time 0, so that neighbouring segments of a video have theirs alike.
 class VideoEncoder {
@@ -51,6 +74,7 @@ class VideoEncoder {
     std::int64_t pts;
     std::int64_t duration;
   };
+  bool is_on_gpu() const { return context_->hw_frames_ctx != nullptr; }
   ErrorCode FailureCode() const;
   void OpenX264(const VideoEncoderOptions& options);
   void OpenNvenc(const VideoEncoderOptions& options);
@@ -63,6 +87,8 @@ class VideoEncoder {
   int stride_[3] = {};
   std::int64_t key_interval_;
   std::int64_t next_key_;
+  std::int64_t frame_ticks_;
+  DecodeTimes decode_times_;
   std::deque<Timing> timings_;  ///< of frames whose packets have not come out; libav 5 does not carry durations
 };
 

@@ -1,0 +1,59 @@
+// The way back to the CPU's decoders where a GPU's refuses a stream. The device here is none of CUDA's, which libav finds
+// when it makes surfaces: as late as a GPU that lacks the codec does.
+#include <gtest/gtest.h>
+
+#include "helpers/clips.h"
+#include "media/av_error.h"
+#include "media/demuxer.h"
+#include "media/video_decoder.h"
+
+extern "C" {
+#include <libavutil/hwcontext.h>
+}
+
+namespace framelift::media {
+namespace {
+
+using framelift::testing::Ffmpeg;
+using framelift::testing::TemporaryFolder;
+using framelift::testing::VideoInput;
+
+using UniqueBuffer = std::unique_ptr<AVBufferRef, FreeByAddress<av_buffer_unref>>;
+
+TEST(GpuDecoder, GivesWayToTheCpusWhereItRefusesTheStream) {
+  const TemporaryFolder folder;
+  const struct {
+    const char* name;
+    const char* encode;
+  } clips[] = {{"h264.mp4", "-c:v libx264 -pix_fmt yuv420p"},
+               {"hevc.mkv", "-c:v libx265 -x265-params log-level=none -pix_fmt yuv420p10le"},
+               {"vp9.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p"},
+               {"av1.mkv", "-c:v libaom-av1 -usage realtime -cpu-used 8 -pix_fmt yuv420p"}};
+  for (const auto& clip : clips) {
+    SCOPED_TRACE(clip.name);
+    const std::string file = folder.File(clip.name);
+    Ffmpeg(VideoInput("320x180", 0.4) + " " + clip.encode + " " + file);
+    const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
+    FileSource source(file);
+    Demuxer demuxer(source, {});
+    demuxer.ReadVideoOnly();
+    ASSERT_TRUE(SuitsGpu(*demuxer.video()->codecpar));
+    VideoDecoder decoder(*demuxer.video(), {}, 1, device.get());
+    int frames = 0;
+    const auto count = [&](UniqueFrame frame) {
+      EXPECT_NE(frame->format, AV_PIX_FMT_CUDA);
+      ++frames;
+    };
+    const UniquePacket packet = MakePacket();
+    while (demuxer.ReadPacket(packet.get())) {
+      decoder.Decode(packet.get(), count);
+      av_packet_unref(packet.get());
+    }
+    decoder.Decode(nullptr, count);
+    EXPECT_EQ(frames, 10);
+    EXPECT_EQ(decoder.undecodable(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace framelift::media
