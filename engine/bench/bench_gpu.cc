@@ -191,8 +191,7 @@ void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int w
 struct Gpu {
   explicit Gpu(int index) : device(OpenCudaDevice(index)), decode(MakeStream(device)) {
     Stream compute = MakeStream(device);
-    const StreamHandle handle = compute.get();
-    processor = MakeProcessor(device, std::move(compute), OpenCodecBridge(device, decode.get(), handle));
+    processor = MakeProcessor(device, std::move(compute), OpenCodecBridge(device, decode.get()));
   }
   std::shared_ptr<Device> device;
   Stream decode;
@@ -303,6 +302,7 @@ int Run(const std::string& clip, int index) {
 }  // namespace framelift::cuda
 
 int main(int count, char** arguments) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is stopped leaves what it measured
   try {
     framelift::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2])
                                               : 0);  // before all else: without a GPU, one sentence

@@ -15,8 +15,10 @@ namespace framelift::cuda {
 /// Note [Contexts and streams of libav]
 /// libav's own way of making a CUDA device takes a context of its own and the legacy default stream, which is in no
 /// order with ours. So each of the two contexts below is filled by hand: the primary context, which CUDA's runtime
-/// uses as well, and a stream of ours: the decoder's own, so that decoding and the stages overlap, and for the encoder
-/// the stream of the stages.
+/// uses as well, and a stream of ours, for decoder and encoder one each, so that both overlap with the stages. The encoder
+/// must not have the stages' stream: libav hands it to NVENC as the stream to wait for and the stream that waits, so that
+/// each picture would be encoded after all the kernels put there so far, and those of the next ones run after that.
+/// Finished pictures are waited for by the encoder's thread instead.
 class CodecBridge {
  public:
   virtual ~CodecBridge() = default;
@@ -30,7 +32,6 @@ class CodecBridge {
 };
 
 /// Opens libav's side of a CUDA device. Throws Error{kUnavailable}.
-std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder,
-                                             StreamHandle compute);
+std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder);
 
 }  // namespace framelift::cuda

@@ -75,7 +75,10 @@ class CudaDevice : public Device {
     Check(error);
     return memory;
   }
-  void FreePinned(void* memory) noexcept override { cudaFreeHost(memory); }
+  // Whichever thread lets go last may not have used this device: it must not get a context on another GPU by that.
+  void FreePinned(void* memory) noexcept override {
+    if (TryUse() == cudaSuccess) cudaFreeHost(memory);
+  }
   std::size_t FreeBytes() override {
     Use();
     std::size_t free = 0;
@@ -85,7 +88,10 @@ class CudaDevice : public Device {
   }
 
   /// Libraries bring runtimes of their own and may have changed the thread's device behind ours.
-  void MakeCurrent() override { Check(cudaSetDevice(facts_.index)); }
+  void MakeCurrent() override {
+    Current() = -1;
+    Use();
+  }
 
   StreamHandle MakeStream() override {
     Use();
@@ -93,14 +99,18 @@ class CudaDevice : public Device {
     Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     return {stream};
   }
-  void DestroyStream(StreamHandle stream) noexcept override { cudaStreamDestroy(Of(stream)); }
+  void DestroyStream(StreamHandle stream) noexcept override {
+    if (TryUse() == cudaSuccess) cudaStreamDestroy(Of(stream));
+  }
   EventHandle MakeEvent() override {
     Use();
     cudaEvent_t event = nullptr;
     Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync));
     return {event};
   }
-  void DestroyEvent(EventHandle event) noexcept override { cudaEventDestroy(Of(event)); }
+  void DestroyEvent(EventHandle event) noexcept override {
+    if (TryUse() == cudaSuccess) cudaEventDestroy(Of(event));
+  }
   void Record(EventHandle event, StreamHandle stream) override {
     Use();
     Check(cudaEventRecord(Of(event), Of(stream)));
@@ -112,7 +122,10 @@ class CudaDevice : public Device {
   bool HasHappened(EventHandle event) override {
     Use();
     const cudaError_t answer = cudaEventQuery(Of(event));
-    if (answer == cudaErrorNotReady) return false;
+    if (answer == cudaErrorNotReady) {
+      cudaGetLastError();  // no error, yet kept as this thread's last one
+      return false;
+    }
     Check(answer);
     return true;
   }
@@ -168,12 +181,15 @@ class CudaDevice : public Device {
   }
 
  private:
+  static int& Current() noexcept {
+    thread_local int current = -1;
+    return current;
+  }
   /// CUDA keeps the current device by thread; every thread of a pipeline comes by here.
   cudaError_t TryUse() noexcept {
-    thread_local int current = -1;
-    if (current == facts_.index) return cudaSuccess;
+    if (Current() == facts_.index) return cudaSuccess;
     const cudaError_t error = cudaSetDevice(facts_.index);
-    current = error == cudaSuccess ? facts_.index : -1;
+    Current() = error == cudaSuccess ? facts_.index : -1;
     return error;
   }
   void Use() { Check(TryUse()); }
@@ -187,7 +203,8 @@ std::string NoDriver(cudaError_t error) {
   if (library == nullptr) return "There is no NVIDIA driver on this machine.";
   dlclose(library);
   if (error == cudaErrorInsufficientDriver)
-    return "The NVIDIA driver of this machine is older than this build's CUDA needs.";
+    return std::string("The NVIDIA driver of this machine is too old for this build's CUDA") +
+           (CUDART_VERSION / 1000 == 13 ? " 13, which needs one of the 580 line or newer." : ".");
   return std::string("The NVIDIA driver of this machine does not answer (") + cudaGetErrorName(error) + ").";
 }
 

@@ -12,6 +12,14 @@ DeviceMemory MakeDeviceMemory(const std::shared_ptr<Device>& device, std::size_t
   return {device, device->Allocate(bytes)};
 }
 
+DeviceMemory MakeClearedMemory(const std::shared_ptr<Device>& device, std::size_t bytes) {
+  DeviceMemory memory = MakeDeviceMemory(device, bytes);
+  const Stream stream = MakeStream(device);
+  device->ClearAsync(memory.get(), bytes, stream.get());
+  device->WaitForStream(stream.get());
+  return memory;
+}
+
 PinnedMemory MakePinnedMemory(const std::shared_ptr<Device>& device, std::size_t bytes) {
   return {device, device->AllocatePinned(bytes)};
 }

@@ -159,6 +159,8 @@ using Event = Owned<EventHandle, &Device::DestroyEvent>;
 using Graph = Owned<GraphHandle, &Device::DestroyGraph>;
 
 DeviceMemory MakeDeviceMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
+/// All bytes are 0. For pictures: rows' ends, and pictures that no frame has filled yet, are read or copied as well.
+DeviceMemory MakeClearedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 PinnedMemory MakePinnedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 Stream MakeStream(const std::shared_ptr<Device>& device);
 Event MakeEvent(const std::shared_ptr<Device>& device);

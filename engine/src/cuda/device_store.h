@@ -56,7 +56,8 @@ class DeviceStore {
     Picture picture = ShapeOf(width, height, subsampling, color);
     std::size_t samples = 0;
     for (const Plane& plane : picture.planes) samples += static_cast<std::size_t>(plane.stride) * plane.height;
-    auto* data = static_cast<std::uint16_t*>(Make(samples * sizeof(std::uint16_t)));
+    memory_.push_back(MakeClearedMemory(device_, samples * sizeof(std::uint16_t)));
+    auto* data = static_cast<std::uint16_t*>(memory_.back().get());
     for (Plane& plane : picture.planes) {
       plane.data = data;
       data += plane.stride * plane.height;

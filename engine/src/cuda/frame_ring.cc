@@ -39,7 +39,7 @@ std::shared_ptr<FrameRing> FrameRing::Make(const std::shared_ptr<Device>& device
   for (int i = 0; i < count; ++i) {
     Slot slot;
     if (kind == Kind::kDevice) {
-      slot.on_device = MakeDeviceMemory(device, ring->bytes_);
+      slot.on_device = MakeClearedMemory(device, ring->bytes_);
     } else {
       slot.on_host = MakePinnedMemory(device, ring->bytes_);
     }

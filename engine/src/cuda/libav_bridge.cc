@@ -43,10 +43,11 @@ UniqueBuffer MakeLibavDevice(CUcontext context, StreamHandle stream) {
 
 class LibavBridge : public CodecBridge {
  public:
-  LibavBridge(CUcontext context, StreamHandle decoder, StreamHandle compute)
+  LibavBridge(const std::shared_ptr<Device>& device, CUcontext context, StreamHandle decoder)
       : decoder_stream_(decoder),
+        encoder_stream_(MakeStream(device)),
         decoder_(MakeLibavDevice(context, decoder)),
-        encoder_(MakeLibavDevice(context, compute)) {}
+        encoder_(MakeLibavDevice(context, encoder_stream_.get())) {}
 
   AVBufferRef* decoder_device() const override { return decoder_.get(); }
   StreamHandle decoder_stream() const override { return decoder_stream_; }
@@ -64,15 +65,15 @@ class LibavBridge : public CodecBridge {
 
  private:
   StreamHandle decoder_stream_;
+  Stream encoder_stream_;
   UniqueBuffer decoder_;
   UniqueBuffer encoder_;
 };
 
 }  // namespace
 
-std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder,
-                                             StreamHandle compute) {
-  return std::make_unique<LibavBridge>(PrimaryContext(*device), decoder, compute);
+std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder) {
+  return std::make_unique<LibavBridge>(device, PrimaryContext(*device), decoder);
 }
 
 }  // namespace framelift::cuda

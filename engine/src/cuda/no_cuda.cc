@@ -14,7 +14,7 @@ CudaState FindCudaDevices() { return {{}, kReason}; }
 
 std::shared_ptr<Device> OpenCudaDevice(int) { throw Error(ErrorCode::kUnavailable, kReason); }
 
-std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>&, StreamHandle, StreamHandle) {
+std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>&, StreamHandle) {
   throw Error(ErrorCode::kUnavailable, kReason);
 }
 

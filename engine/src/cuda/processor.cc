@@ -43,8 +43,8 @@ class RingEncoder : public pipeline::FrameEncoder {
   media::UniqueFrame TakeFrame() override { return ring_->Take(); }
   void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
               const std::function<void(AVPacket&)>& on_packet) override {
-    // NVENC would read in the order of the stream by itself; waiting here costs this thread alone, and a fault of a
-    // kernel is told before its picture is encoded.
+    // NVENC reads on a stream of its own (Note [Contexts and streams of libav]). Waiting costs this thread alone, and a
+    // fault of a kernel is told before its picture is encoded.
     ring_->WaitWritten(frame);
     encoder_.Encode(frame, pts, duration, on_packet);
   }
@@ -106,7 +106,7 @@ class CudaChain : public pipeline::StageChain {
     if (session_->ring->kind() != FrameRing::Kind::kHost) return;
     download_ = MakeStream(session_->device);
     for (Finish& finish : finish_) {
-      finish.memory = MakeDeviceMemory(session_->device, session_->ring->bytes());
+      finish.memory = MakeClearedMemory(session_->device, session_->ring->bytes());
       finish.downloaded = MakeEvent(session_->device);
     }
   }
@@ -383,7 +383,7 @@ std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
   session->device = OpenCudaDevice(index);
   session->compute = MakeStream(session->device);
   session->decode = MakeStream(session->device);
-  session->bridge = OpenCodecBridge(session->device, session->decode.get(), session->compute.get());
+  session->bridge = OpenCodecBridge(session->device, session->decode.get());
   try {
     session->networks = std::make_unique<NetworkSource>(session->device, OpenNetworks(session->device->facts()));
   } catch (const Error& error) {
@@ -400,8 +400,7 @@ GpuReport Describe(const DeviceFacts& facts) {
   try {
     const std::shared_ptr<Device> device = OpenCudaDevice(facts.index);
     const Stream decode = MakeStream(device);
-    const Stream compute = MakeStream(device);
-    const auto bridge = OpenCodecBridge(device, decode.get(), compute.get());
+    const auto bridge = OpenCodecBridge(device, decode.get());
     report.is_usable = true;
     try {
       const auto networks = OpenNetworks(facts);

@@ -25,7 +25,7 @@ using framelift::testing::VideoInput;
 struct Gpu {
   Gpu() : device(OpenCudaDevice(0)), decode(MakeStream(device)) {
     Stream compute = MakeStream(device);
-    auto bridge = OpenCodecBridge(device, decode.get(), compute.get());
+    auto bridge = OpenCodecBridge(device, decode.get());
     processor = MakeProcessor(device, std::move(compute), std::move(bridge));
   }
   std::shared_ptr<Device> device;
@@ -106,7 +106,9 @@ TEST_F(GpuPipeline, MakesWhatTheCpuMakesAndFramesStayOnTheGpu) {
       EXPECT_EQ(StreamFacts(by_gpu, "v").at("profile"), "High");
       EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 40) << "two encoders at a high quality";
       const TransferCounts counts = gpu.device->transfers();
-      EXPECT_EQ(counts.frame_downloads, HasNvenc() ? 0 : result.frames);
+      constexpr int kSmallestEncoded = 160;  // NVENC refuses widths below about 145: those are for the CPU
+      const bool is_encoded_by_gpu = HasNvenc() && result.width >= kSmallestEncoded;
+      EXPECT_EQ(counts.frame_downloads, is_encoded_by_gpu ? 0 : result.frames);
       if (source.is_decoded_by_gpu) {
         EXPECT_EQ(counts.frame_uploads, 0);
       } else {
