@@ -27,6 +27,7 @@ struct NetworkLog {
   std::atomic<int> most_at_once = 0;  ///< … and at most
   std::int64_t workspace_bytes = 4096;
   int fails_after = -1;  ///< runs until one fails
+  bool refuses_capture = false;
   std::string refuses;   ///< a sentence: no network is taken
 };
 
@@ -53,6 +54,8 @@ class StandInNetwork : public inference::GpuNetwork {
 
     void Enqueue(void* stream) override {
       if (log_->fails_after >= 0 && log_->enqueued >= log_->fails_after)
+        throw Error(ErrorCode::kInternal, "The network failed while it ran.");
+      if (log_->refuses_capture && StandInDevice::IsCapturing({stream}))
         throw Error(ErrorCode::kInternal, "The network failed while it ran.");
       ++log_->enqueued;
       device_.Put({stream}, [log = log_, network = network_, binding = binding_, request = request_] {

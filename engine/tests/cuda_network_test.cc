@@ -158,6 +158,19 @@ TEST_F(CudaNetworks, PicturesAreInTheNetworkBesideEachOtherAndComeOutInOrder) {
   EXPECT_GE(most, 2) << "one picture waited for the other";
 }
 
+TEST_F(CudaNetworks, ANetworkThatCannotBeCapturedRunsPieceByPiece) {
+  const std::string in = Clip();
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  const std::string with_graphs = folder_.File("graphs.mp4");
+  const std::string without = folder_.File("pieces.mp4");
+  pipeline::EnhanceOn(ProcessorOn(Late()), in, with_graphs, options);
+  log_->refuses_capture = true;
+  const auto device = Late();
+  pipeline::EnhanceOn(ProcessorOn(device), in, without, options);
+  EXPECT_EQ(device->graph_launches(), 0);
+  EXPECT_EQ(DecodeLuma(without), DecodeLuma(with_graphs));
+}
+
 TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
   const std::string in = Clip("160x540", 0.12);
   EnhanceOptions options = Options(Fast());

@@ -130,6 +130,7 @@ class StandInDevice : public Device {
     Of(stream)->BeginCapture();
   }
   GraphHandle EndCapture(StreamHandle stream) override { return {new FakeGraph(Of(stream)->EndCapture())}; }
+  static bool IsCapturing(StreamHandle stream) { return Of(stream)->is_capturing(); }
   void LaunchGraph(GraphHandle graph, StreamHandle stream) override {
     CheckLost();
     ++graph_launches_;
@@ -187,6 +188,10 @@ class StandInDevice : public Device {
     void BeginCapture() {
       const std::lock_guard lock(mutex_);
       captured_.emplace();
+    }
+    bool is_capturing() {
+      const std::lock_guard lock(mutex_);
+      return captured_.has_value();
     }
     FakeGraph EndCapture() {
       const std::lock_guard lock(mutex_);

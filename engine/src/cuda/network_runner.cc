@@ -176,6 +176,24 @@ void NetworkRunner::PutWhole(Slot& slot) {
   }
 }
 
+/// A network that cannot be captured goes on piece by piece. What else fails here fails there again, and is told then.
+void NetworkRunner::Capture(Slot& slot) {
+  const StreamHandle stream = slot.stream.get();
+  device_->BeginCapture(stream);
+  bool is_whole = true;
+  try {
+    PutWhole(slot);
+  } catch (const Error&) {
+    is_whole = false;
+  }
+  try {
+    Graph graph(device_, device_->EndCapture(stream));  // in any case: an open capture would poison the stream
+    if (is_whole) slot.graph = std::move(graph);
+  } catch (const Error&) {
+    // The library ended the capture.
+  }
+}
+
 void NetworkRunner::PutTiles(Slot& slot, const Picture& in, StreamHandle stream) {
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     for (const inference::Tile& tile : passes_[i].plan.tiles) {
@@ -200,21 +218,8 @@ void NetworkRunner::Begin(int index, const Picture& in, StreamHandle stage) {
   Fill(slot, 0, in, passes_[0].plan.tiles[0], stage);
   device_->Record(slot.filled.get(), stage);
   device_->WaitOn(stream, slot.filled.get());
-  if (slot.runs == 0) {
-    PutWhole(slot);
-  } else {
-    if (slot.runs == 1) {
-      device_->BeginCapture(stream);
-      try {
-        PutWhole(slot);
-      } catch (const Error&) {
-        Graph(device_, device_->EndCapture(stream));  // an open capture would poison the stream
-        throw;
-      }
-      slot.graph = Graph(device_, device_->EndCapture(stream));
-    }
-    device_->LaunchGraph(slot.graph.get(), stream);
-  }
+  if (slot.runs == 1) Capture(slot);
+  slot.graph ? device_->LaunchGraph(slot.graph.get(), stream) : PutWhole(slot);
   slot.runs = std::min(slot.runs + 1, 2);
   device_->Record(slot.done.get(), stream);
 }

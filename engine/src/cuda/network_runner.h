@@ -39,8 +39,9 @@ int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most);
 /// kernel that fills the input tensor runs in the order of the stages' stream, since it reads what the next picture
 /// overwrites; the rest of a slot's work runs on the slot's stream. After a first run that is put there piece by piece
 /// (TensorRT finishes its preparations then), it is captured: network, further passes and the kernels between and
-/// behind them are one graph, whose addresses never change. Slots are taken and waited for in turns, so pictures come
-/// out in the order in which they went in.
+/// behind them are one graph, whose addresses never change; where the library does not let itself be captured, the work
+/// is put there piece by piece for good. Slots are taken and waited for in turns, so pictures come out in the order in which
+/// they went in.
 ///
 /// Note [Tiles on a device]
 /// Where memory is too little for two slots one is made; where it is too little for that, the picture is cut
@@ -92,6 +93,7 @@ class NetworkRunner {
   void Fill(const Slot& slot, std::size_t pass, const Picture& in, const inference::Tile& tile, StreamHandle stream);
   void Empty(const Slot& slot, std::size_t pass, const inference::Tile& tile, StreamHandle stream);
   void PutWhole(Slot& slot);
+  void Capture(Slot& slot);
   void PutTiles(Slot& slot, const Picture& in, StreamHandle stream);
 
   std::shared_ptr<Device> device_;

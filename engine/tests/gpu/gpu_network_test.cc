@@ -31,13 +31,22 @@ using framelift::testing::VideoInput;
 ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
   ModelFile model;
   model.name = "fast";
-  model.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/" + file;
+  // Programs that were built on another machine (scripts/prove-gpu --pack) run in the checkout's folder.
+  model.path = "engine/models/" + file;
+  if (!FileExists(model.path)) model.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/" + file;
   model.precision = precision;
   model.multiple = 2;
   model.halo = 22;
   return model;
 }
 ModelFile Fast() { return Shipped("fast-x2.onnx", ModelFile::Precision::kFp32); }
+
+/// Engines of all tests: full TensorRT takes minutes to build one.
+const std::string& Engines() {
+  static const TemporaryFolder folder;
+  static const std::string engines = folder.File("engines");
+  return engines;
+}
 
 class GpuNetworks : public ::testing::Test {
  protected:
@@ -79,6 +88,7 @@ class GpuNetworks : public ::testing::Test {
     EnhanceOptions options = PlainOptions();
     options.model = "fast";
     options.models = {Fast()};
+    options.engine_folder = Engines();
     options.encoder.crf = 4;
     return options;
   }
@@ -116,7 +126,7 @@ TEST_F(GpuNetworks, GiveWhatOpenVinoGivesInFloat) {
       std::copy(input.begin(), input.end(), cpu->Input(0));
       cpu->Start(0);
       cpu->Wait(0);
-      inference::GpuModel model(backend_, file, place_, inference::EngineCache());
+      inference::GpuModel model(backend_, file, place_, inference::EngineCache(Engines()));
       const auto actual = RunOnGpu(*model.Load(width, height), input);
       ASSERT_EQ(static_cast<std::int64_t>(actual.size()), cpu->output_shape().count());
       float largest = 0;

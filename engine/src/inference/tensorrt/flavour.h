@@ -29,6 +29,7 @@ inline constexpr const char* kTitle = "TensorRT-RTX";
 inline constexpr const char* kLibrary = "libtensorrt_rtx.so.1";
 inline constexpr const char* kParserLibrary = "libtensorrt_onnxparser_rtx.so.1";
 inline constexpr bool kBuildsAnywhere = true;
+inline constexpr const char* kBuilderParts = nullptr;
 
 /// GPUs of the RTX line and their kin. Compute capabilities 9.0 and 10.0 (H100, H200, B200) are left out.
 inline bool Supports(const GpuTarget& target) {
@@ -38,8 +39,16 @@ inline bool Supports(const GpuTarget& target) {
 
 /// An engine holds what is the same for all GPUs of its compute capability; kernels are compiled where it is loaded.
 inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget& target) {
+  config.setFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);  // else a large network may refuse to be captured
   return config.setNbComputeCapabilities(1) &&
          config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(target.major * 10 + target.minor), 0);
+}
+
+/// What to try where no engine could be built; false: nothing more. A network whose operators take memory while they run
+/// has no engine that can be captured, but one that runs piece by piece.
+inline bool Relax(nvinfer1::IBuilderConfig& config) {
+  config.clearFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);
+  return true;
 }
 
 /// Nothing is timed while building.
@@ -100,6 +109,8 @@ inline constexpr const char* kLibrary = "libnvinfer.so.10";
 inline constexpr const char* kParserLibrary = "libnvonnxparser.so.10";
 #endif
 inline constexpr bool kBuildsAnywhere = false;
+/// The builder opens libraries of such names when it is first used, wherever the loader finds them.
+inline constexpr const char* kBuilderParts = "libnvinfer_builder_resource";
 
 inline bool Supports(const GpuTarget& target) { return target.major * 10 + target.minor >= 75; }
 
@@ -109,6 +120,8 @@ inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget&) {
   config.setMaxAuxStreams(0);             // other contexts fill the GPU
   return true;
 }
+
+inline bool Relax(nvinfer1::IBuilderConfig&) { return false; }
 
 /// Times of tactics that were measured already.
 class BuildMemory {

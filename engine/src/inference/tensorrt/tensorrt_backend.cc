@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -29,6 +30,19 @@ struct Library {
   void* (*make_parser)(void* network, void* logger, int version) = nullptr;
   std::string version;
   std::int32_t number = 0;  ///< as the library and the headers count it
+
+  /// What the builder will look for by name alone is opened by path: it lies beside the library, which the loader need
+  /// not know as a place. Of several kinds of GPUs, each has a file; opening costs address space, no memory.
+  void OpenBuilderParts() const {
+    Dl_info own = {};
+    if (flavour::kBuilderParts == nullptr || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
+    std::error_code failed;
+    const auto folder = std::filesystem::canonical(own.dli_fname, failed).parent_path();
+    if (failed) return;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+      if (entry.path().filename().string().starts_with(flavour::kBuilderParts)) dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
+    }
+  }
 
   static const Library& Get() {
     static const Library library = Open();  // tried again after a failure; never closed
@@ -77,7 +91,8 @@ struct Library {
   }
 };
 
-/// Keeps the first error: the ones that follow are of what it broke.
+/// Keeps the first error: the ones that follow are of what it broke. One for the process (TheLogger): TensorRT takes the
+/// first logger that it is given for all, and builders, runtimes and what they made may outlive each other.
 class Logger : public nvinfer1::ILogger {
  public:
   void log(Severity severity, char const* message) noexcept override {
@@ -97,6 +112,11 @@ class Logger : public nvinfer1::ILogger {
   std::mutex mutex_;
   std::string first_;
 };
+
+Logger& TheLogger() {
+  static Logger* const logger = new Logger;  // never destroyed: the library's own threads may still speak at the end
+  return *logger;
+}
 
 bool SpeaksOfMemory(const std::string& message) {
   return message.find("emory") != std::string::npos && (message.find("lloc") != std::string::npos || message.find("ut of") != std::string::npos);
@@ -122,23 +142,21 @@ Shape ToShape(const nvinfer1::Dims& dims) {
 
 class TensorRtContext : public GpuContext {
  public:
-  TensorRtContext(std::unique_ptr<nvinfer1::IExecutionContext> context, Logger& logger) : context_(std::move(context)), logger_(logger) {}
+  explicit TensorRtContext(std::unique_ptr<nvinfer1::IExecutionContext> context) : context_(std::move(context)) {}
 
   void Enqueue(void* stream) override {
     if (context_->enqueueV3(static_cast<cudaStream_t>(stream))) return;
-    const bool is_memory = SpeaksOfMemory(logger_.TakeFirst());
+    const bool is_memory = SpeaksOfMemory(TheLogger().TakeFirst());
     if (is_memory) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
     throw Error(ErrorCode::kInternal, "The network failed while it ran.");
   }
 
  private:
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
-  Logger& logger_;
 };
 
 /// What a backend and all that it made share; the runtime outlives its engines.
 struct Session {
-  Logger logger;
   std::unique_ptr<nvinfer1::IRuntime> runtime;
 };
 
@@ -146,11 +164,11 @@ class TensorRtNetwork : public GpuNetwork {
  public:
   TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, const Shape& input, GpuMemo& memo)
       : session_(std::move(session)), memo_(memo) {
-    session_->logger.TakeFirst();
+    TheLogger().TakeFirst();
     const std::string why = flavour::WhyInvalid(*session_->runtime, engine);
     if (why.empty()) engine_.reset(session_->runtime->deserializeCudaEngine(engine.data(), engine.size()));
     if (!engine_) {
-      if (SpeaksOfMemory(session_->logger.TakeFirst()))
+      if (SpeaksOfMemory(TheLogger().TakeFirst()))
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       Refuse("The engine cannot be loaded: " + (why.empty() ? "it is damaged, or for another version or GPU" : why) + ".");
     }
@@ -182,7 +200,7 @@ class TensorRtNetwork : public GpuNetwork {
                           context->setTensorAddress(output_.c_str(), binding.output);
     if (!is_bound) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " did not take the network's tensors.");
     load_->Keep(memo_);
-    return std::make_unique<TensorRtContext>(std::move(context), session_->logger);
+    return std::make_unique<TensorRtContext>(std::move(context));
   }
 
  private:
@@ -197,18 +215,20 @@ class TensorRtNetwork : public GpuNetwork {
     input_shape_ = input;
     const auto context = NewContext();
     output_shape_ = ToShape(context->getTensorShape(output_.c_str()));
-    workspace_bytes_ = static_cast<std::int64_t>(context->updateDeviceMemorySizeForShapes());
   }
 
   std::unique_ptr<nvinfer1::IExecutionContext> NewContext() {
     std::unique_ptr<nvinfer1::IExecutionContext> context(load_->MakeContext(*engine_));
     if (!context) {
-      if (SpeaksOfMemory(session_->logger.TakeFirst()))
+      if (SpeaksOfMemory(TheLogger().TakeFirst()))
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
     }
     const nvinfer1::Dims size{4, {1, input_shape_.channels, input_shape_.height, input_shape_.width}};
-    if (is_range_ && !context->setInputShape(input_.c_str(), size)) Refuse("The engine does not take pictures of that size.");
+    if (!is_range_) return context;
+    if (!context->setInputShape(input_.c_str(), size)) Refuse("The engine does not take pictures of that size.");
+    // In each context: one that was not told lays its workspace out for the largest picture of the range.
+    workspace_bytes_ = static_cast<std::int64_t>(context->updateDeviceMemorySizeForShapes());
     return context;
   }
 
@@ -237,14 +257,16 @@ class TensorRtBackend : public GpuBackend {
     if (!Supports(options.target)) {
       throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " does not support GPUs of compute capability " + options.target.text() + ".");
     }
-    Logger logger;
-    const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&logger, library_.number)));
+    static std::once_flag opened;
+    std::call_once(opened, [&] { library_.OpenBuilderParts(); });
+    TheLogger().TakeFirst();
+    const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
     if (!builder) {
       throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
     }
     const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(flavour::kNetworkFlags));
     const std::unique_ptr<nvonnxparser::IParser> parser(
-        static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &logger, NV_ONNX_PARSER_VERSION)));
+        static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &TheLogger(), NV_ONNX_PARSER_VERSION)));
     if (!network || !parser) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be started.");
     if (!parser->parse(onnx.data(), onnx.size())) RefuseToBuild(*parser);
     SetShape(*network, options);
@@ -252,9 +274,10 @@ class TensorRtBackend : public GpuBackend {
     if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
     if (!config || !flavour::Aim(*config, options.target)) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be aimed at that GPU.");
     flavour::BuildMemory build(*config, memo);
-    const std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
+    std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
+    if (!engine && flavour::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
     if (!engine || engine->size() == 0) {
-      if (SpeaksOfMemory(logger.TakeFirst())) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
+      if (SpeaksOfMemory(TheLogger().TakeFirst())) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
       Refuse(std::string(flavour::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
              std::to_string(options.input.height) + ".");
     }
@@ -264,7 +287,7 @@ class TensorRtBackend : public GpuBackend {
 
   std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, GpuMemo& memo) override {
     if (!session_->runtime) {
-      session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&session_->logger, library_.number)));
+      session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&TheLogger(), library_.number)));
       if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot run on this machine: it needs a GPU that works.");
     }
     return std::make_unique<TensorRtNetwork>(session_, engine, input, memo);
