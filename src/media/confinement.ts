@@ -8,7 +8,7 @@ import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSyn
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { addonFile, projectRoot } from './addon.ts';
-import { gpuArguments } from './gpu.ts';
+import { gpuArguments, gpuEnvironment } from './gpu.ts';
 import { seccompProgram } from './seccomp.ts';
 
 export type SandboxKind = 'bubblewrap' | 'none';
@@ -43,6 +43,8 @@ export interface ChildPlan {
 export interface ChildCommand {
   file: string;
   args: string[];
+  /** of the command; inside of bubblewrap what its arguments set */
+  env: Record<string, string>;
   /** to be written to descriptor `filterFd` of the child, then closed; undefined: no such descriptor */
   filter: Buffer | undefined;
 }
@@ -163,6 +165,7 @@ export function childCommand(plan: ChildPlan): ChildCommand {
   if (plan.kind === 'bubblewrap' && bwrap === undefined) throw new Error('bwrap is not installed');
   const inner = bwrap === undefined ? plain(plan) : bubblewrapped(plan, bwrap);
   const [file, ...args] = [...limited(plan), ...inner];
-  const gpu = (plan.gpuFiles ?? []).length > 0;
-  return { file: file!, args, filter: bwrap === undefined ? undefined : seccompProgram(process.arch, { gpu }) };
+  const files = plan.gpuFiles ?? [];
+  if (bwrap === undefined) return { file: file!, args, env: gpuEnvironment(files), filter: undefined };
+  return { file: file!, args, env: {}, filter: seccompProgram(process.arch, { gpu: files.length > 0 }) };
 }

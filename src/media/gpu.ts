@@ -1,5 +1,5 @@
 /** A GPU and the children that use it: what the sandbox lets in, and what happens when the GPU fails. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeviceFault } from './failures.ts';
 
@@ -19,6 +19,24 @@ export function findGpuFiles(folder = '/dev'): string[] {
   return cards.length > 0 && wanted.includes('nvidiactl') ? wanted.map((name) => join(folder, name)) : [];
 }
 
+/** Where containers put the driver's libraries when not among the system's; the loader may not know the folders. */
+const driverFolder = '/usr/local/nvidia';
+
+/** Which GPUs the operator lets the worker see, and how they are numbered: cuda:N means the same in its children. */
+const choices = ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER'] as const;
+
+/** The environment of a child that may use a GPU; all others have none. */
+export function gpuEnvironment(
+  files: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+  hasDriverFolder = existsSync(driverFolder),
+): Record<string, string> {
+  if (files.length === 0) return {};
+  const chosen = choices.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  const libraries = hasDriverFolder ? [['LD_LIBRARY_PATH', `${driverFolder}/lib64:${driverFolder}/lib`] as const] : [];
+  return Object.fromEntries([...chosen, ...libraries]);
+}
+
 /** Bubblewrap's arguments that let a child reach these device files, after `--dev /dev`. */
 export function gpuArguments(files: readonly string[]): string[] {
   if (files.length === 0) return [];
@@ -26,8 +44,8 @@ export function gpuArguments(files: readonly string[]): string[] {
     ...files.flatMap((file) => ['--dev-bind', file, file]),
     // The driver looks up the card's place on the bus and the memory nodes next to it.
     ...['/sys/bus/pci', '/sys/devices', '/sys/module/nvidia'].flatMap((folder) => ['--ro-bind-try', folder, folder]),
-    // Where containers put the driver's libraries when not among the system's.
-    ...['--ro-bind-try', '/usr/local/nvidia', '/usr/local/nvidia'],
+    ...['--ro-bind-try', driverFolder, driverFolder],
+    ...Object.entries(gpuEnvironment(files)).flatMap(([name, value]) => ['--setenv', name, value]),
   ];
 }
 

@@ -50,7 +50,7 @@ export class MediaProcess {
     // A process group of its own: ending the group ends whatever stands between us and the child.
     this.#child = spawn(command.file, command.args, {
       cwd: '/',
-      env: {},
+      env: command.env,
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : (['pipe'] as const))],
     });

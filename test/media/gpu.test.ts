@@ -1,10 +1,10 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { FrameliftError } from '../../src/domain/errors.ts';
 import { type ChildPlan, childCommand, findProgram } from '../../src/media/confinement.ts';
 import { crashed, failureFromChild, isDeviceFault, misbehaved, outOfMemory, timedOut } from '../../src/media/failures.ts';
-import { findGpuFiles, gpuArguments, onAnyDevice } from '../../src/media/gpu.ts';
+import { findGpuFiles, gpuArguments, gpuEnvironment, onAnyDevice } from '../../src/media/gpu.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
 import { temporaryFolder } from './folder.ts';
@@ -79,6 +79,28 @@ describe('the command line of a child', () => {
     const limits = (args: string[]) => args.filter((arg) => /^--(data|fsize|cpu|nofile|core)=/.test(arg));
     const changed = limits(with_.args).filter((arg) => !without.args.includes(arg));
     expect(changed.map((arg) => arg.split('=')[0])).toEqual(['--data', '--nofile']);
+  });
+
+  it('passes on which GPUs the operator lets us see, and where a container keeps the driver', () => {
+    const env = { CUDA_VISIBLE_DEVICES: '1', CUDA_DEVICE_ORDER: 'PCI_BUS_ID', SECRET: 'x', LD_LIBRARY_PATH: '/elsewhere' };
+    const chosen = { CUDA_VISIBLE_DEVICES: '1', CUDA_DEVICE_ORDER: 'PCI_BUS_ID' };
+    expect(gpuEnvironment(files, env, false)).toEqual(chosen);
+    expect(gpuEnvironment(files, env, true)).toEqual({ ...chosen, LD_LIBRARY_PATH: '/usr/local/nvidia/lib64:/usr/local/nvidia/lib' });
+    expect(gpuEnvironment([], env, true)).toEqual({});
+    vi.stubEnv('CUDA_VISIBLE_DEVICES', '1');
+    try {
+      for (const kind of ['bubblewrap', 'none'] as const) {
+        if (kind === 'bubblewrap' && findProgram('bwrap') === undefined) continue;
+        const [with_, without] = [childCommand({ ...plan(files), kind }), childCommand({ ...plan(), kind })];
+        const at = with_.args.indexOf('CUDA_VISIBLE_DEVICES');
+        if (kind === 'bubblewrap') expect(with_.args.slice(at - 1, at + 2)).toEqual(['--setenv', 'CUDA_VISIBLE_DEVICES', '1']);
+        expect(with_.env).toEqual(kind === 'none' ? gpuEnvironment(files) : {});
+        expect(without.env).toEqual({});
+        expect(without.args).not.toContain('--setenv');
+      }
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('runs: a child with other device files in their place answers', async () => {
