@@ -94,13 +94,15 @@ double WithKernels(const std::shared_ptr<Device>& device, const std::shared_ptr<
   });
 }
 
-void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& file, bool is_last) {
+void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& file,
+                const std::string& engines, bool is_last) {
   const DeviceFacts& facts = device->facts();
   const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
   std::printf("    {\"model\": \"%s\", \"sizes\": [\n", file.name.c_str());
   const std::pair<int, int> sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
   for (const auto& [width, height] : sizes) {
-    const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache());
+    const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache(engines));
+    model->Hold();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
     const auto start = Clock::now();
     const auto network = model->Load(width, height);
     std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", width, height,
@@ -114,12 +116,13 @@ void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inf
   std::printf("    ]}%s\n", is_last ? "" : ",");
 }
 
-void BenchVideo(const std::string& clip, const std::vector<ModelFile>& files) {
+void BenchVideo(const std::string& clip, const std::vector<ModelFile>& files, const std::string& engines) {
   std::printf("  \"videos\": [\n");
   for (std::size_t i = 0; i < files.size(); ++i) {
     EnhanceOptions options;
     options.model = files[i].name;
     options.models = {files[i]};
+    options.engine_folder = engines;
     options.device = "cuda:0";
     options.target = Target::k4k;
     options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kOff, 0};
@@ -145,9 +148,12 @@ int Run(int count, char** arguments) {
   }
   std::printf("{\n  \"device\": \"%s\", \"compute_capability\": \"%d.%d\", \"backend\": \"%s %s\",\n  \"networks\": [\n", facts.name.c_str(),
               facts.compute_major, facts.compute_minor, backend->name().c_str(), backend->version().c_str());
-  for (std::size_t i = 0; i < files.size(); ++i) BenchModel(device, backend, files[i], i + 1 == files.size());
+  char folder[] = "/tmp/framelift-engines-XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kInternal, "No folder for engines can be made in /tmp.");
+  for (std::size_t i = 0; i < files.size(); ++i) BenchModel(device, backend, files[i], folder, i + 1 == files.size());
   std::printf("  ]%s\n", count > 2 ? "," : "");
-  if (count > 2) BenchVideo(arguments[2], files);
+  if (count > 2) BenchVideo(arguments[2], files, folder);
+  std::filesystem::remove_all(folder);
   std::printf("}\n");
   return 0;
 }
@@ -156,6 +162,7 @@ int Run(int count, char** arguments) {
 }  // namespace framelift::cuda
 
 int main(int count, char** arguments) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is stopped leaves what it measured
   try {
     return framelift::cuda::Run(count, arguments);
   } catch (const std::exception& error) {
