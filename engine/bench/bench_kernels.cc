@@ -2,18 +2,24 @@
 //   bench_kernels [seconds per measurement, default 0.2] [part of the names wanted]
 //
 // Note [Share of the binding bound]
-// Roofline (Williams, Waterman, Patterson 2009): a kernel that does F floating point operations (2 a fused
-// multiply-add; conversions and shuffles count nothing) and moves B bytes can take no less than
-// max(F ÷ peak, B ÷ bandwidth). The share printed is that time over the measured one. Both bounds are measured here,
-// on one core, right beside each kernel: the peak by independent multiply-adds on registers, the bandwidth by a
-// loop like STREAM's (McCalpin 1995) that reads as many rows for each that it writes, through as much memory as the
-// kernel (rows of one band, so a cache: the one row that comes in stays the same, those that go out take turns in a ring;
-// for the whole resize the pictures). CPU time of the thread counts, and the best of many short repetitions on both
-// sides, which leaves out most of what other work on the machine takes.
+// Roofline (Williams, Waterman, Patterson 2009): a kernel that does F operations (2 a multiply-add; conversions and
+// shuffles count nothing) and moves B bytes can take no less than max(F ÷ peak, B ÷ bandwidth). The share printed is that
+// time over the measured one. Both bounds are measured here, on one core, right beside each kernel: the peak by
+// independent multiply-adds on registers, of floats or, for kernels named "words" and for whole resizes where they run in
+// words, of 16-bit numbers (twice as many); the bandwidth by a loop like STREAM's (McCalpin 1995) that reads and writes
+// rows in about the proportion that the kernel does, through as much memory (rows of one band, so a cache: the one row that
+// comes in stays the same, those that go out take turns in a ring; for the whole resize the pictures). CPU time of the
+// thread counts, and the best of many short repetitions on both sides, which leaves out most of what other work on the
+// machine takes.
 #include <time.h>
+#if defined(__x86_64__)
+#pragma GCC diagnostic ignored "-Wuninitialized"  // of GCC 12 in its own header, its bug 105593
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel_words.h"
 #include "pixel/resize_kernels.h"
 #include "pixel/resize_plan.h"
 #include "pixel/scratch.h"
@@ -70,14 +77,15 @@ float PeakLoop(long long rounds) {
 
 double PeakOperations() { return 2.0 * kChains * static_cast<double>(hn::Lanes(Float())); }
 
-/// Sum of `streams` stretches of `count`, which follow each other from `from` on: one is a copy, two STREAM's add.
-void StreamLoop(const float* from, int streams, float* to, std::size_t count) {
+/// Sum of `streams` stretches of `count`, which follow each other from `from` on, to each of `copies` of them from `to` on:
+/// one of either is a copy, two streams STREAM's add.
+void StreamLoop(const float* from, int streams, float* to, int copies, std::size_t count) {
   const Float d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < count; i += lanes) {
     auto sum = hn::LoadU(d, from + i);
     for (int s = 1; s < streams; ++s) sum = hn::Add(sum, hn::LoadU(d, from + static_cast<std::size_t>(s) * count + i));
-    hn::StoreU(sum, d, to + i);
+    for (int c = 0; c < copies; ++c) hn::StoreU(sum, d, to + static_cast<std::size_t>(c) * count + i);
   }
 }
 
@@ -94,6 +102,7 @@ HWY_EXPORT(StreamLoop);
 
 namespace {
 
+constexpr int kWordChains = 12;  // see kChains
 double g_seconds = 0.2;
 volatile float g_sink = 0;
 
@@ -126,35 +135,56 @@ double PeakFlops() {
   return kRounds * HWY_DYNAMIC_DISPATCH(PeakOperations)() / Best([] { g_sink = HWY_DYNAMIC_DISPATCH(PeakLoop)(kRounds); });
 }
 
-/// Bytes read and written in a second by a loop that reads `streams` numbers for each that it writes, going through
-/// `bytes` in all.
-double Bandwidth(std::size_t bytes, int streams) {
-  const std::size_t parts = static_cast<std::size_t>(streams) + 1;
-  const std::size_t count = std::max<std::size_t>(bytes / parts / sizeof(float), 256) / 64 * 64;
-  AlignedArray<float> from(count * (parts - 1));
-  AlignedArray<float> to(count);
-  std::fill_n(from.get(), count * (parts - 1), 1.0F);
-  std::fill_n(to.get(), count, 1.0F);
-  return static_cast<double>(parts * count * sizeof(float)) /
-         Best([&] { HWY_DYNAMIC_DISPATCH(StreamLoop)(from.get(), streams, to.get(), count); });
+#if defined(__x86_64__)
+/// Multiply-adds on registers, kWordChains × 32 of them a round.
+__attribute__((target("avx512f,avx512bw,avx512vnni"))) int WordPeakLoop(long long rounds) {
+  __m512i sums[kWordChains];
+  const __m512i factor = _mm512_set1_epi16(static_cast<short>(rounds));
+#pragma GCC unroll 12
+  for (int i = 0; i < kWordChains; ++i) sums[i] = _mm512_set1_epi32(i);
+  for (long long r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kWordChains; ++i) {
+      sums[i] = _mm512_dpwssd_epi32(sums[i], factor, factor);
+      asm("" : "+v"(sums[i]));
+    }
+  }
+  __m512i sum = sums[0];
+#pragma GCC unroll 12
+  for (int i = 1; i < kWordChains; ++i) sum = _mm512_add_epi32(sum, sums[i]);
+  return _mm512_reduce_add_epi32(sum);
+}
+#else
+int WordPeakLoop(long long) { return 0; }
+#endif
+
+/// The same for 16-bit multiply-adds, of which the kernels in words do two a lane.
+double PeakWords() {
+  constexpr long long kRounds = 20'000;
+  return kRounds * 2.0 * kWordChains * 32 * (1.0 / Best([] { g_sink = static_cast<float>(WordPeakLoop(kRounds)); }));
 }
 
-struct Case {
-  std::string name;
-  double flops;             ///< of one call
-  double bytes;             ///< read and written by one call, each once
-  std::size_t working_set;  ///< bytes that repeated calls go through
-  std::function<void()> call;
-  int reads_per_write = 1;
-};
+/// Bytes read and written in a second by a loop with the same mix that goes through `bytes` in all.
+double Bandwidth(std::size_t bytes, Mix mix) {
+  const auto parts = static_cast<std::size_t>(mix.reads + mix.writes);
+  const std::size_t count = std::max<std::size_t>(bytes / parts / sizeof(float), 256) / 64 * 64;
+  const std::size_t reads = count * static_cast<std::size_t>(mix.reads);
+  const std::size_t writes = count * static_cast<std::size_t>(mix.writes);
+  AlignedArray<float> from(reads);
+  AlignedArray<float> to(writes);
+  std::fill_n(from.get(), reads, 1.0F);
+  std::fill_n(to.get(), writes, 1.0F);
+  return static_cast<double>(parts * count * sizeof(float)) /
+         Best([&] { HWY_DYNAMIC_DISPATCH(StreamLoop)(from.get(), mix.reads, to.get(), mix.writes, count); });
+}
 
 bool g_is_first = true;
 std::string g_wanted;
 
 void Print(const Case& c) {
   if (c.name.find(g_wanted) == std::string::npos) return;
-  const double peak = PeakFlops();
-  const double bandwidth = Bandwidth(c.working_set, c.reads_per_write);
+  const double peak = c.in_words ? PeakWords() : PeakFlops();
+  const double bandwidth = Bandwidth(c.working_set, c.mix);
   const double time = Best(c.call);
   const double by_memory = c.bytes / bandwidth;
   const double by_arithmetic = c.flops / peak;
@@ -166,43 +196,6 @@ void Print(const Case& c) {
   std::fflush(stdout);
   g_is_first = false;
 }
-
-constexpr int kRows = 16;  // as the ring of a band
-constexpr int kPad = 64;
-
-/// Rows as a band has them.
-struct Rows {
-  Rows(int width_in)
-      : width(width_in),
-        stride(width_in + 2 * kPad),
-        floats(static_cast<std::size_t>(kRows) * stride),
-        more_floats(static_cast<std::size_t>(kRows) * stride),
-        samples(static_cast<std::size_t>(kRows) * stride),
-        outputs(static_cast<std::size_t>(kRows) * stride) {
-    std::uint32_t random = 1;
-    for (int i = 0; i < kRows * stride; ++i) {
-      random = random * 1664525U + 1013904223U;
-      samples.get()[i] = static_cast<std::uint16_t>(random >> 16);
-      floats.get()[i] = static_cast<float>(random >> 16);
-      more_floats.get()[i] = 0;
-      outputs.get()[i] = 0;
-    }
-  }
-  float* Float(int i) { return floats.get() + (i % kRows) * stride + kPad; }
-  float* More(int i) { return more_floats.get() + (i % kRows) * stride + kPad; }
-  std::uint16_t* Sample(int i) { return samples.get() + (i % kRows) * stride + kPad; }
-  std::uint16_t* Output(int i) { return outputs.get() + (i % kRows) * stride + kPad; }
-  std::size_t Bytes(std::size_t element_bytes) const { return element_bytes * static_cast<std::size_t>(kRows) * width; }
-
-  int width;
-  int stride;
-  AlignedArray<float> floats;
-  AlignedArray<float> more_floats;
-  AlignedArray<std::uint16_t> samples;
-  AlignedArray<std::uint16_t> outputs;
-};
-
-AxisPlan PlanOf(int from, int to) { return MakeAxisPlan(from, from, SampleGrid{}, to, to, SampleGrid{}); }
 
 /// Kernels that take or give rows as wide as the output.
 void VerticalCases(int width, const ResizeKernels& k) {
@@ -219,12 +212,12 @@ void VerticalCases(int width, const ResizeKernels& k) {
   };
   Print({"vertical, 6 taps", 12 * w, (6 * 4 + 2) * w, rows.Bytes(6), [&] {
            k.vertical(taps().data(), twice.Weights(0), 6, rows.Output(turn), width), ++turn;
-         }, 6});
+         }, {6, 1}});
   Print({"vertical_pair, 6 taps", 24 * w, (6 * 4 + 4) * w, rows.Bytes(6), [&] {
            k.vertical_pair({taps().data(), 6, 0, {twice.Weights(0), twice.Weights(1)},
                             {rows.Output(2 * turn), rows.Output(2 * turn + 1)}}, width);
            ++turn;
-         }, 3});
+         }, {3, 1}});
   const AxisPlan half = PlanOf(2160, 1080);
   // Eight output rows, two source rows apart, as when halving.
   const int walked = half.taps + 2 * (RowSums::kMost - 1);
@@ -242,7 +235,7 @@ void VerticalCases(int width, const ResizeKernels& k) {
            for (int i = 0; i < RowSums::kMost; ++i) sums.outs[i] = rows.More(RowSums::kMost * turn + i);
            k.vertical_first(sums, width);
            ++turn;
-         }, 6});
+         }, {6, 1}});
 }
 
 /// A ratio of small numbers, split included.
@@ -343,9 +336,13 @@ void WholeCase(int from_width, int from_height, int to_width, int to_height) {
   const double columns_summed = y.reduces ? from_width : to_width;
   const double flops = 1.5 * 2 * (x.taps * rows_widened * to_width + y.taps * columns_summed * to_height);
   const double bytes = 1.5 * 2 * (1.0 * from_width * from_height + 1.0 * to_width * to_height);
+  const double ratio = (1.0 * from_width * from_height) / (1.0 * to_width * to_height);
+  const auto whole = [](double number) { return std::max(1, static_cast<int>(std::lround(number))); };
+  const Mix mix = {whole(ratio), whole(1 / ratio)};
   char name[64];
   std::snprintf(name, sizeof name, "resize %dx%d to %dx%d", from_width, from_height, to_width, to_height);
-  Print({name, flops, bytes, static_cast<std::size_t>(bytes), [&] { resizer.Run(in, out, pool); }});
+  Print({name, flops, bytes, static_cast<std::size_t>(bytes), [&] { resizer.Run(in, out, pool); }, mix,
+         GetWordKernels() != nullptr});
 }
 
 }  // namespace
@@ -356,6 +353,7 @@ int RunBench(int argc, char** argv) {
   std::printf("{\"simd\": \"%s\", \"cores\": 1, \"kernels\": [", SimdTarget());
   VerticalCases(1920, GetResizeKernels());
   HorizontalCases(GetResizeKernels());
+  if (GetWordKernels() != nullptr) WordCases(*GetWordKernels(), Print);
   WholeCase(960, 540, 1920, 1080);
   WholeCase(1920, 1080, 3840, 2160);
   WholeCase(1280, 720, 1920, 1080);

@@ -9,10 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "pixel/resize_words.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
 namespace framelift::pixel::testing {
+
+/// Resizes by sums of floats although the machine could do words (Note [Words] in pixel/resize_words.h).
+struct WithoutWords {
+  WithoutWords() { AllowWordKernels(false); }
+  ~WithoutWords() { AllowWordKernels(true); }
+};
 
 struct PictureSize {
   int width;

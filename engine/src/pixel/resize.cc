@@ -1,4 +1,5 @@
-// Resizer: plans per plane, bands over rows, kernels from resize_kernels.
+// Resizer: plans per plane, bands over rows, kernels from resize_kernels; where the machine has the instructions and the
+// ratio fits, resize_word_band does a plane's bands in words instead.
 //
 // Note [Order of the passes]
 // When enlarging, source rows are widened first and kept in a small ring of float rows, from which each
@@ -17,6 +18,7 @@
 #include "framelift/error.h"
 #include "pixel/resize_kernels.h"
 #include "pixel/resize_plan.h"
+#include "pixel/resize_word_band.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
@@ -34,21 +36,12 @@ int RoundDown(int value, int multiple) {
   return value >= 0 ? value / multiple * multiple : -RoundUp(-value, multiple);
 }
 
-/// Part of a plane's width: outputs `first` … `last` − 1, summed from inputs `from` … `to` − 1 (which may lie outside of
-/// the plane). `from` is where the rows of the scratch begin.
-struct Strip {
-  int first = 0;
-  int last = 0;
-  int from = 0;
-  int to = 0;
-  int count() const { return last - first; }
-};
-
 struct PlanePlan {
   AxisPlan x;
   AxisPlan y;
   int ring_rows = 0;
   std::vector<Strip> strips;
+  WordPlan words;
   bool identity() const { return x.identity && y.identity; }
   /// Rows that the horizontal pass takes at a time.
   int group() const { return x.IsByRow() ? 1 : 4; }
@@ -94,6 +87,7 @@ struct BandScratch {
   AlignedArray<float> source4;  // four of them, column by column, or one of them split
   AlignedArray<float> ring4;    // 4 output rows, column by column
   AlignedArray<float> ring;     // output rows
+  WordScratch words;
   std::vector<const float*> taps;
   std::vector<const std::uint16_t*> sample_taps;
 
@@ -109,6 +103,10 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   int taps = 0;
   int rows_of_sums = 0;
   for (const PlanePlan& plan : plans) {
+    if (plan.words.fits) {
+      scratch->words.Fit(plan.words);
+      continue;
+    }
     for (int y = 0; y < plan.y.dst; ++y) {
       const int last = plan.y.Start(std::min(y + RowSums::kMost - 1, plan.y.dst - 1));
       rows_of_sums = std::max(rows_of_sums, last - plan.y.Start(y) + plan.y.taps);
@@ -277,6 +275,7 @@ struct Resizer::Impl {
   int dst_height = 0;
   Subsampling src_subsampling;
   const ResizeKernels& kernels = GetResizeKernels();  // the blocks of the plans are as wide as its vectors
+  const WordKernels* const word_kernels = GetWordKernels();  // null where the machine has none
   ScratchPool<BandScratch> scratch;
 };
 
@@ -304,6 +303,8 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
         MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
                      VerticalGrid(p, src_subsampling, src_color.site), dst_height,
                      size(dst_height, p, dst.log2_y), VerticalGrid(p, dst, ChromaSite::kLeft));
+    if (impl_->word_kernels != nullptr) impl_->plans[p].words = MakeWordPlan(impl_->plans[p].x, impl_->plans[p].y);
+    if (impl_->plans[p].words.fits) continue;
     AddShortWays(impl_->plans[p].x, impl_->kernels);
     CutIntoStrips(impl_->plans[p]);
   }
@@ -321,7 +322,12 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool, Planes planes) 
   impl.scratch.Prepare(pool.threads(), [&] { return MakeScratch(impl.plans); });
   const auto rows = [&](int plane, int first, int last) {
     const auto scratch = impl.scratch.Borrow();
-    Band(impl.plans[plane], in.plane(plane), out.plane(plane), *scratch, impl.kernels).Run(first, last);
+    const PlanePlan& plan = impl.plans[plane];
+    if (plan.words.fits) {
+      WordBand(plan.x, plan.y, plan.words, in.plane(plane), out.plane(plane), scratch->words, *impl.word_kernels).Run(first, last);
+    } else {
+      Band(plan, in.plane(plane), out.plane(plane), *scratch, impl.kernels).Run(first, last);
+    }
   };
   ParallelPlaneRows(out, kGrainRows, pool, rows, planes);
   ColorSpec color = in.color();

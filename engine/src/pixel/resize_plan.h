@@ -59,13 +59,23 @@ struct AxisPlan {
     if (halves) return 2 * i + start[0];
     return phases > 0 ? i / phases + start[i % phases] : start[i];
   }
+  int Set(int i) const { return halves ? 0 : phases > 0 ? i % phases : i; }
   const float* Weights(int i) const {
-    const int set = halves ? 0 : phases > 0 ? i % phases : i;
-    return weights.data() + static_cast<std::ptrdiff_t>(set) * taps;
+    return weights.data() + static_cast<std::ptrdiff_t>(Set(i)) * taps;
   }
   /// The blocks of outputs first … last − 1 for rows that begin with input `origin`; `first` is a multiple of
   /// block_lanes.
   ColumnBlocks Blocks(int first, int last, int origin) const;
+};
+
+/// Part of a plane's width: outputs `first` … `last` − 1, summed from inputs `from` … `to` − 1 (which may lie outside of
+/// the plane). `from` is where the rows of the scratch begin.
+struct Strip {
+  int first = 0;
+  int last = 0;
+  int from = 0;
+  int to = 0;
+  int count() const { return last - first; }
 };
 
 /// Lanczos-3 (Duchon 1979), its kernel widened by the ratio when reducing so that it antialiases, weights

@@ -50,7 +50,8 @@ void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool);
 
 /// Separable Lanczos-3, antialiased when reducing (kernel widened by the ratio), edges replicated, for
 /// luma and chroma of any subsampling to 4:2:0 left-sited. Sample positions follow the chroma siting of
-/// both sides. Same size and same siting copies exactly.
+/// both sides. Same size and same siting copies exactly. Samples lie within 1 of 65,535 of exact arithmetic, or within 5
+/// where the machine multiplies 16-bit numbers in pairs (Note [Words] in resize_words.h).
 class Resizer {
  public:
   Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width, int dst_height);
