@@ -43,7 +43,7 @@ describe('Dockerfile.gpu', () => {
     }
     // What is copied into the build holds what they read.
     const kept = (await read('.dockerignore')).split('\n');
-    for (const folder of ['scripts', 'native', 'engine', 'src']) expect(kept).toContain(`!${folder}`);
+    for (const folder of ['scripts', 'native', 'engine', 'src', 'patches']) expect(kept).toContain(`!${folder}`);
   });
 
   it('has TensorRT by the script that everybody runs, both kinds unless it is told otherwise', async () => {

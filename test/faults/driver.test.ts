@@ -1,5 +1,5 @@
 /**
- * Connections to the database that break in the middle of a transaction (scripts/patch-driver.ts): the process lives on
+ * Connections to the database that break in the middle of a transaction (patches/README.md): the process lives on
  * (an exception of the driver's own would fail this file), nothing is half done, and the connection comes back.
  */
 import { type AddressInfo, connect as dial, createServer, type Server, type Socket } from 'node:net';
