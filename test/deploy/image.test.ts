@@ -101,7 +101,7 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
 
   it('holds what runs and nothing that only builds or tests', async () => {
     expect((await readdir(dir)).sort()).toEqual(
-      ['LICENSE', 'build', 'engine', 'migrations', 'node_modules', 'openapi.yaml', 'package-lock.json', 'package.json', 'scripts', 'src'].sort(),
+      ['LICENSE', 'build', 'engine', 'migrations', 'node_modules', 'openapi.yaml', 'package-lock.json', 'package.json', 'patches', 'scripts', 'src'].sort(),
     );
     const packages = await readdir(join(dir, 'node_modules'));
     for (const tool of ['vitest', 'eslint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
