@@ -32,6 +32,11 @@ constexpr int kOutShift = 14;
 constexpr int kOutScale = (1 << 29) + (1 << 13);
 
 FRAMELIFT_VNNI_INLINE __m512i LoadWords(const void* from) { return _mm512_loadu_si512(from); }
+/// Adds the products of both pairs of words to each lane. By name: around the intrinsic GCC 12 copies the sum there and back.
+FRAMELIFT_VNNI_INLINE __m512i Dot(__m512i sum, __m512i v, __m512i weights) {
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(weights), "vm"(v));
+  return sum;
+}
 FRAMELIFT_VNNI_INLINE __m512i ToSigned(__m512i v) { return _mm512_xor_si512(v, _mm512_set1_epi16(-32768)); }
 
 /// Sums of outputs 0 … 15 and 16 … 31 at half scale to 32 samples.
@@ -71,7 +76,7 @@ FRAMELIFT_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const WordB
 #pragma GCC unroll 4
   for (int j = 0; j < pairs; ++j) {
     const __m512i w = LoadWords(weights + j * kLanes);
-    for (int r = 0; r < 4; ++r) sums[r] = _mm512_dpwssd_epi32(sums[r], _mm512_permutex2var_epi32(even[r], index, odd[r]), w);
+    for (int r = 0; r < 4; ++r) sums[r] = Dot(sums[r], _mm512_permutex2var_epi32(even[r], index, odd[r]), w);
     index = _mm512_add_epi32(index, _mm512_set1_epi32(1));
   }
 }
@@ -146,11 +151,11 @@ FRAMELIFT_VNNI_INLINE void SumTwice(const std::int16_t* row, const __m512i* w, _
   for (int k = 0; k < 6 + kLate; ++k) {
     __m512i v = LoadWords(row + k);
     asm("" : "+v"(v));  // GCC would rather load it for every sum
-    if (k % 2 == 0 && k < 6) sums[0] = _mm512_dpwssd_epi32(sums[0], v, w[k / 2]);
-    if (k % 2 == 1) sums[2] = _mm512_dpwssd_epi32(sums[2], v, w[k / 2]);
+    if (k % 2 == 0 && k < 6) sums[0] = Dot(sums[0], v, w[k / 2]);
+    if (k % 2 == 1) sums[2] = Dot(sums[2], v, w[k / 2]);
     const int late = k - kLate;
-    if (late >= 0 && late % 2 == 0 && late < 6) sums[1] = _mm512_dpwssd_epi32(sums[1], v, w[3 + late / 2]);
-    if (late >= 0 && late % 2 == 1) sums[3] = _mm512_dpwssd_epi32(sums[3], v, w[3 + late / 2]);
+    if (late >= 0 && late % 2 == 0 && late < 6) sums[1] = Dot(sums[1], v, w[3 + late / 2]);
+    if (late >= 0 && late % 2 == 1) sums[3] = Dot(sums[3], v, w[3 + late / 2]);
   }
 }
 
@@ -186,7 +191,7 @@ FRAMELIFT_VNNI_INLINE void SumThirds(const std::int16_t* row, const __m512i* w, 
 #pragma GCC unroll 3
     for (int p = 0; p < 3; ++p) {
       const int tap = k - kLates[p];
-      if (tap >= 0 && tap % 2 == 0 && tap < 6) sums[p] = _mm512_dpwssd_epi32(sums[p], v, w[3 * p + tap / 2]);
+      if (tap >= 0 && tap % 2 == 0 && tap < 6) sums[p] = Dot(sums[p], v, w[3 * p + tap / 2]);
     }
   }
 }
@@ -243,12 +248,12 @@ FRAMELIFT_VNNI void Twice(const std::int16_t* const* rows, int late, const std::
 /// Six pairs of sixteen outputs. Some of the shifted inputs are loaded, some shifted out of two vectors: loads that straddle
 /// cache lines and shifts keep different units busy.
 FRAMELIFT_VNNI_INLINE __m512i Halve6(const std::int16_t* row, __m512i low, __m512i high, const __m512i* w) {
-  __m512i a = _mm512_dpwssd_epi32(_mm512_set1_epi32(kOutScale), low, w[0]);
-  __m512i b = _mm512_dpwssd_epi32(_mm512_setzero_si512(), LoadWords(row + 2), w[1]);
-  a = _mm512_dpwssd_epi32(a, _mm512_alignr_epi32(high, low, 2), w[2]);
-  b = _mm512_dpwssd_epi32(b, LoadWords(row + 6), w[3]);
-  a = _mm512_dpwssd_epi32(a, _mm512_alignr_epi32(high, low, 4), w[4]);
-  b = _mm512_dpwssd_epi32(b, LoadWords(row + 10), w[5]);
+  __m512i a = Dot(_mm512_set1_epi32(kOutScale), low, w[0]);
+  __m512i b = Dot(_mm512_setzero_si512(), LoadWords(row + 2), w[1]);
+  a = Dot(a, _mm512_alignr_epi32(high, low, 2), w[2]);
+  b = Dot(b, LoadWords(row + 6), w[3]);
+  a = Dot(a, _mm512_alignr_epi32(high, low, 4), w[4]);
+  b = Dot(b, LoadWords(row + 10), w[5]);
   return _mm512_add_epi32(a, b);
 }
 
@@ -284,13 +289,13 @@ FRAMELIFT_VNNI void VerticalT(const std::int16_t* const* rows, const WordSums& s
       const __m512i high = LoadWords(rows[k] + 2 * x + kWords);
       if (kFirst == 0 || k < kFirst) {
         const __m512i w = _mm512_set1_epi32(sums.weights[0][k]);
-        low0 = _mm512_dpwssd_epi32(low0, low, w);
-        high0 = _mm512_dpwssd_epi32(high0, high, w);
+        low0 = Dot(low0, low, w);
+        high0 = Dot(high0, high, w);
       }
       if (kFirst == 0 || (k >= kFrom && k < kTo)) {
         const __m512i w = _mm512_set1_epi32(sums.weights[1][k]);
-        low1 = _mm512_dpwssd_epi32(low1, low, w);
-        high1 = _mm512_dpwssd_epi32(high1, high, w);
+        low1 = Dot(low1, low, w);
+        high1 = Dot(high1, high, w);
       }
     }
     StoreOut(low0, high0, outs[0] + x);
@@ -336,8 +341,8 @@ FRAMELIFT_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const Word
     _mm_prefetch(reinterpret_cast<const char*>(rows[2 * k + 1] + x + kAhead), _MM_HINT_T0);
     for (int i = 0; i < kSums; ++i) {
       const __m512i w = _mm512_set1_epi32(s.weights[first + i][k]);
-      sums[i][0] = _mm512_dpwssd_epi32(sums[i][0], v[0], w);
-      sums[i][1] = _mm512_dpwssd_epi32(sums[i][1], v[1], w);
+      sums[i][0] = Dot(sums[i][0], v[0], w);
+      sums[i][1] = Dot(sums[i][1], v[1], w);
     }
   }
   for (int i = 0; i < kSums; ++i) StoreWords(sums[i], outs[first + i] + x);
@@ -376,8 +381,8 @@ FRAMELIFT_VNNI void HalveRows(const std::uint16_t* const* rows, const std::int32
       for (int i = 0; i < kOutputs; ++i) {
         const int j = k - i;
         if (j < 0 || j >= kPairs) continue;
-        sums[i][0] = _mm512_dpwssd_epi32(sums[i][0], v[0], w[j]);
-        sums[i][1] = _mm512_dpwssd_epi32(sums[i][1], v[1], w[j]);
+        sums[i][0] = Dot(sums[i][0], v[0], w[j]);
+        sums[i][1] = Dot(sums[i][1], v[1], w[j]);
       }
     }
     for (int i = 0; i < kOutputs; ++i) StoreWords(sums[i], outs[i] + x);
