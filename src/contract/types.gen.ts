@@ -2351,7 +2351,7 @@ export type GetDocsFileData = {
         /**
          * Name of the file. Anything else gives 404.
          */
-        file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'start.js' | 'favicon-32x32.png';
+        file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'page.css' | 'start.js' | 'favicon-32x32.png';
     };
     query?: never;
     url: '/docs/{file}';

@@ -1031,6 +1031,7 @@ export const zGetDocsFilePath = z.object({
     file: z.enum([
         'swagger-ui.css',
         'swagger-ui-bundle.js',
+        'page.css',
         'start.js',
         'favicon-32x32.png'
     ])

@@ -32,6 +32,7 @@ describe('GET /docs/{file}', () => {
   const files = [
     ['swagger-ui.css', 'text/css'],
     ['swagger-ui-bundle.js', 'text/javascript'],
+    ['page.css', 'text/css'],
     ['start.js', 'text/javascript'],
     ['favicon-32x32.png', 'image/png'],
   ] as const;

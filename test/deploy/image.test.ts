@@ -107,6 +107,14 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
     for (const tool of ['vitest', 'eslint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
   });
 
+  it('holds the mended PostgreSQL driver', async () => {
+    for (const file of ['index.js', 'connection.js']) {
+      const path = join('node_modules/postgres/src', file);
+      expect(await readFile(join(dir, path), 'utf8')).toBe(await readFile(join(root, path), 'utf8'));
+    }
+    expect(await readFile(join(dir, 'node_modules/postgres/src/index.js'), 'utf8')).toContain('return q.reject(lost)');
+  });
+
   it('builds engines for GPUs that are not here, where TensorRT-RTX was fetched', async () => {
     const beside = join(dir, 'build/native/Release/tensorrt');
     const files: string[] = await readdir(beside).catch(() => []);

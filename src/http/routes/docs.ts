@@ -24,6 +24,7 @@ const page = `<!doctype html>
 <title>Framelift API</title>
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
 <div id="reference"></div>
@@ -44,6 +45,25 @@ const start = `SwaggerUIBundle({
 });
 `;
 
+// Swagger UI's tables are wider than a telephone: those of descriptions scroll within, the others stand cell by cell.
+const style = `.swagger-ui .markdown table, .swagger-ui .renderedMarkdown table { display: block; overflow-x: auto; }
+.swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere; }
+@media (max-width: 768px) {
+  .swagger-ui .wrapper { padding: 0 12px; }
+  .swagger-ui .opblock-tag { flex-wrap: wrap; }
+  .swagger-ui .opblock-tag small { flex-basis: 80%; padding: 0; }
+  .swagger-ui :is(table.responses-table, table.parameters),
+  .swagger-ui :is(table.responses-table, table.parameters) > tbody,
+  .swagger-ui :is(table.responses-table, table.parameters) > tbody > tr,
+  .swagger-ui :is(table.responses-table, table.parameters) > tbody > tr > td {
+    display: block; width: auto; min-width: 0; max-width: 100%;
+  }
+  .swagger-ui :is(table.responses-table, table.parameters) > thead { display: none; }
+  .swagger-ui :is(.response-col_description, .response-col_links, .parameters-col_description) { overflow-x: auto; }
+}
+`;
+
+const own: Readonly<Record<string, string>> = { 'page.css': style, 'start.js': start };
 const resolve = createRequire(import.meta.url).resolve;
 const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', png: 'image/png' } as const;
 const kept = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
@@ -72,7 +92,7 @@ export function docsHandlers(_deps: HttpDeps): Pick<Handlers, 'getDocs' | 'getDo
     getDocsFile: async (c) => {
       const { file } = c.req.valid('param');
       const type = types[file.slice(file.lastIndexOf('.') + 1) as keyof typeof types];
-      const content = file === 'start.js' ? start : await packageFile(file);
+      const content = own[file] ?? (await packageFile(file));
       return c.body(content, 200, { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
     },
   };
