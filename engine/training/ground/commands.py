@@ -14,11 +14,11 @@ from .neighbours import compare
 from .network import grow
 from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
-from .release import device, load_averaged, load_state, quantised, release
+from .release import MODELS, device, load_averaged, load_state, quantised, release
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
-from .trainer import Trainer, build, run, save
+from .trainer import Trainer, build, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
@@ -145,9 +145,6 @@ def release_command(args):
                 'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
     for entry in release(network, net, quant, training, args.int8_limit):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
-    save(HERE / 'checkpoints' / f'{args.network}.pt',
-         {'average': {k: v.half() for k, v in state['average'].items()},
-          **{k: state[k] for k in ('number', 'hours', 'label')}})
     if (folder / 'log.jsonl').exists():
         draw_curves(folder, network)
 
@@ -159,7 +156,7 @@ def parser():
     t.add_argument('network', choices=NETWORKS)
     t.add_argument('--recipe', choices=RECIPES, help='default: that of the network')
     t.add_argument('--run', help='folder of checkpoints and log (default: runs/NETWORK)')
-    t.add_argument('--start', help='checkpoint to begin from (default: the last of the run)')
+    t.add_argument('--start', help='checkpoint or shipped fp32 file to begin from (default: the last of the run)')
     t.add_argument('--fresh', action='store_true', help='take only weights of that checkpoint (those that fit)')
     t.add_argument('--grow', action='store_true', help='that checkpoint is of a smaller network: begin as it')
     t.add_argument('--device', help='cpu, cuda, cuda:1 … (default: a GPU where there is one)')
@@ -199,7 +196,7 @@ def parser():
     d.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')
     d.set_defaults(action=lambda a: write_tables(a.sets, a.benches))
     n = commands.add_parser('neighbours', help='trains `fast` with the pictures before and after, and a control')
-    n.add_argument('--start', default=str(HERE / 'checkpoints' / 'fast.pt'), help='checkpoint of `fast` (the shipped one)')
+    n.add_argument('--start', default=str(MODELS / 'fast-x2.onnx'), help='checkpoint of `fast` (the shipped one)')
     n.add_argument('--run', default=str(RUNS / 'neighbours'), help='folder of checkpoints and logs')
     n.add_argument('--steps', type=int, default=8000, help='of either')
     n.add_argument('--rate', type=float, default=5e-4)

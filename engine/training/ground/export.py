@@ -5,7 +5,10 @@ DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W],
 """
 import numpy as np
 import onnx
+import torch
 from onnx import TensorProto, helper, numpy_helper
+
+from .network import HalfResolutionNet
 
 OPSET = 17
 
@@ -90,3 +93,22 @@ def make_model(layers, skip, scale, ranges=None, grids=None):
 def to_fp32(net):
     """The ONNX bytes of a trained network."""
     return make_model(collapsed_layers(net), skip_layer(net), net.scale).SerializeToString()
+
+
+@torch.no_grad()
+def from_fp32(data):
+    """The network of what `to_fp32` wrote, to be trained on: its kernels in the direct branch, the wide ones begin anew
+    behind zeros, so that it computes the same."""
+    held = {c.name: torch.from_numpy(numpy_helper.to_array(c).copy()) for c in onnx.load_from_string(data).graph.initializer}
+    features, planes = held['conv0_w'].shape[:2]
+    body = sum(name.startswith('conv') and name.endswith('_w') for name in held) - 1
+    net = HalfResolutionNet(2 if 'skip_w' in held else 1, features, body, planes)
+    for name, conv in [*((f'conv{at}', conv) for at, conv in enumerate(net.layers())), ('tail', net.tail)]:
+        conv.direct.copy_(held[f'{name}_w'])
+        conv.bias.copy_(held[f'{name}_b'])
+        conv.narrow.zero_()
+        if conv.identity:
+            conv.direct[..., 1, 1] -= torch.eye(features)
+    if net.skip is not None:
+        net.skip.load_state_dict({'weight': held['skip_w'], 'bias': held['skip_b']})
+    return net

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from .export import OPSET, to_fp32
+from .export import OPSET, from_fp32, to_fp32
 from .openvino_net import OpenVinoNet
 from .photos import HERE, LIST, GroundError, photo_folder
 from .quantise import QuantNet
@@ -145,6 +145,13 @@ def load_averaged(network, state):
 
 
 def load_state(path):
+    """A checkpoint, or a shipped fp32 file as one without its optimiser's memory. Throws GroundError."""
     if not path.exists():
         raise GroundError(f'no_checkpoint: {path} is not there.')
+    if path.suffix == '.onnx':
+        entry = next((m for m in json.loads((MODELS / 'manifest.json').read_text())['models'] if m['file'] == path.name), None)
+        if entry is None or entry['precision'] != 'fp32':
+            raise GroundError(f'not_shipped: {path.name} is no fp32 file of the manifest.')
+        steps, hours, label = (entry['training'][k] for k in ('steps', 'hours', 'recipe'))
+        return {'average': from_fp32(path.read_bytes()).state_dict(), 'number': steps, 'hours': hours, 'label': label}
     return torch.load(path, weights_only=True, map_location='cpu')
