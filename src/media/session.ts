@@ -28,7 +28,7 @@ export interface ChildCall<T> {
   waiting?: MediaProcess | undefined;
 }
 
-/** A child that waited ended before it began with the call: nothing was done, another child may do it. */
+/** A child that waited ended before it told of any work: another child may do it, and tells if the video was the reason. */
 export class NotBegun extends Error {
   override readonly name = 'NotBegun';
 }
@@ -85,7 +85,8 @@ class Session<T> implements ChildListener {
     if (frame.kind !== 'json') throw new TypeError('the media child sent bytes');
     const message = fromChild.parse(frame.value);
     if (message.type === 'ready') throw new TypeError('the media child waits for a job that it has');
-    this.#begun = true;
+    // A child may die with its last word unsaid: what begins is not work yet.
+    if (message.type !== 'begun') this.#begun = true;
     if (message.type === 'progress') this.#progress(message.progress);
     else if (message.type === 'begun') this.#call.onBegun?.();
     else if (message.type === 'read') void this.#serve(message.id, message.offset, message.length);
