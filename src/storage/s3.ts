@@ -9,7 +9,9 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
@@ -104,13 +106,11 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
   const mark = randomUUID();
   const params = { Bucket: bucket.name, Key: key, Body: body, ContentType: options.contentType };
   const upload = new Upload({
-    client: bucket.client,
+    client: stoppable(bucket.client, options.signal),
     params: { ...params, Metadata: { [markName]: mark } },
     partSize: Math.max(options.partSize, Math.ceil(size / maxParts)),
     queueSize: parallelParts,
   });
-  const abort = () => void upload.abort();
-  options.signal?.addEventListener('abort', abort, { once: true });
   try {
     await upload.done();
     const stored = await confirm(bucket, key, mark, size);
@@ -124,9 +124,21 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
     options.signal?.throwIfAborted();
     throw error;
   } finally {
-    options.signal?.removeEventListener('abort', abort);
     body.destroy();
   }
+}
+
+/**
+ * Bytes on their way stop at the signal; what begins and ends an upload goes on to its answer, which alone names what is to
+ * be taken away. (`Upload.abort` gives up at once, and the upload that is just being made stays behind for a while.)
+ */
+function stoppable(client: S3Client, signal: AbortSignal | undefined): S3Client {
+  if (signal === undefined) return client;
+  const send = (command: Parameters<S3Client['send']>[0]) => {
+    const carriesBytes = command instanceof UploadPartCommand || command instanceof PutObjectCommand;
+    return client.send(command, carriesBytes ? { abortSignal: signal } : {});
+  };
+  return Object.assign(Object.create(client) as S3Client, { send });
 }
 
 const markName = 'framelift-upload';
