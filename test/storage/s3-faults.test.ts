@@ -14,8 +14,10 @@ import { findS3Server, startS3Server } from '../helpers/s3.ts';
 import type { S3Server } from '../helpers/s3.ts';
 
 type Operation =
-  'PutObject' | 'UploadPart' | 'CompleteMultipartUpload' | 'GetObject' | 'HeadObject' | 'DeleteObject' | 'List';
-type Fault = 'refuse' | 'lose the answer' | 'cut the body';
+  'PutObject' | 'CreateMultipartUpload' | 'UploadPart' | 'CompleteMultipartUpload' | 'GetObject' | 'HeadObject' | 'DeleteObject' | 'List';
+type Fault = 'refuse' | 'answer late' | 'lose the answer' | 'cut the body';
+
+const lateMs = 300;
 
 interface FaultPlan {
   operations: Operation[];
@@ -29,6 +31,7 @@ function operationOf(request: IncomingMessage): Operation {
   if (query.has('versions') || (query.has('uploads') && request.method === 'GET') || query.has('list-type'))
     return 'List';
   if (request.method === 'PUT') return query.has('partNumber') ? 'UploadPart' : 'PutObject';
+  if (request.method === 'POST' && query.has('uploads')) return 'CreateMultipartUpload';
   if (request.method === 'POST' && query.has('uploadId')) return 'CompleteMultipartUpload';
   if (request.method === 'HEAD') return 'HeadObject';
   return request.method === 'DELETE' ? 'DeleteObject' : 'GetObject';
@@ -55,6 +58,7 @@ async function startFaultProxy(target: string) {
     const onward = forward({ hostname, port, method, path: url, headers, agent: false }, (answer) => {
       if (fault === 'lose the answer') return void answer.resume().on('end', () => response.destroy());
       response.writeHead(answer.statusCode ?? 502, answer.headers);
+      if (fault === 'answer late') return void setTimeout(() => answer.pipe(response), lateMs);
       if (fault !== 'cut the body') return void answer.pipe(response);
       answer.once('data', (chunk: Buffer) => response.write(chunk, () => response.socket?.resetAndDestroy()));
     });
@@ -159,6 +163,17 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     const stored = await put(storage, large);
     expect(await versions()).toEqual([stored.version]);
     await expectStored(large);
+  });
+
+  it('leaves nothing of an upload that is aborted while the server makes it', async () => {
+    proxy.fail({ operations: ['CreateMultipartUpload'], fault: 'answer late', times: 1 });
+    await writeFile(join(dir, 'large'), large);
+    const reason = new Error('stopped by the test');
+    const control = new AbortController();
+    setTimeout(() => control.abort(reason), lateMs / 2);
+    const put = storage.putFile('aborted', join(dir, 'large'), { contentType: 'video/mp4', signal: control.signal });
+    await expect(put).rejects.toBe(reason);
+    expect(await direct.isAbsent('aborted')).toBe(true);
   });
 
   it('stores a small object whose answer is lost, and destroys what the repetition doubled', async () => {
