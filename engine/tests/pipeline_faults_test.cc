@@ -198,10 +198,9 @@ TEST_F(FaultTest, RefusesHugePicturesBeforeTheirMemoryIsTaken) {
   ExpectError(wide, options, ErrorCode::kLimitExceeded);
 }
 
-TEST_F(FaultTest, TellsItsProgress) {
-  const std::string source = Clip("clip.mp4", VideoInput("640x360", 6) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
-  EnhanceOptions options = PlainOptions();
-  options.target = Target::k1080p;
+/// Checks what one run tells; the shortest time between two tellings, the last one left out, which comes when it comes.
+std::chrono::steady_clock::duration ShortestPause(const std::string& source, const std::string& output,
+                                                  const EnhanceOptions& options) {
   std::vector<Progress> told;
   std::vector<std::chrono::steady_clock::time_point> times;
   EnhanceCallbacks callbacks;
@@ -209,18 +208,33 @@ TEST_F(FaultTest, TellsItsProgress) {
     told.push_back(progress);
     times.push_back(std::chrono::steady_clock::now());
   };
-  const EnhanceResult result = Enhance(source, output_, options, callbacks);
-  ASSERT_GE(told.size(), 3U);
+  const EnhanceResult result = Enhance(source, output, options, callbacks);
+  EXPECT_GE(told.size(), 3U);
+  auto shortest = std::chrono::steady_clock::duration::max();
   for (std::size_t i = 1; i < told.size(); ++i) {
     EXPECT_GE(told[i].fraction, told[i - 1].fraction);
     EXPECT_GE(told[i].frames_done, told[i - 1].frames_done);
+    if (i + 1 < told.size()) shortest = std::min(shortest, times[i] - times[i - 1]);
   }
-  // Ten a second at most, and the last one; how far two of them are apart is the scheduler's as well.
-  const double seconds = std::chrono::duration<double>(times.back() - times.front()).count();
-  EXPECT_LE(static_cast<double>(told.size()), 10 * seconds + 2.5);
   EXPECT_EQ(told.back().fraction, 1);
   EXPECT_EQ(told.back().frames_done, result.frames);
   EXPECT_GT(told[told.size() / 2].fraction, 0);
+  // Ten a second at most, and the last one.
+  const double seconds = std::chrono::duration<double>(times.back() - times.front()).count();
+  EXPECT_LE(static_cast<double>(told.size()), 10 * seconds + 2.5);
+  return shortest;
+}
+
+TEST_F(FaultTest, TellsItsProgress) {
+  const std::string source = Clip("clip.mp4", VideoInput("640x360", 6) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
+  EnhanceOptions options = PlainOptions();
+  options.target = Target::k1080p;
+  auto longest = std::chrono::steady_clock::duration::zero();
+  // How far two of them are apart is the scheduler's as well: the best of three.
+  for (int i = 0; i < 3 && longest <= std::chrono::milliseconds(90); ++i) {
+    longest = std::max(longest, ShortestPause(source, output_, options));
+  }
+  EXPECT_GT(longest, std::chrono::milliseconds(90));
 }
 
 /// Share of the tellings between a tenth and nine tenths of the work that were within 30 % of the time really left.

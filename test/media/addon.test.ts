@@ -211,11 +211,18 @@ describe('enhance', () => {
   });
 
   it('does not begin when the signal has fired already', async () => {
-    let begun = false;
-    const onProgress = () => (begun = true);
-    const work = addon.enhance(clip, output, { ...options, target: '4k', signal: AbortSignal.abort(), onProgress });
-    await expect(work).rejects.toMatchObject({ code: 'cancelled' });
-    expect(begun || existsSync(output)).toBe(false);
+    const waits: number[] = [];
+    // The best of several: the machine may be busy with other tests.
+    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
+      let begun = false;
+      const onProgress = () => (begun = true);
+      const began = performance.now();
+      const work = addon.enhance(clip, output, { ...options, target: '4k', signal: AbortSignal.abort(), onProgress });
+      await expect(work).rejects.toMatchObject({ code: 'cancelled' });
+      waits.push(performance.now() - began);
+      expect(begun || existsSync(output)).toBe(false);
+    }
+    expect(Math.min(...waits)).toBeLessThan(300);
   });
 });
 
