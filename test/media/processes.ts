@@ -31,6 +31,19 @@ export function processTree(pid: number): number[] {
   return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => processTree(Number(child))))];
 }
 
+/** Kills the process and all below it. One that ends because another did is no fault. */
+export function killTree(pid: number): void {
+  for (const member of processTree(pid)) killIfThere(member);
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** Name of the program file that a process runs; undefined when the process is gone. */
 export function program(pid: number | undefined): string | undefined {
   try {

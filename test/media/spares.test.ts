@@ -12,7 +12,7 @@ import { type Forecast, Spares, type SpareOptions } from '../../src/media/spares
 import type { EnhanceRequest, StandBy } from '../../src/media/types.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { temporaryFolder } from './folder.ts';
-import { isAlive, isZombie, processTree, program, until } from './processes.ts';
+import { isAlive, isZombie, killTree, processTree, program, until } from './processes.ts';
 
 const timeoutMs = 60_000;
 const folder = temporaryFolder();
@@ -110,7 +110,7 @@ describe('a spare child', { timeout: timeoutMs }, () => {
     const set = await standBy();
     const [pid] = set.pids;
     // All of it at once: of bubblewrap alone, the child behind it could live long enough to begin with the job.
-    for (const member of processTree(pid!)) process.kill(member, 'SIGKILL');
+    killTree(pid!);
     await expect(enhance()).resolves.toMatchObject({ frames: 10 });
     await ready(set);
     expect(set.pids).not.toContain(pid);
