@@ -139,6 +139,10 @@ export interface CompiledEngine {
   height: number;
   /** 0: it was there already */
   buildMs: number;
+  /** that jobs have at once, as measured on this machine's GPU; 0: it is not here */
+  contexts: number;
+  /** pictures in each of them */
+  batch: number;
 }
 
 export interface Progress {

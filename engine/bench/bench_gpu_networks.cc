@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/network_runner.h"
+#include "cuda/network_rate.h"
 #include "cuda/processor.h"
 #include "framelift/enhance.h"
 #include "framelift/error.h"
@@ -55,18 +55,19 @@ struct Bound {
   Graph graph;
 };
 
-/// The network alone, `contexts` of it beside each other, each as a graph.
+/// The network alone, `contexts` of it beside each other, each as a graph: launches a second.
 double NetworkAlone(const std::shared_ptr<Device>& device, inference::GpuNetwork& network, int contexts) {
   std::vector<Bound> bound(static_cast<std::size_t>(contexts));
   std::vector<StreamHandle> streams;
   for (Bound& b : bound) {
-    b.input = MakeDeviceMemory(device, static_cast<std::size_t>(network.input_shape().count()) * 2);
-    b.output = MakeDeviceMemory(device, static_cast<std::size_t>(network.output_shape().count()) * 2);
+    const std::size_t input_bytes = 2 * static_cast<std::size_t>(network.input_shape().count() * network.batch());
+    b.input = MakeDeviceMemory(device, input_bytes);
+    b.output = MakeDeviceMemory(device, 2 * static_cast<std::size_t>(network.output_shape().count() * network.batch()));
     b.workspace = MakeDeviceMemory(device, static_cast<std::size_t>(network.workspace_bytes()) + 256);
     b.context = network.MakeContext({b.input.get(), b.output.get(), b.workspace.get()});
     b.stream = MakeStream(device);
     const StreamHandle stream = b.stream.get();
-    device->ClearAsync(b.input.get(), static_cast<std::size_t>(network.input_shape().count()) * 2, stream);
+    device->ClearAsync(b.input.get(), input_bytes, stream);
     b.context->Enqueue(stream.value);
     device->WaitForStream(stream);
     device->BeginCapture(stream);
@@ -77,21 +78,17 @@ double NetworkAlone(const std::shared_ptr<Device>& device, inference::GpuNetwork
   return Rate(*device, streams, [&](int slot) { device->LaunchGraph(bound[slot].graph.get(), streams[slot]); });
 }
 
-/// With the kernels around it, as the pipeline runs it.
-double WithKernels(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, int contexts, int width, int height) {
-  DeviceStore store(device);
-  const Picture in = store.MakePicture(width, height, {1, 1}, {});
+/// One to four contexts with so many pictures in each: as JSON objects.
+void BenchContexts(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size, int batch) {
+  const auto network = model->Load(size.width, size.height, batch);
   NetworkOptions options;
   options.file = model->file();
-  options.contexts = contexts;
-  options.load = [model](int w, int h) { return model->Load(w, h); };
-  NetworkRunner runner(device, options, in);
-  const Stream stage = MakeStream(device);
-  std::vector<StreamHandle> streams(static_cast<std::size_t>(runner.slots()), stage.get());
-  return Rate(*device, streams, [&](int slot) {
-    runner.Wait(slot, stage.get());
-    runner.Begin(slot, in, stage.get());
-  });
+  options.load = [model](int width, int height, int pictures) { return model->Load(width, height, pictures); };
+  for (int contexts = 1; contexts <= kMostContexts; ++contexts) {
+    options.occupancy = {contexts, batch};
+    std::printf("%s{\"contexts\": %d, \"batch\": %d, \"network_fps\": %.1f, \"with_kernels_fps\": %.1f}", contexts + batch == 2 ? "" : ", ",
+                contexts, batch, batch * NetworkAlone(device, *network, contexts), NetworkRate(device, options, size));
+  }
 }
 
 void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& file,
@@ -99,19 +96,17 @@ void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inf
   const DeviceFacts& facts = device->facts();
   const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
   std::printf("    {\"model\": \"%s\", \"sizes\": [\n", file.name.c_str());
-  const std::pair<int, int> sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
-  for (const auto& [width, height] : sizes) {
+  const Size sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
+  for (const Size& size : sizes) {
     const auto model = std::make_shared<inference::GpuModel>(backend, file, place, inference::EngineCache(engines));
     model->Hold();  // full TensorRT takes minutes to build an engine: one for all contexts of this size
     const auto start = Clock::now();
-    const auto network = model->Load(width, height);
-    std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", width, height,
-                model->precision().c_str(), Since(start), static_cast<double>(network->workspace_bytes()) / 1e6);
-    for (int contexts = 1; contexts <= 4; ++contexts) {
-      std::printf("%s{\"contexts\": %d, \"network_fps\": %.1f, \"with_kernels_fps\": %.1f}", contexts == 1 ? "" : ", ", contexts,
-                  NetworkAlone(device, *network, contexts), WithKernels(device, model, contexts, width, height));
-    }
-    std::printf("]}%s\n", width == 1920 ? "" : ",");
+    const auto network = model->Load(size.width, size.height);
+    std::printf("      {\"from\": \"%dx%d\", \"precision\": \"%s\", \"build_s\": %.2f, \"workspace_mb\": %.1f, \"contexts\": [", size.width,
+                size.height, model->precision().c_str(), Since(start), static_cast<double>(network->workspace_bytes()) / 1e6);
+    BenchContexts(device, model, size, 1);
+    if (size.width == sizes[0].width) BenchContexts(device, model, size, kMostBatch);  // where it can pay most; building takes minutes
+    std::printf("]}%s\n", size.width == 1920 ? "" : ",");
   }
   std::printf("    ]}%s\n", is_last ? "" : ",");
 }

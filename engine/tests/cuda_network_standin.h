@@ -12,6 +12,7 @@
 #include "inference/backend.h"
 #include "inference/gpu_backend.h"
 #include "inference/half.h"
+#include "inference/onnx_half.h"
 
 namespace framelift::cuda::testing {
 
@@ -25,29 +26,33 @@ struct NetworkLog {
   std::atomic<int> enqueued = 0;
   std::atomic<int> at_once = 0;       ///< computing now …
   std::atomic<int> most_at_once = 0;  ///< … and at most
-  std::int64_t workspace_bytes = 4096;
+  std::int64_t workspace_bytes = 4096;  ///< a picture
   int fails_after = -1;  ///< runs until one fails
   bool refuses_capture = false;
+  bool refuses_batches = false;
   std::string refuses;   ///< a sentence: no network is taken
 };
 
 class StandInNetwork : public inference::GpuNetwork {
  public:
-  StandInNetwork(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network)
-      : device_(device), log_(std::move(log)), network_(std::move(network)) {}
+  StandInNetwork(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network, int batch)
+      : device_(device), log_(std::move(log)), network_(std::move(network)), batch_(batch) {}
   inference::Shape input_shape() const override { return network_->input_shape(); }
   inference::Shape output_shape() const override { return network_->output_shape(); }
-  std::int64_t workspace_bytes() const override { return log_->workspace_bytes; }
+  int batch() const override { return batch_; }
+  std::int64_t workspace_bytes() const override { return log_->workspace_bytes * batch_; }
 
   std::unique_ptr<inference::GpuContext> MakeContext(const inference::GpuBinding& binding) override {
-    return std::make_unique<Context>(device_, log_, network_, binding);
+    return std::make_unique<Context>(device_, log_, network_, binding, batch_);
   }
 
  private:
   class Context : public inference::GpuContext {
    public:
-    Context(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network, inference::GpuBinding binding)
-        : device_(device), log_(std::move(log)), network_(std::move(network)), binding_(binding), request_(log_->contexts++ % network_->requests()) {
+    Context(StandInDevice& device, std::shared_ptr<NetworkLog> log, std::shared_ptr<inference::Network> network, inference::GpuBinding binding,
+            int batch)
+        : device_(device), log_(std::move(log)), network_(std::move(network)), binding_(binding), batch_(batch),
+          request_(log_->contexts++ % network_->requests()) {
       log_->most_contexts = std::max<int>(log_->most_contexts, log_->contexts);
     }
     ~Context() override { --log_->contexts; }
@@ -58,22 +63,22 @@ class StandInNetwork : public inference::GpuNetwork {
       if (log_->refuses_capture && StandInDevice::IsCapturing({stream}))
         throw Error(ErrorCode::kInternal, "The network failed while it ran.");
       ++log_->enqueued;
-      device_.Put({stream}, [log = log_, network = network_, binding = binding_, request = request_] {
+      device_.Put({stream}, [log = log_, network = network_, binding = binding_, batch = batch_, request = request_] {
         const int now = ++log->at_once;
         for (int most = log->most_at_once; now > most && !log->most_at_once.compare_exchange_weak(most, now);) {
         }
-        Compute(*network, binding, request);
+        for (int place = 0; place < batch; ++place) Compute(*network, binding, place, request);
         --log->at_once;
       });
     }
 
    private:
-    static void Compute(inference::Network& network, const inference::GpuBinding& binding, int request) {
-      const auto* in = static_cast<const std::uint16_t*>(binding.input);
+    static void Compute(inference::Network& network, const inference::GpuBinding& binding, int place, int request) {
+      const auto* in = static_cast<const std::uint16_t*>(binding.input) + place * network.input_shape().count();
       for (std::int64_t i = 0; i < network.input_shape().count(); ++i) network.Input(request)[i] = inference::HalfToFloat(in[i]);
       network.Start(request);
       network.Wait(request);
-      auto* out = static_cast<std::uint16_t*>(binding.output);
+      auto* out = static_cast<std::uint16_t*>(binding.output) + place * network.output_shape().count();
       for (std::int64_t i = 0; i < network.output_shape().count(); ++i) out[i] = inference::FloatToHalf(network.Output(request)[i]);
       // What a network leaves in its workspace is nobody's.
       std::memset(binding.workspace, 0x5A, 64);
@@ -82,12 +87,14 @@ class StandInNetwork : public inference::GpuNetwork {
     std::shared_ptr<NetworkLog> log_;
     std::shared_ptr<inference::Network> network_;
     inference::GpuBinding binding_;
+    int batch_;
     int request_;
   };
 
   StandInDevice& device_;
   std::shared_ptr<NetworkLog> log_;
   std::shared_ptr<inference::Network> network_;
+  int batch_;
 };
 
 class StandInBackend : public inference::GpuBackend {
@@ -104,19 +111,21 @@ class StandInBackend : public inference::GpuBackend {
     ++log_->built;
     inference::Shape s = options.input;
     if (options.is_range()) s.width = s.height = 0;
-    return std::to_string(s.channels) + " " + std::to_string(s.height) + " " + std::to_string(s.width) + "\n" + onnx;
+    if (options.batch > 1 && log_->refuses_batches) throw Error(ErrorCode::kInvalidArgument, "The model takes one picture at a time.");
+    return std::to_string(options.batch) + " " + std::to_string(s.channels) + " " + std::to_string(s.height) + " " + std::to_string(s.width) + "\n" + onnx;
   }
 
   std::unique_ptr<inference::GpuNetwork> Load(const std::string& engine, const inference::Shape& input, inference::GpuMemo&) override {
     inference::Shape shape;
+    int batch = 1;
     ++log_->loaded;
     const std::size_t end = engine.find('\n');
-    if (std::sscanf(engine.c_str(), "%d %d %d", &shape.channels, &shape.height, &shape.width) != 3)
+    if (std::sscanf(engine.c_str(), "%d %d %d %d", &batch, &shape.channels, &shape.height, &shape.width) != 4)
       throw Error(ErrorCode::kInvalidArgument, "The engine cannot be loaded: it is damaged.");
     if (shape.width == 0) shape = input;
     if (!(shape == input)) throw Error(ErrorCode::kInvalidArgument, "The engine is for pictures of another size.");
-    const auto model = openvino_->Load(engine.substr(end + 1), "", "");
-    return std::make_unique<StandInNetwork>(*device_, log_, model->Compile({shape, 4, 2, false}));
+    const auto model = openvino_->Load(inference::WithBatch(engine.substr(end + 1), 1), "", "");  // one after the other
+    return std::make_unique<StandInNetwork>(*device_, log_, model->Compile({shape, 12, 2, false}), batch);
   }
 
  private:

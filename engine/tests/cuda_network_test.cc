@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <thread>
 
 #include "cuda/network_runner.h"
-#include "cuda/processor.h"
-#include "cuda_network_standin.h"
+#include "cuda_network_fixture.h"
 #include "framelift/error.h"
 #include "helpers/clips.h"
-#include "helpers/onnx_file.h"
-#include "inference/engine_cache.h"
 #include "inference/gpu_model.h"
 #include "pipeline/stage_chain.h"
 
@@ -35,70 +31,9 @@ using testing::StandInBackend;
 using testing::StandInDevice;
 using testing::StandInOptions;
 
-constexpr std::int64_t kOpen = OnnxFile::kOpen;
+using testing::kOpen;
 
-class CudaNetworks : public ::testing::Test {
- protected:
-  std::string Clip(const std::string& size = "160x90", double seconds = 0.48) {
-    const std::string file = folder_.File("in-" + size + "-" + std::to_string(seconds) + ".mp4");
-    if (!FileExists(file))
-      Ffmpeg(VideoInput(size, seconds) + " " + ToneInput(seconds) + " -c:v libx264 -crf 12 -pix_fmt yuv420p -c:a aac " + file);
-    return file;
-  }
-
-  static ModelFile Fast() {
-    ModelFile file;
-    file.name = "fast";
-    file.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/fast-x2.onnx";
-    file.multiple = 2;
-    file.halo = 22;
-    return file;
-  }
-
-  ModelFile Save(const std::string& name, int scale, ModelFile::Layout layout, const std::string& bytes) {
-    ModelFile file;
-    file.name = name;
-    file.scale = scale;
-    file.layout = layout;
-    file.halo = 1;
-    file.path = folder_.File(name + ".onnx");
-    std::ofstream(file.path, std::ios::binary) << bytes;
-    return file;
-  }
-
-  /// R′G′B′ ×2 of repeated pixels, all planes a little changed.
-  ModelFile Rgb() {
-    std::vector<float> weights(12 * 3, 0.0F);
-    for (int out = 0; out < 12; ++out) weights[static_cast<std::size_t>(out) * 3 + out / 4] = 0.9F;
-    return Save("rgb", 2, ModelFile::Layout::kRgb,
-                OnnxFile().Input("x", {1, 3, kOpen, kOpen}).Conv("x", "c", 12, 3, 1, weights).DepthToSpace("c", "y", 2)
-                    .Output("y", {1, 3, kOpen, kOpen}).Bytes());
-  }
-
-  static EnhanceOptions Options(const ModelFile& model, Target target = Target::k1080p) {
-    EnhanceOptions options = PlainOptions();
-    options.model = model.name;
-    options.models = {model};
-    options.target = target;
-    options.encoder.crf = 8;
-    options.threads = 2;
-    return options;
-  }
-
-  std::unique_ptr<pipeline::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device) {
-    return MakeProcessor(device, MakeStream(device), nullptr, std::make_shared<StandInBackend>(device, log_));
-  }
-
-  static std::shared_ptr<StandInDevice> Late(int delay_us = 400, std::size_t memory = std::size_t{1} << 30) {
-    StandInOptions options;
-    options.longest_delay_us = delay_us;
-    options.memory_bytes = memory;
-    return std::make_shared<StandInDevice>(options);
-  }
-
-  TemporaryFolder folder_;
-  std::shared_ptr<NetworkLog> log_ = std::make_shared<NetworkLog>();
-};
+class CudaNetworks : public testing::CudaNetworkTest {};
 
 /// Narrow pictures: as high as the target, and quickly done.
 struct Case {

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -159,6 +161,17 @@ TEST(OnnxHalf, ScalesOfAResizeStayFloat) {
   EXPECT_EQ(backend->Load(half.onnx, "", "")->OutputShape({2, 8, 8}).width, 16);
 }
 
+TEST(OnnxHalf, ANetworkForOnePictureTakesSeveral) {
+  const auto backend = OpenVino();
+  ASSERT_TRUE(backend);
+  const std::string onnx = Shipped("fast-x2.onnx");
+  EXPECT_EQ(WithBatch(onnx, 1), onnx);
+  const std::string two = WithBatch(onnx, 2);
+  EXPECT_EQ(two.size(), onnx.size());
+  EXPECT_EQ(std::inner_product(two.begin(), two.end(), onnx.begin(), 0, std::plus<>(), std::not_equal_to<>()), 2) << "one number at each end";
+  EXPECT_EQ(WithBatch(two, 1), onnx);
+}
+
 TEST(OnnxHalf, FaultyFilesAreRefusedInOneSentence) {
   for (const std::string& bytes : {std::string(), std::string("\x3A\xFF\xFF", 3), std::string("no network at all"),
                                    OnnxFile().Input("x", {1}).Input("z", {1}).Node("Add", {"x", "z"}, "y").Output("y", {1}).Bytes()}) {
@@ -184,7 +197,7 @@ TEST(EngineCache, AnEngineIsFoundUnderItsKeyAndNoOther) {
   cache.Keep(SomeKey(), engine);
   EXPECT_EQ(cache.Find(SomeKey()), engine);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "something was left behind";
-  std::vector<EngineKey> others(7, SomeKey());
+  std::vector<EngineKey> others(8, SomeKey());
   others[0].model_sha256[63] = 'b';
   others[1].backend_version = "1.7.2.0";
   others[2].target = {12, 0};
@@ -192,6 +205,7 @@ TEST(EngineCache, AnEngineIsFoundUnderItsKeyAndNoOther) {
   others[4].input.width = 962;
   others[5].precision = "int8";
   others[6].backend = "tensorrt";
+  others[7].batch = 2;
   for (const EngineKey& other : others) {
     EXPECT_FALSE(cache.Find(other)) << other.text();
     EXPECT_NE(other.file_name(), SomeKey().file_name());
@@ -381,6 +395,31 @@ TEST_F(TensorRtRtx, BuildsAnEngineForARangeOfSizes) {
   } catch (const Error& error) {
     EXPECT_TRUE(Has(error.what(), "for pictures of one size alone")) << error.what();
   }
+}
+
+TEST_F(TensorRtRtx, BuildsForTwoPicturesAtOnce) {
+  for (const char* name : {"fast-x2.onnx", "fast-x2-int8.onnx", "quality-x2.onnx"}) {
+    GpuModel model = Open(File("shipped", ModelFile::Layout::kLumaStrength, 2, Shipped(name)), {8, 9});
+    const std::string one = model.Compile(640, 360);
+    const std::string two = model.Compile(640, 360, 2);
+    EXPECT_TRUE(Has(two, "-640x360x2-")) << two;
+    EXPECT_FALSE(Has(one, "-640x360x2-")) << one;
+    EXPECT_EQ(model.built(), 2);
+  }
+}
+
+TEST(EngineCache, OccupanciesAreKeptForEachGpuAndOnesThatMakeNoSenseAreNotUsed) {
+  const TemporaryFolder folder;
+  const EngineCache cache(folder.path());
+  EXPECT_FALSE(cache.FindOccupancy(SomeKey(), "NVIDIA L4"));
+  cache.KeepOccupancy(SomeKey(), "NVIDIA L4", {3, 2});
+  EXPECT_EQ(cache.FindOccupancy(SomeKey(), "NVIDIA L4"), (Occupancy{3, 2}));
+  EXPECT_FALSE(cache.FindOccupancy(SomeKey(), "NVIDIA T4"));
+  EngineKey other = SomeKey();
+  other.backend_version = "1.7.2.0";
+  EXPECT_FALSE(cache.FindOccupancy(other, "NVIDIA L4"));
+  cache.KeepOccupancy(SomeKey(), "NVIDIA L4", {0, 1});
+  EXPECT_FALSE(cache.FindOccupancy(SomeKey(), "NVIDIA L4"));
 }
 
 TEST_F(TensorRtRtx, RefusesGpusThatItDoesNotKnow) {

@@ -136,6 +136,8 @@ Napi::Object ToJs(Napi::Env env, const CompiledEngine& engine) {
   object.Set("width", engine.width);
   object.Set("height", engine.height);
   object.Set("buildMs", engine.build_ms);
+  object.Set("contexts", engine.contexts);
+  object.Set("batch", engine.batch);
   return object;
 }
 

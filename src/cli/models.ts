@@ -107,7 +107,8 @@ async function compileModels(media: Media, config: Config, name: string | undefi
         const place = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
         const time = engine.buildMs === 0 ? 'was there' : `${(engine.buildMs / 1000).toFixed(1)} s`;
         const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
-        const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time})`;
+        const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} pictures at once`;
+        const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
         console.log(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
       }
     }

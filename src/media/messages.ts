@@ -86,6 +86,8 @@ export const compiledEngines: z.ZodType<CompiledEngine[]> = z
       width: side,
       height: side,
       buildMs: z.number().min(0).max(1e9),
+      contexts: count,
+      batch: count,
     }),
   )
   .max(100);

@@ -42,6 +42,11 @@ class DeviceStore {
     memory_.push_back(MakeDeviceMemory(device_, bytes));
     return memory_.back().get();
   }
+  /// Holds zeros.
+  void* MakeCleared(std::size_t bytes) {
+    memory_.push_back(MakeClearedMemory(device_, bytes));
+    return memory_.back().get();
+  }
   template <typename T>
   const T* Send(const std::vector<T>& values) {
     memory_.push_back(Upload(device_, values.data(), values.size() * sizeof(T)));
@@ -56,8 +61,7 @@ class DeviceStore {
     Picture picture = ShapeOf(width, height, subsampling, color);
     std::size_t samples = 0;
     for (const Plane& plane : picture.planes) samples += static_cast<std::size_t>(plane.stride) * plane.height;
-    memory_.push_back(MakeClearedMemory(device_, samples * sizeof(std::uint16_t)));
-    auto* data = static_cast<std::uint16_t*>(memory_.back().get());
+    auto* data = static_cast<std::uint16_t*>(MakeCleared(samples * sizeof(std::uint16_t)));
     for (Plane& plane : picture.planes) {
       plane.data = data;
       data += plane.stride * plane.height;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cuda/network_rate.h"
+
 namespace framelift::cuda {
 
 std::shared_ptr<inference::GpuModel> NetworkSource::ModelOf(const NetworkRequest& request) {
@@ -18,8 +20,9 @@ NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, co
   network.file = request.file;
   network.passes = request.passes;
   network.strength = request.strength;
+  network.occupancy = model->MeasuredOccupancy(request.picture.width, request.picture.height).value_or(network.occupancy);
   network.is_stopped = request.is_stopped;
-  network.load = [model](int width, int height) { return model->Load(width, height); };
+  network.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
   return network;
 }
 
@@ -45,22 +48,17 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   NetworkRequest request;
   request.file = fit->file;
   request.passes = fit->passes;
+  request.picture = fit->after_resize ? expectation.output : expectation.picture;
   request.engine_folder = options.engine_folder;
   request.may_write_engines = options.may_write_engines;
   const auto model = ModelOf(request);
   model->Hold();
   NetworkOptions network = OptionsWith(model, request);
-  network.contexts = 1;
+  network.occupancy.contexts = 1;  // of the batch that the job will take
   network.may_cut = false;  // a size that the job would not ask for is of no use
-  const Size size = fit->after_resize ? expectation.output : expectation.picture;
-  const bool is_rgb = request.file.layout == ModelFile::Layout::kRgb;
-  const pixel::Subsampling subsampling = is_rgb ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1};
   DeviceStore store(device_);
   const Stream stream = MakeStream(device_);
-  const Picture empty = store.MakePicture(size.width, size.height, subsampling, {});
-  for (const Plane& plane : empty.planes) {
-    device_->ClearAsync(plane.data, sizeof(std::uint16_t) * static_cast<std::size_t>(plane.stride) * plane.height, stream.get());
-  }
+  const Picture empty = MakeEmptyPicture(store, request.file, request.picture);
   NetworkRunner runner(device_, network, empty);
   runner.Begin(0, empty, stream.get());
   runner.Wait(0, stream.get());

@@ -15,6 +15,7 @@ namespace framelift::cuda {
 struct NetworkRequest {
   ModelFile file;
   int passes = 1;
+  Size picture;  ///< that goes into the first
   float strength = 0;
   std::string engine_folder;
   bool may_write_engines = true;

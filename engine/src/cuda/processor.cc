@@ -212,6 +212,7 @@ class CudaChain : public pipeline::StageChain {
     NetworkRequest request;
     request.file = fit->file;
     request.passes = fit->passes;
+    request.picture = fit->after_resize ? plan_.output : in;
     request.strength = plan_.network_strength;
     request.engine_folder = plan_.engine_folder;
     request.may_write_engines = plan_.may_write_engines;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -58,15 +59,22 @@ std::string MemoName(const GpuBackend& backend, const GpuTarget& target, const s
   return PlainName(backend.name() + "-" + backend.version() + "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + device) + ".memo";
 }
 
+/// Beside the engine's own file. An engine that fits several GPUs has one for each.
+std::string OccupancyName(const EngineKey& key, const std::string& device) {
+  return key.file_name() + "-" + PlainName(device) + ".occupancy";
+}
+
 }  // namespace
 
 std::string EngineKey::text() const {
   return "model " + model_sha256 + ", backend " + backend + " " + backend_version + ", compute capability " + target.text() + ", device " + device +
-         ", input " + std::to_string(input.channels) + "x" + std::to_string(input.height) + "x" + std::to_string(input.width) + ", " + precision;
+         ", input " + std::to_string(input.channels) + "x" + std::to_string(input.height) + "x" + std::to_string(input.width) + ", " + precision +
+         (batch == 1 ? "" : ", batch " + std::to_string(batch));
 }
 
 std::string EngineKey::file_name() const {
-  const std::string size = is_range() ? "any" : std::to_string(input.width) + "x" + std::to_string(input.height);
+  std::string size = is_range() ? "any" : std::to_string(input.width) + "x" + std::to_string(input.height);
+  if (batch > 1) size.append("x").append(std::to_string(batch));
   return PlainName(backend + "-" + model_sha256.substr(0, 12) + "-" + size + "-" + precision +
                    "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + Sha256(text()).substr(0, 16)) +
          ".engine";
@@ -134,6 +142,17 @@ void EngineCache::KeepMemo(const GpuBackend& backend, const GpuTarget& target, c
   const std::string name = MemoName(backend, target, device);
   Write(name, name, memo.bytes);
   memo.has_changed = false;
+}
+
+std::optional<Occupancy> EngineCache::FindOccupancy(const EngineKey& key, const std::string& device) const {
+  const auto text = Read(OccupancyName(key, device), key.text(), "measurement");
+  Occupancy found;
+  if (!text || std::sscanf(text->c_str(), "%d %d", &found.contexts, &found.batch) != 2 || found.contexts < 1 || found.batch < 1) return std::nullopt;
+  return found;
+}
+
+void EngineCache::KeepOccupancy(const EngineKey& key, const std::string& device, const Occupancy& occupancy) const {
+  Write(OccupancyName(key, device), key.text(), std::to_string(occupancy.contexts) + " " + std::to_string(occupancy.batch));
 }
 
 }  // namespace framelift::inference

@@ -18,6 +18,7 @@ struct EngineKey {
   std::string device;     ///< the GPU's name, for backends that time on it; empty: any GPU of the target
   Shape input;            ///< width and height 0: any size of a range
   std::string precision;  ///< "fp16", "int8", "fp32"
+  int batch = 1;          ///< pictures in a tensor
 
   bool is_range() const { return input.width == 0; }
   std::string text() const;
@@ -45,6 +46,10 @@ class EngineCache {
   /// GpuMemo of a backend for a kind of GPU; empty when there is none.
   GpuMemo FindMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const;
   void KeepMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device, GpuMemo& memo) const;
+
+  /// What was measured to be best on a GPU of that name. `key`: of a batch of one.
+  std::optional<Occupancy> FindOccupancy(const EngineKey& key, const std::string& device) const;
+  void KeepOccupancy(const EngineKey& key, const std::string& device, const Occupancy& occupancy) const;
 
   void Say(const std::string& sentence) const;
   const std::string& folder() const { return folder_; }

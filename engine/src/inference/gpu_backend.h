@@ -3,7 +3,7 @@
 // Note [Whose memory, whose streams]
 // A backend owns neither: tensors, workspace and streams are the pipeline's, made by cuda::Device, so that memory is
 // counted in one place, too little of it is answered by tiles, and a network runs in order with the kernels that fill
-// and empty its tensors. Tensors are planar fp16, [1, channels, height, width], at least 256-byte aligned; that is also
+// and empty its tensors. Tensors are planar fp16, [batch, channels, height, width], at least 256-byte aligned; that is also
 // what a CUDA graph needs: their addresses never change. Streams and pointers are void* here: this room knows no CUDA.
 // All calls but Build work on the calling thread's current device.
 //
@@ -49,8 +49,9 @@ struct GpuBinding {
 class GpuNetwork {
  public:
   virtual ~GpuNetwork() = default;
-  virtual Shape input_shape() const = 0;
+  virtual Shape input_shape() const = 0;   ///< of one picture
   virtual Shape output_shape() const = 0;
+  virtual int batch() const = 0;           ///< pictures behind each other in a tensor
   virtual std::int64_t workspace_bytes() const = 0;
   virtual std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) = 0;
 };
@@ -62,11 +63,20 @@ struct GpuMemo {
   bool has_changed = false;
 };
 
+/// How much of a network is on a GPU at once.
+struct Occupancy {
+  int contexts = 2;  ///< beside each other …
+  int batch = 1;     ///< … with so many pictures in each
+  int pictures() const { return contexts * batch; }
+  bool operator==(const Occupancy&) const = default;
+};
+
 struct GpuBuildOptions {
   Shape input;  ///< the only one that the engine takes, or the one that it is tuned for …
   GpuTarget target;
   Shape least;  ///< … of a range of sizes, both ends within; no range where `most` is empty
   Shape most;
+  int batch = 1;
   bool is_range() const { return most.channels > 0; }
 };
 
@@ -98,7 +108,7 @@ std::vector<std::string> AvailableGpuBackends();
 std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name);
 
 // The interface between the engine and the modules that hold TensorRT (gpu_backends.cc).
-inline constexpr int kGpuModuleInterface = 2;  ///< counts up with every change of the classes above
+inline constexpr int kGpuModuleInterface = 3;  ///< counts up with every change of the classes above
 using GpuModuleCreateFunction = GpuBackend*();
 
 }  // namespace framelift::inference

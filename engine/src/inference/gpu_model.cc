@@ -17,6 +17,7 @@ class KeptNetwork : public GpuNetwork {
       : backend_(std::move(backend)), memo_(std::move(memo)), network_(std::move(network)) {}
   Shape input_shape() const override { return network_->input_shape(); }
   Shape output_shape() const override { return network_->output_shape(); }
+  int batch() const override { return network_->batch(); }
   std::int64_t workspace_bytes() const override { return network_->workspace_bytes(); }
   std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override { return network_->MakeContext(binding); }
 
@@ -32,6 +33,7 @@ class SharedNetwork : public GpuNetwork {
   explicit SharedNetwork(std::shared_ptr<GpuNetwork> network) : network_(std::move(network)) {}
   Shape input_shape() const override { return network_->input_shape(); }
   Shape output_shape() const override { return network_->output_shape(); }
+  int batch() const override { return network_->batch(); }
   std::int64_t workspace_bytes() const override { return network_->workspace_bytes(); }
   std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override { return network_->MakeContext(binding); }
 
@@ -63,8 +65,9 @@ GpuModel::GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, G
   memo_ = std::make_shared<GpuMemo>(cache_.FindMemo(*backend_, place_.target, place_.device));
 }
 
-EngineKey GpuModel::KeyOf(int width, int height) const {
+EngineKey GpuModel::KeyOf(int width, int height, int batch) const {
   EngineKey key;
+  key.batch = batch;
   key.model_sha256 = sha256_;
   key.backend = backend_->name();
   key.backend_version = backend_->version();
@@ -76,34 +79,35 @@ EngineKey GpuModel::KeyOf(int width, int height) const {
 }
 
 GpuBuildOptions GpuModel::BuildOptions(const EngineKey& key) const {
-  if (!key.is_range()) return {key.input, key.target, {}, {}};
-  const auto rounded = [&](int side) { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; };
-  const auto shape = [&](int width, int height) { return Shape{key.input.channels, rounded(height), rounded(width)}; };
-  return {shape(1280, 720), key.target, shape(kLeastSide, kLeastSide), shape(kMostWidth, kMostHeight)};
+  if (!key.is_range()) return {key.input, key.target, {}, {}, key.batch};
+  const auto shape = [&](int width, int height) { return Shape{key.input.channels, RoundedUp(height), RoundedUp(width)}; };
+  return {shape(1280, 720), key.target, shape(kLeastSide, kLeastSide), shape(kMostWidth, kMostHeight), key.batch};
 }
 
 std::string GpuModel::Build(const EngineKey& key) {
-  std::string engine = Named(file_, [&] { return backend_->Build(onnx_, BuildOptions(key), *memo_); });
+  const std::string onnx = key.batch == 1 ? onnx_ : WithBatch(onnx_, key.batch);
+  std::string engine = Named(file_, [&] { return backend_->Build(onnx, BuildOptions(key), *memo_); });
   ++built_;
   cache_.Keep(key, engine);
   KeepMemo();
   return engine;
 }
 
-void GpuModel::Check(const GpuNetwork& network, const Shape& input) const {
+void GpuModel::Check(const GpuNetwork& network, const EngineKey& key) const {
+  const Shape& input = key.input;
   const Shape out = network.output_shape();
   const Shape wanted{OutputPlanes(file_.layout), input.height * file_.scale, input.width * file_.scale};
-  if (network.input_shape() == input && out == wanted) return;
+  if (network.input_shape() == input && out == wanted && network.batch() == key.batch) return;
   throw Error(ErrorCode::kInvalidArgument,
               "Model “" + file_.name + "”: It makes " + std::to_string(out.channels) + " planes of " + std::to_string(out.width) + "×" +
                   std::to_string(out.height) + " of " + std::to_string(input.width) + "×" + std::to_string(input.height) +
                   ", which is not what its description says.");
 }
 
-std::unique_ptr<GpuNetwork> GpuModel::Load(int width, int height) {
-  const EngineKey key = KeyOf(width, height);
+std::unique_ptr<GpuNetwork> GpuModel::Load(int width, int height, int batch) {
+  const EngineKey key = KeyOf(width, height, batch);
   for (const auto& held : held_) {
-    if (held->input_shape() == key.input) return std::make_unique<SharedNetwork>(held);
+    if (held->input_shape() == key.input && held->batch() == batch) return std::make_unique<SharedNetwork>(held);
   }
   auto network = LoadAnew(key);
   if (!holds_) return network;
@@ -116,17 +120,17 @@ void GpuModel::LetGo() {
   held_.clear();
 }
 
-std::unique_ptr<GpuNetwork> GpuModel::Kept(const std::string& engine, const Shape& input) {
-  auto network = backend_->Load(engine, input, *memo_);
-  Check(*network, input);
+std::unique_ptr<GpuNetwork> GpuModel::Kept(const std::string& engine, const EngineKey& wanted) {
+  auto network = backend_->Load(engine, wanted.input, *memo_);
+  Check(*network, wanted);
   return std::make_unique<KeptNetwork>(std::move(network), backend_, memo_);
 }
 
-std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const Shape& input) {
+std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const EngineKey& wanted) {
   const auto cached = cache_.Find(key);
   if (!cached) return nullptr;
   try {
-    return Kept(*cached, input);
+    return Kept(*cached, wanted);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     cache_.Say("The cached engine " + key.file_name() + " does not fit this machine or picture; another is used.");
@@ -135,17 +139,25 @@ std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const Shap
 }
 
 std::unique_ptr<GpuNetwork> GpuModel::LoadAnew(const EngineKey& key) {
-  if (auto network = FromCache(key, key.input)) return network;
-  if (!backend_->builds_anywhere()) {
-    if (auto network = FromCache(KeyOf(0, 0), key.input)) return network;
+  if (auto network = FromCache(key, key)) return network;
+  if (!backend_->builds_anywhere() && key.batch == 1) {
+    if (auto network = FromCache(KeyOf(0, 0), key)) return network;
   }
-  return Kept(Build(key), key.input);
+  return Kept(Build(key), key);
 }
 
-std::string GpuModel::Compile(int width, int height) {
-  const EngineKey key = KeyOf(width, height);
+std::string GpuModel::Compile(int width, int height, int batch) {
+  const EngineKey key = KeyOf(width, height, batch);
   if (!cache_.Find(key)) Build(key);
   return key.file_name();
+}
+
+std::optional<Occupancy> GpuModel::MeasuredOccupancy(int width, int height) const {
+  return cache_.FindOccupancy(KeyOf(RoundedUp(width), RoundedUp(height)), place_.device);
+}
+
+void GpuModel::KeepOccupancy(int width, int height, const Occupancy& occupancy) const {
+  cache_.KeepOccupancy(KeyOf(RoundedUp(width), RoundedUp(height)), place_.device, occupancy);
 }
 
 std::string GpuModel::CompileRange() { return Compile(0, 0); }

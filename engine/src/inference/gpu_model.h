@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
-#include <string>
 
 #include "framelift/model.h"
 #include "inference/engine_cache.h"
@@ -26,7 +26,7 @@ class GpuModel {
 
   /// Throws Error{kInvalidArgument} for a model that the backend cannot run or that is not what its description says,
   /// Error{kLimitExceeded} when the GPU has too little memory. What it returns keeps what it needs of this object.
-  std::unique_ptr<GpuNetwork> Load(int width, int height);
+  std::unique_ptr<GpuNetwork> Load(int width, int height, int batch = 1);
 
   /// From here on loaded networks are held, and given again to those who ask for the same size, until LetGo. One at a
   /// time may use what Load gave for a size.
@@ -34,7 +34,7 @@ class GpuModel {
   void LetGo();
 
   /// Builds and keeps an engine where the cache has none. Returns its file's name.
-  std::string Compile(int width, int height);
+  std::string Compile(int width, int height, int batch = 1);
   /// The same of an engine for all sizes from kLeastSide up to kMostWidth × kMostHeight, which Load takes where the cache
   /// has none for a size and building one takes minutes.
   std::string CompileRange();
@@ -42,6 +42,10 @@ class GpuModel {
   static constexpr int kLeastSide = 64;
   static constexpr int kMostWidth = 4096;
   static constexpr int kMostHeight = 2304;
+
+  /// What is best on this GPU for pictures of that size, where it was measured (cuda/network_rate.h).
+  std::optional<Occupancy> MeasuredOccupancy(int width, int height) const;
+  void KeepOccupancy(int width, int height, const Occupancy& occupancy) const;
 
   const std::string& precision() const { return precision_; }
   const ModelFile& file() const { return file_; }
@@ -51,14 +55,17 @@ class GpuModel {
   void KeepMemo() { cache_.KeepMemo(*backend_, place_.target, place_.device, *memo_); }
 
  private:
-  EngineKey KeyOf(int width, int height) const;
+  EngineKey KeyOf(int width, int height, int batch = 1) const;
+  /// That side, or the next larger one that the model takes.
+  int RoundedUp(int side) const { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; }
   std::string Build(const EngineKey& key);
   std::unique_ptr<GpuNetwork> LoadAnew(const EngineKey& key);
-  std::unique_ptr<GpuNetwork> Kept(const std::string& engine, const Shape& input);
-  /// Null: not there, or it cannot be loaded, which is said.
-  std::unique_ptr<GpuNetwork> FromCache(const EngineKey& key, const Shape& input);
+  /// Checked, with what it needs.
+  std::unique_ptr<GpuNetwork> Kept(const std::string& engine, const EngineKey& wanted);
+  /// Null: not there, or it cannot be loaded, which is said. `key` may be that of a range.
+  std::unique_ptr<GpuNetwork> FromCache(const EngineKey& key, const EngineKey& wanted);
   GpuBuildOptions BuildOptions(const EngineKey& key) const;
-  void Check(const GpuNetwork& network, const Shape& input) const;
+  void Check(const GpuNetwork& network, const EngineKey& wanted) const;
 
   std::shared_ptr<GpuBackend> backend_;
   ModelFile file_;

@@ -24,7 +24,7 @@ enum Graph : int { kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValu
 enum Node : int { kNodeInput = 1, kNodeOutput = 2, kOperator = 4, kAttribute = 5 };
 enum Attribute : int { kAttributeName = 1, kAttributeInt = 3, kAttributeTensor = 5, kAttributeGraph = 6, kAttributeType = 20 };
 enum Tensor : int { kTensorType = 2, kFloats = 4, kIntegers = 5, kTensorName = 8, kRaw = 9, kExternal = 13 };
-enum ValueInfo : int { kValueName = 1, kValueType = 2, kTensorOfType = 1, kElementType = 1 };
+enum ValueInfo : int { kValueName = 1, kValueType = 2, kTensorOfType = 1, kElementType = 1, kShape = 2, kDimension = 1, kDimensionValue = 1 };
 constexpr std::uint64_t kFloat = 1;
 constexpr std::uint64_t kHalf = 10;
 constexpr std::uint64_t kAttributeIsInt = 2;
@@ -66,22 +66,27 @@ std::uint64_t ElementType(std::string_view value_info) {
   return FindInteger(Find(Find(value_info, kValueType), kTensorOfType), kElementType, 0);
 }
 
-/// The message with the number in field `path.front()` of the message within it set; made deeper by deeper.
-std::string WithElementType(std::string_view message, const std::vector<int>& path, std::uint64_t type, std::size_t depth = 0) {
+/// The message with the number at the end of the path set, where there is one; of repeated fields the first.
+std::string WithNumber(std::string_view message, const std::vector<int>& path, std::uint64_t number, std::size_t depth = 0) {
   std::string out;
+  bool is_found = false;
   Reader reader(message);
   for (Field field; reader.Next(field);) {
-    if (field.number != path[depth]) {
+    if (is_found || field.number != path[depth]) {
       out += field.encoded;
-    } else if (depth + 1 == path.size()) {
-      wire::PutInteger(out, field.number, type);
+      continue;
+    }
+    is_found = true;
+    if (depth + 1 == path.size()) {
+      wire::PutInteger(out, field.number, number);
     } else {
-      wire::PutBytes(out, field.number, WithElementType(field.bytes, path, type, depth + 1));
+      wire::PutBytes(out, field.number, WithNumber(field.bytes, path, number, depth + 1));
     }
   }
   return out;
 }
 const std::vector<int> kTypeOfValue = {kValueType, kTensorOfType, kElementType};
+const std::vector<int> kBatchOfValue = {kValueType, kTensorOfType, kShape, kDimension, kDimensionValue};
 
 /// What must be known before anything is changed.
 struct Survey {
@@ -219,7 +224,7 @@ std::string HalfGraph(std::string_view graph, const Survey& survey) {
       wire::PutBytes(out, kNode, HalfNode(field.bytes, survey));
     } else if (field.number == kInput || field.number == kOutput) {
       const bool is_float = ElementType(field.bytes) == kFloat;
-      wire::PutBytes(out, field.number, is_float ? WithElementType(field.bytes, kTypeOfValue, kHalf) : std::string(field.bytes));
+      wire::PutBytes(out, field.number, is_float ? WithNumber(field.bytes, kTypeOfValue, kHalf) : std::string(field.bytes));
     } else if (field.number != kValueInfo) {  // types between: told anew by whoever reads the file
       out += field.encoded;
     }
@@ -329,7 +334,7 @@ std::string CastEnds(std::string_view graph, const Survey& survey) {
     if (field.number == kNode) {
       wire::PutBytes(out, kNode, renamed(field.bytes));
     } else if (field.number == kInput || field.number == kOutput) {
-      wire::PutBytes(out, field.number, WithElementType(field.bytes, kTypeOfValue, kHalf));
+      wire::PutBytes(out, field.number, WithNumber(field.bytes, kTypeOfValue, kHalf));
     } else if (field.number != kValueInfo) {
       out += field.encoded;
     }
@@ -361,6 +366,28 @@ HalfNetwork ToHalf(const std::string& onnx) {
     }
   }
   return result;
+}
+
+std::string WithBatch(const std::string& onnx, int batch) {
+  std::string graph;
+  Reader values(Find(onnx, kModelGraph));
+  for (Field field; values.Next(field);) {
+    if (field.number == kInput || field.number == kOutput) {
+      wire::PutBytes(graph, field.number, WithNumber(field.bytes, kBatchOfValue, static_cast<std::uint64_t>(batch)));
+    } else {
+      graph += field.encoded;
+    }
+  }
+  std::string out;
+  Reader parts(onnx);
+  for (Field field; parts.Next(field);) {
+    if (field.number == kModelGraph) {
+      wire::PutBytes(out, kModelGraph, graph);
+    } else {
+      out += field.encoded;
+    }
+  }
+  return out;
 }
 
 }  // namespace framelift::inference

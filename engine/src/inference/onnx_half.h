@@ -1,4 +1,4 @@
-// ONNX networks of float32 as networks of fp16.
+// ONNX networks of float32 as networks of fp16, and of one picture as networks of several.
 #pragma once
 
 #include <string>
@@ -21,5 +21,9 @@ struct HalfNetwork {
 ///
 /// Throws Error{kInvalidArgument} for what is no ONNX network, or not one of one float input and one output.
 HalfNetwork ToHalf(const std::string& onnx);
+
+/// The network, of one input and one output, for so many pictures at once where the file states one; for a network in
+/// which something else counts on one picture too, what comes out fits no pictures at all, which the backend says.
+std::string WithBatch(const std::string& onnx, int batch);
 
 }  // namespace framelift::inference

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cuda/device.h"
+#include "cuda/network_rate.h"
 #include "framelift/error.h"
 #include "framelift/model.h"
 #include "inference/gpu_model.h"
@@ -31,6 +32,25 @@ std::vector<GpuPlace> PlacesOf(const inference::GpuBackend& backend) {
   return places;
 }
 
+/// On the first GPU of this machine that the engine is for. Nothing: there is none, or it cannot be measured there now,
+/// which keeps nobody from the engine.
+inference::Occupancy MeasureHere(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const GpuPlace& place, const CompileRequest& request) {
+  for (const cuda::DeviceFacts& facts : cuda::FindCudaDevices().devices) {
+    const bool is_for_it = place.target == GpuTarget{facts.compute_major, facts.compute_minor} && (place.device.empty() || place.device == facts.name);
+    if (!is_for_it) continue;
+    const auto loaded = std::make_shared<inference::GpuModel>(backend, model, GpuPlace{place.target, facts.name}, inference::EngineCache(request.folder));
+    if (const auto known = loaded->MeasuredOccupancy(request.width, request.height)) return *known;
+    try {
+      const inference::Occupancy measured = cuda::MeasureOccupancy(cuda::OpenCudaDevice(facts.index), loaded, {request.width, request.height});
+      loaded->KeepOccupancy(request.width, request.height, measured);
+      return measured;
+    } catch (const Error&) {
+      break;
+    }
+  }
+  return {0, 0};
+}
+
 CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const GpuPlace& place,
                        const CompileRequest& request, bool is_range) {
   const auto round = [&](int side) { return (side + model.multiple - 1) / model.multiple * model.multiple; };
@@ -48,6 +68,10 @@ CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, co
   if (compiler.built() > 0) {
     engine.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
+  if (is_range) return engine;
+  const inference::Occupancy measured = MeasureHere(backend, model, place, request);
+  engine.contexts = measured.contexts;
+  engine.batch = measured.batch;
   return engine;
 }
 

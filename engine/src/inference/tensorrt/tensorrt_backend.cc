@@ -177,6 +177,7 @@ class TensorRtNetwork : public GpuNetwork {
       const bool is_input = engine_->getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
       (is_input ? input_ : output_) = name;
       (is_input ? input_shape_ : output_shape_) = ToShape(engine_->getTensorShape(name));
+      if (is_input) batch_ = static_cast<int>(engine_->getTensorShape(name).d[0]);
       if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's ends are not fp16.");
     }
     load_ = std::make_unique<flavour::LoadMemory>(*engine_, memo);
@@ -191,6 +192,7 @@ class TensorRtNetwork : public GpuNetwork {
 
   Shape input_shape() const override { return input_shape_; }
   Shape output_shape() const override { return output_shape_; }
+  int batch() const override { return batch_; }
   std::int64_t workspace_bytes() const override { return (workspace_bytes_ + kAlignment - 1) / kAlignment * kAlignment; }
 
   std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) override {
@@ -224,7 +226,7 @@ class TensorRtNetwork : public GpuNetwork {
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
     }
-    const nvinfer1::Dims size{4, {1, input_shape_.channels, input_shape_.height, input_shape_.width}};
+    const nvinfer1::Dims size{4, {batch_, input_shape_.channels, input_shape_.height, input_shape_.width}};
     if (!is_range_) return context;
     if (!context->setInputShape(input_.c_str(), size)) Refuse("The engine does not take pictures of that size.");
     // In each context: one that was not told lays its workspace out for the largest picture of the range.
@@ -242,6 +244,7 @@ class TensorRtNetwork : public GpuNetwork {
   std::string output_;
   Shape input_shape_;
   Shape output_shape_;
+  int batch_ = 1;
 };
 
 class TensorRtBackend : public GpuBackend {
@@ -294,14 +297,14 @@ class TensorRtBackend : public GpuBackend {
   }
 
  private:
-  static nvinfer1::Dims ToDims(const Shape& shape) { return {4, {1, shape.channels, shape.height, shape.width}}; }
+  static nvinfer1::Dims ToDims(int batch, const Shape& shape) { return {4, {batch, shape.channels, shape.height, shape.width}}; }
 
   static void SetRange(nvinfer1::IBuilder& builder, nvinfer1::IBuilderConfig& config, const char* input, const GpuBuildOptions& options) {
     using Selector = nvinfer1::OptProfileSelector;
     nvinfer1::IOptimizationProfile* profile = builder.createOptimizationProfile();  // the builder's
-    const bool is_set = profile != nullptr && profile->setDimensions(input, Selector::kMIN, ToDims(options.least)) &&
-                        profile->setDimensions(input, Selector::kOPT, ToDims(options.input)) &&
-                        profile->setDimensions(input, Selector::kMAX, ToDims(options.most)) && config.addOptimizationProfile(profile) >= 0;
+    const bool is_set = profile != nullptr && profile->setDimensions(input, Selector::kMIN, ToDims(options.batch, options.least)) &&
+                        profile->setDimensions(input, Selector::kOPT, ToDims(options.batch, options.input)) &&
+                        profile->setDimensions(input, Selector::kMAX, ToDims(options.batch, options.most)) && config.addOptimizationProfile(profile) >= 0;
     if (!is_set) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " did not take the range of sizes.");
   }
 
@@ -311,7 +314,7 @@ class TensorRtBackend : public GpuBackend {
     const nvinfer1::Dims given = network.getInput(0)->getDimensions();
     if (given.nbDims != 4) Refuse("The model's input must have four dimensions: 1, planes, height, width.");
     if (options.is_range() && (given.d[2] >= 0 || given.d[3] >= 0)) Refuse("The model is for pictures of one size alone.");
-    nvinfer1::Dims wanted = ToDims(shape);
+    nvinfer1::Dims wanted = ToDims(options.batch, shape);
     for (int i = 0; i < 4; ++i) {
       if (given.d[i] >= 0 && given.d[i] != wanted.d[i])
         Refuse("The model cannot take a picture of " + std::to_string(shape.width) + "×" + std::to_string(shape.height) + ".");

@@ -1,0 +1,92 @@
+#include "cuda/network_rate.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace framelift::cuda {
+
+using inference::Occupancy;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kRounds = 5;
+constexpr double kSecondsOfRound = 0.02;
+constexpr int kFewestFrames = 8;
+
+/// Seconds that so many pictures take, one slot after the other.
+double Run(Device& device, NetworkRunner& runner, const Picture& in, StreamHandle stage, int frames) {
+  const auto start = Clock::now();
+  for (int i = 0; i < frames; ++i) {
+    const int slot = i % runner.slots();
+    runner.Wait(slot, stage);
+    runner.Begin(slot, in, stage);
+  }
+  for (int slot = 0; slot < runner.slots(); ++slot) runner.Wait(slot, stage);
+  device.WaitForStream(stage);
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Picture MakeEmptyPicture(DeviceStore& store, const ModelFile& file, Size size) {
+  const bool is_rgb = file.layout == ModelFile::Layout::kRgb;
+  return store.MakePicture(size.width, size.height, is_rgb ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1}, {});
+}
+
+double NetworkRate(const std::shared_ptr<Device>& device, const NetworkOptions& options, Size size) {
+  DeviceStore store(device);
+  const Stream stage = MakeStream(device);
+  const Picture in = MakeEmptyPicture(store, options.file, size);
+  NetworkRunner runner(device, options, in);
+  if (runner.slots() < options.occupancy.pictures()) return 0;
+  // The first run of a slot prepares and the second is captured (Note [Contexts and tickets]).
+  Run(*device, runner, in, stage.get(), 3 * runner.slots());
+  const double seconds = Run(*device, runner, in, stage.get(), kFewestFrames);
+  const int frames = std::clamp(static_cast<int>(kFewestFrames * kSecondsOfRound / seconds), kFewestFrames, 1'000);
+  std::array<double, kRounds> rates{};
+  for (double& rate : rates) rate = frames / Run(*device, runner, in, stage.get(), frames);
+  std::nth_element(rates.begin(), rates.begin() + kRounds / 2, rates.end());
+  return rates[kRounds / 2];
+}
+
+Occupancy ChooseOccupancy(const std::function<double(const Occupancy&)>& rate) {
+  Occupancy best;
+  double best_rate = 0;
+  for (int batch = 1; batch <= kMostBatch; ++batch) {
+    Occupancy chosen{0, batch};
+    double chosen_rate = 0;
+    while (chosen.contexts < kMostContexts) {
+      const double next = rate({chosen.contexts + 1, batch});
+      if (next < chosen_rate * kWorthItsMemory || next <= 0) break;
+      chosen_rate = next;
+      ++chosen.contexts;
+    }
+    if (chosen_rate <= best_rate * kWorthItsMemory) break;
+    best = chosen;
+    best_rate = chosen_rate;
+  }
+  return best;
+}
+
+Occupancy MeasureOccupancy(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
+  model->Hold();
+  NetworkOptions options;
+  options.file = model->file();
+  options.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
+  options.may_cut = false;
+  const Occupancy chosen = ChooseOccupancy([&](const Occupancy& occupancy) {
+    options.occupancy = occupancy;
+    try {
+      return NetworkRate(device, options, size);
+    } catch (const Error&) {
+      if (occupancy.batch == 1) throw;
+      return 0.0;  // the network counts on one picture
+    }
+  });
+  model->LetGo();
+  return chosen;
+}
+
+}  // namespace framelift::cuda
