@@ -7,7 +7,7 @@ import { maxDurationS, measurementToleranceS } from '../domain/limits.ts';
 import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
 import { assertSameSource } from './ingest.ts';
 import { jobIdOf } from './payload.ts';
-import { assertRoom, expectedResultBytes } from './room.ts';
+import { expectedResultBytes, type Need, withRoom } from './room.ts';
 import { spareFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
@@ -24,15 +24,20 @@ export function keepSpares({ media, config, id }: WorkerContext): StandBy | unde
   return media.standBy({ count, folder: spareFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
 }
 
-async function enhance(context: StepContext): Promise<void> {
+function enhance(context: StepContext): Promise<void> {
+  const { worker, job } = context;
+  const resultBytes = expectedResultBytes(job, worker.config.encoder.crf);
+  const needs: Need[] = [
+    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + resultBytes },
+    { folder: 'storage', bytes: resultBytes },
+  ];
+  return withRoom(worker, needs, () => enhanceOriginal(context));
+}
+
+async function enhanceOriginal(context: StepContext): Promise<void> {
   const { worker, job, fence, originalKey, scratch, signal } = context;
   const inputPath = join(scratch, 'source');
   const outputDir = join(scratch, 'output');
-  const resultBytes = expectedResultBytes(job, worker.config.encoder.crf);
-  await assertRoom(worker, [
-    { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + resultBytes },
-    { folder: 'storage', bytes: resultBytes },
-  ]);
   await mkdir(outputDir);
   const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
   if (!found) throw new FrameliftError('processing_failed', 'The stored original is gone.');

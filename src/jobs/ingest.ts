@@ -9,7 +9,7 @@ import {
   sameDuration,
 } from '../domain/limits.ts';
 import { jobIdOf } from './payload.ts';
-import { assertRoom } from './room.ts';
+import { withRoom } from './room.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 import { sourceFacts } from '../media/facts.ts';
@@ -17,12 +17,15 @@ import { sourceFacts } from '../media/facts.ts';
 export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
 
-async function ingest({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
+function ingest(context: StepContext): Promise<void> {
+  const bytes = context.job.source?.size_bytes ?? 0;
+  return withRoom(context.worker, [{ folder: 'scratch', bytes }, { folder: 'storage', bytes }], () => download(context));
+}
+
+async function download({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
   const path = join(scratch, 'source');
-  const bytes = job.source?.size_bytes ?? 0;
-  await assertRoom(worker, [{ folder: 'scratch', bytes }, { folder: 'storage', bytes }]);
-  const download = await worker.net.download(job.videoUrl, path, { maxBytes: maxSourceBytes, signal });
-  assertSizeAllowed(download.bytes);
+  const received = await worker.net.download(job.videoUrl, path, { maxBytes: maxSourceBytes, signal });
+  assertSizeAllowed(received.bytes);
   const probe = await worker.media.probe({
     source: { path },
     limits: { maxDurationS },
@@ -35,7 +38,7 @@ async function ingest({ worker, job, fence, scratch, signal }: StepContext): Pro
   signal.throwIfAborted();
   const key = await worker.store.objects.announce(fence, 'original');
   const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
-  if (stored.sha256 !== download.sha256) throw new Error('The stored original differs from the downloaded one');
+  if (stored.sha256 !== received.sha256) throw new Error('The stored original differs from the downloaded one');
   await worker.store.leases.ingested(fence, stored, sourceFacts(probe));
 }
 

@@ -21,8 +21,10 @@ export class NoRoom extends Error {
   readonly neededBytes: number;
   readonly freeBytes: number;
 
-  constructor(folder: Need['folder'], neededBytes: number, freeBytes: number) {
-    super(`The ${folder} folder has ${megabytes(freeBytes)} MB free, and about ${megabytes(neededBytes)} MB are needed`);
+  /** `othersBytes`: of the needed ones, those for other steps */
+  constructor(folder: Need['folder'], neededBytes: number, freeBytes: number, othersBytes: number) {
+    const others = othersBytes > 0 ? `, ${megabytes(othersBytes)} of them for other jobs` : '';
+    super(`The ${folder} folder has ${megabytes(freeBytes)} MB free, and about ${megabytes(neededBytes)} MB are needed${others}`);
     this.neededBytes = neededBytes;
     this.freeBytes = freeBytes;
   }
@@ -44,18 +46,53 @@ export function expectedResultBytes(job: Pick<JobRecord, 'resolution' | 'duratio
   return Math.ceil((frames * boxPixels[job.resolution] * bitsPerPixel * 2 ** ((16 - crf) / 6)) / 8);
 }
 
-/**
- * Throws NoRoom when a file system has less free than what will be written there. Folders of one file system share
- * it. What other jobs of the machine are about to write is not known: a disk may still turn out full later on.
- */
-export async function assertRoom({ config, storage, disk = diskRoom }: WorkerContext, needs: readonly Need[]): Promise<void> {
-  const folders = { scratch: scratchRoot(config.dataDir), storage: storageFolder(config.dataDir) };
-  const byDevice = new Map<number, number>();
-  for (const { folder, bytes } of needs) {
-    if (folder === 'storage' && storage.kind !== 'filesystem') continue;
-    const { device, freeBytes } = await disk(folders[folder]);
-    const needed = (byDevice.get(device) ?? spareBytes) + bytes;
-    byDevice.set(device, needed);
-    if (needed > freeBytes) throw new NoRoom(folder, needed, freeBytes);
+/** What steps of this process are about to write, in bytes by device. */
+export class Reservations {
+  readonly #bytes = new Map<number, number>();
+
+  on(device: number): number {
+    return this.#bytes.get(device) ?? 0;
   }
+  change(device: number, bytes: number): void {
+    this.#bytes.set(device, this.on(device) + bytes);
+  }
+}
+
+interface Asked extends Need, Pick<DiskRoom, 'device' | 'freeBytes'> {}
+
+/**
+ * Does the work with that much room reserved until its end, so that steps beside each other do not count on the same bytes. (What a
+ * step has already written counts twice meanwhile: as written and as reserved.) Throws NoRoom when a file system has less.
+ * Folders of one file system share it. What other processes are about to write is not known: a disk may still turn
+ * out full later on.
+ */
+export async function withRoom<T>(context: WorkerContext, needs: readonly Need[], work: () => Promise<T>): Promise<T> {
+  const asked = await lookAt(context, needs);
+  const giveBack = reserve(context.reservations, asked);
+  try {
+    return await work();
+  } finally {
+    giveBack();
+  }
+}
+
+async function lookAt({ config, storage, disk = diskRoom }: WorkerContext, needs: readonly Need[]): Promise<Asked[]> {
+  const folders = { scratch: scratchRoot(config.dataDir), storage: storageFolder(config.dataDir) };
+  const written = needs.filter(({ folder }) => folder === 'scratch' || storage.kind === 'filesystem');
+  return Promise.all(written.map(async (need) => ({ ...need, ...(await disk(folders[need.folder])) })));
+}
+
+/** Nothing is awaited between looking and reserving. Returns what gives the room back. */
+function reserve(reservations: Reservations, asked: readonly Asked[]): () => void {
+  const own = new Reservations();
+  for (const { folder, device, bytes, freeBytes } of asked) {
+    own.change(device, bytes);
+    const others = reservations.on(device);
+    const needed = spareBytes + others + own.on(device);
+    if (needed > freeBytes) throw new NoRoom(folder, needed, freeBytes, others);
+  }
+  for (const { device, bytes } of asked) reservations.change(device, bytes);
+  return () => {
+    for (const { device, bytes } of asked) reservations.change(device, -bytes);
+  };
 }

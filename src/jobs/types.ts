@@ -9,7 +9,7 @@ import type { GuardedClient, NetClient } from '../net/types.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { WorkerMetrics } from './metrics.ts';
-import type { LookAtDisk } from './room.ts';
+import type { LookAtDisk, Reservations } from './room.ts';
 
 /** The part of the configuration that jobs read. */
 export interface WorkerConfig {
@@ -101,6 +101,8 @@ export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' 
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;
+  /** room on disk that its steps count on */
+  reservations: Reservations;
   /** aborted with WorkerStopping when the process is told to end */
   stopping: AbortSignal;
 }

@@ -9,6 +9,7 @@ import { enhanceTask, keepSpares } from './enhance.ts';
 import { ingestTask } from './ingest.ts';
 import { chores, startChores } from './maintenance.ts';
 import { createWorkerMetrics } from './metrics.ts';
+import { Reservations } from './room.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
@@ -40,6 +41,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
+    reservations: new Reservations(),
     stopping: stopper.signal,
   };
   const media: TaskList = { job_ingest: ingestTask(worker), job_enhance: enhanceTask(worker) };

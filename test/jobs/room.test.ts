@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
-import { assertRoom, expectedResultBytes, type LookAtDisk, type Need, spareBytes } from '../../src/jobs/room.ts';
+import { expectedResultBytes, type LookAtDisk, type Need, Reservations, spareBytes, withRoom } from '../../src/jobs/room.ts';
 import type { WorkerContext } from '../../src/jobs/types.ts';
 import { diskRoom } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
@@ -41,7 +41,7 @@ describe('the room on a disk', () => {
   });
 
   const worker = (kind: 'filesystem' | 's3', disk: LookAtDisk) =>
-    ({ config: { dataDir: '/data' }, storage: { kind }, disk }) as unknown as WorkerContext;
+    ({ config: { dataDir: '/data' }, storage: { kind }, disk, reservations: new Reservations() }) as unknown as WorkerContext;
   const needs: Need[] = [
     { folder: 'scratch', bytes: 60e6 },
     { folder: 'storage', bytes: 60e6 },
@@ -56,8 +56,19 @@ describe('the room on a disk', () => {
   ];
   it.each(cases)('must hold $name', async ({ kind, free, apart, fits }) => {
     const disk: LookAtDisk = async (folder) => ({ device: apart && folder.endsWith('storage') ? 2 : 1, freeBytes: free + spareBytes, ...size });
-    const verdict = await assertRoom(worker(kind, disk), needs).then(() => true, (error: Error) => error.name);
+    const verdict = await withRoom(worker(kind, disk), needs, async () => true).catch((error: Error) => error.name);
     expect(verdict).toBe(fits ? true : 'NoRoom');
+  });
+
+  it('is not counted on twice by steps beside each other, and is given back whatever becomes of them', async () => {
+    const crowded = worker('filesystem', async () => ({ device: 1, freeBytes: 200e6 + spareBytes, ...size }));
+    const { promise: first, reject: fail } = Promise.withResolvers<void>();
+    const steps = [0, 1].map(() => withRoom(crowded, needs, () => first));
+    await expect(steps[1]).rejects.toThrow('The storage folder has 300 MB free, and about 340 MB are needed, 120 of them for other jobs');
+    await expect(withRoom(crowded, needs.slice(0, 1), async () => 'small')).resolves.toBe('small');
+    fail(new Error('broken'));
+    await expect(steps[0]).rejects.toThrow('broken');
+    await expect(withRoom(crowded, needs, async () => 'next')).resolves.toBe('next');
   });
 });
 
