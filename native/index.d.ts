@@ -143,6 +143,8 @@ export interface CompiledEngine {
   contexts: number;
   /** pictures in each of them */
   batch: number;
+  /** one sentence, where the GPU is here and could not be measured; else empty */
+  notMeasured: string;
 }
 
 export interface Progress {

@@ -110,6 +110,7 @@ async function compileModels(media: Media, config: Config, name: string | undefi
         const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} pictures at once`;
         const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
         console.log(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
+        if (engine.notMeasured !== '') console.error(`${label(model)}: not measured on this machine’s GPU: ${engine.notMeasured}`);
       }
     }
   }

@@ -88,6 +88,7 @@ export const compiledEngines: z.ZodType<CompiledEngine[]> = z
       buildMs: z.number().min(0).max(1e9),
       contexts: count,
       batch: count,
+      notMeasured: z.string().max(2000),
     }),
   )
   .max(100);

@@ -76,6 +76,7 @@ struct CompiledEngine {
   double build_ms = 0;    ///< 0: it was there already
   int contexts = 0;       ///< that jobs have at once, as measured on this machine's GPU; 0: it is not here …
   int batch = 0;          ///< … and pictures in each
+  std::string not_measured;  ///< one sentence, where the GPU is here and could not be measured
 };
 
 struct CompileRequest {
@@ -86,8 +87,8 @@ struct CompileRequest {
 
 /// Builds engines of a model ahead of time (EnhanceOptions::engine_folder): of TensorRT-RTX for every generation of GPUs
 /// that it supports, here or not, and for the GPUs of this machine with whatever else runs there (there also one that
-/// takes pictures of any size, for those that none was built for). On the GPUs of this machine it is measured how
-/// much of a network at once is worth its memory; jobs go by it. Throws
+/// takes pictures of any size, for those that none was built for). On each kind of GPU in this machine it is measured,
+/// anew with each call, how much of a network at once is worth its memory; jobs go by it. Throws
 /// Error{kInvalidArgument} for a model that cannot be built and Error{kUnavailable} where nothing can build.
 std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRequest& request);
 

@@ -13,7 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kRounds = 5;
 constexpr double kSecondsOfRound = 0.02;
-constexpr int kFewestFrames = 8;
+constexpr int kTurns = 4;                ///< of all slots in a round, at least
+constexpr double kSecondsOfWarmUp = 0.3;  ///< in which a GPU that did nothing raises its clocks
 
 /// Seconds that so many pictures take, one slot after the other.
 double Run(Device& device, NetworkRunner& runner, const Picture& in, StreamHandle stage, int frames) {
@@ -35,31 +36,36 @@ Picture MakeEmptyPicture(DeviceStore& store, const ModelFile& file, Size size) {
   return store.MakePicture(size.width, size.height, is_rgb ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1}, {});
 }
 
-double NetworkRate(const std::shared_ptr<Device>& device, const NetworkOptions& options, Size size) {
+double NetworkRate(const std::shared_ptr<Device>& device, NetworkOptions options, Size size) {
+  options.may_cut = false;
   DeviceStore store(device);
   const Stream stage = MakeStream(device);
-  const Picture in = MakeEmptyPicture(store, options.file, size);
-  NetworkRunner runner(device, options, in);
-  if (runner.slots() < options.occupancy.pictures()) return 0;
-  // The first run of a slot prepares and the second is captured (Note [Contexts and tickets]).
-  Run(*device, runner, in, stage.get(), 3 * runner.slots());
-  const double seconds = Run(*device, runner, in, stage.get(), kFewestFrames);
-  const int frames = std::clamp(static_cast<int>(kFewestFrames * kSecondsOfRound / seconds), kFewestFrames, 1'000);
-  std::array<double, kRounds> rates{};
-  for (double& rate : rates) rate = frames / Run(*device, runner, in, stage.get(), frames);
-  std::nth_element(rates.begin(), rates.begin() + kRounds / 2, rates.end());
-  return rates[kRounds / 2];
+  try {
+    const Picture in = MakeEmptyPicture(store, options.file, size);
+    NetworkRunner runner(device, options, in);
+    if (runner.slots() < options.occupancy.pictures()) return 0;
+    const auto run = [&](int turns) { return Run(*device, runner, in, stage.get(), turns * runner.slots()); };
+    // The first run of a lane prepares and the second is captured (Note [Contexts and tickets]).
+    for (double spent = run(2); spent < kSecondsOfWarmUp;) spent += run(kTurns);
+    const int turns = std::clamp(static_cast<int>(kTurns * kSecondsOfRound / run(kTurns)), kTurns, 1'000);
+    std::array<double, kRounds> rates{};
+    for (double& rate : rates) rate = turns * runner.slots() / run(turns);
+    std::nth_element(rates.begin(), rates.begin() + kRounds / 2, rates.end());
+    return rates[kRounds / 2];
+  } catch (const OutOfDeviceMemory&) {
+    return 0;
+  }
 }
 
-Occupancy ChooseOccupancy(const std::function<double(const Occupancy&)>& rate) {
-  Occupancy best;
+std::optional<Occupancy> ChooseOccupancy(const std::function<double(const Occupancy&)>& rate) {
+  std::optional<Occupancy> best;
   double best_rate = 0;
   for (int batch = 1; batch <= kMostBatch; ++batch) {
-    Occupancy chosen{0, batch};
-    double chosen_rate = 0;
-    while (chosen.contexts < kMostContexts) {
+    Occupancy chosen{kLeastContexts, batch};
+    double chosen_rate = rate(chosen);
+    while (chosen_rate > 0 && chosen.contexts < kMostContexts) {
       const double next = rate({chosen.contexts + 1, batch});
-      if (next < chosen_rate * kWorthItsMemory || next <= 0) break;
+      if (next < chosen_rate * kWorthItsMemory) break;
       chosen_rate = next;
       ++chosen.contexts;
     }
@@ -70,22 +76,24 @@ Occupancy ChooseOccupancy(const std::function<double(const Occupancy&)>& rate) {
   return best;
 }
 
-Occupancy MeasureOccupancy(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
+std::optional<Occupancy> MeasureOccupancy(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
   model->Hold();
   NetworkOptions options;
   options.file = model->file();
   options.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
-  options.may_cut = false;
-  const Occupancy chosen = ChooseOccupancy([&](const Occupancy& occupancy) {
+  const auto chosen = ChooseOccupancy([&](const Occupancy& occupancy) {
     options.occupancy = occupancy;
     try {
       return NetworkRate(device, options, size);
+    } catch (const DeviceLost&) {
+      throw;
     } catch (const Error&) {
       if (occupancy.batch == 1) throw;
       return 0.0;  // the network counts on one picture
     }
   });
   model->LetGo();
+  model->KeepMemo();  // kernels that were compiled meanwhile
   return chosen;
 }
 

@@ -231,6 +231,7 @@ void NetworkRunner::PutTiles(Lane& lane, const Picture& in, StreamHandle stream)
 
 /// The network on what the lane's tensor holds, once `stage` has filled it.
 void NetworkRunner::Run(Lane& lane, StreamHandle stage) {
+  device_->MakeCurrent();
   const StreamHandle stream = lane.stream.get();
   device_->Record(lane.filled.get(), stage);
   device_->WaitOn(stream, lane.filled.get());

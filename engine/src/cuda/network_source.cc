@@ -20,7 +20,9 @@ NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, co
   network.file = request.file;
   network.passes = request.passes;
   network.strength = request.strength;
-  network.occupancy = model->MeasuredOccupancy(request.picture.width, request.picture.height).value_or(network.occupancy);
+  if (request.passes == 1) {  // what was measured; a second pass would need engines for its own size
+    network.occupancy = model->MeasuredOccupancy(request.picture.width, request.picture.height).value_or(network.occupancy);
+  }
   network.is_stopped = request.is_stopped;
   network.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
   return network;

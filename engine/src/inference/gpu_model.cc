@@ -153,7 +153,9 @@ std::string GpuModel::Compile(int width, int height, int batch) {
 }
 
 std::optional<Occupancy> GpuModel::MeasuredOccupancy(int width, int height) const {
-  return cache_.FindOccupancy(KeyOf(RoundedUp(width), RoundedUp(height)), place_.device);
+  const auto found = cache_.FindOccupancy(KeyOf(RoundedUp(width), RoundedUp(height)), place_.device);
+  if (!found || found->batch == 1 || cache_.Find(KeyOf(RoundedUp(width), RoundedUp(height), found->batch))) return found;
+  return std::nullopt;
 }
 
 void GpuModel::KeepOccupancy(int width, int height, const Occupancy& occupancy) const {

@@ -43,7 +43,8 @@ class GpuModel {
   static constexpr int kMostWidth = 4096;
   static constexpr int kMostHeight = 2304;
 
-  /// What is best on this GPU for pictures of that size, where it was measured (cuda/network_rate.h).
+  /// What is best on this GPU for pictures of that size, where it was measured (cuda/network_rate.h) and the engine for it is
+  /// there.
   std::optional<Occupancy> MeasuredOccupancy(int width, int height) const;
   void KeepOccupancy(int width, int height, const Occupancy& occupancy) const;
 

@@ -1,6 +1,8 @@
 // Engines ahead of time. In this room since it asks the GPUs as well as the backends.
+#include <algorithm>
 #include <chrono>
-#include <utility>
+#include <iterator>
+#include <optional>
 
 #include "cuda/device.h"
 #include "cuda/network_rate.h"
@@ -17,50 +19,48 @@ using inference::GpuTarget;
 /// Compute capabilities of the generations from Turing to Blackwell.
 constexpr GpuTarget kGenerations[] = {{7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}};
 
-std::vector<GpuPlace> PlacesOf(const inference::GpuBackend& backend) {
-  std::vector<GpuPlace> places;
+/// Where engines are built: a kind of GPU, and the device for backends that time on it.
+struct Site {
+  GpuPlace place;
+  std::optional<int> device;
+};
+
+GpuTarget TargetOf(const cuda::DeviceFacts& facts) { return {facts.compute_major, facts.compute_minor}; }
+
+/// GPUs of this machine, one of each kind.
+std::vector<cuda::DeviceFacts> KindsHere() {
+  std::vector<cuda::DeviceFacts> kinds;
+  for (const cuda::DeviceFacts& facts : cuda::FindCudaDevices().devices) {
+    const auto is_same = [&](const cuda::DeviceFacts& kind) { return kind.name == facts.name && TargetOf(kind) == TargetOf(facts); };
+    if (std::ranges::none_of(kinds, is_same)) kinds.push_back(facts);
+  }
+  return kinds;
+}
+
+std::vector<Site> SitesOf(const inference::GpuBackend& backend) {
+  std::vector<Site> sites;
   if (backend.builds_anywhere()) {
     for (const GpuTarget& target : kGenerations) {
-      if (backend.Supports(target)) places.push_back({target, ""});
+      if (backend.Supports(target)) sites.push_back({{target, ""}, std::nullopt});
     }
-    return places;
+    return sites;
   }
-  for (const cuda::DeviceFacts& facts : cuda::FindCudaDevices().devices) {
-    const GpuTarget target{facts.compute_major, facts.compute_minor};
-    if (backend.Supports(target)) places.push_back({target, facts.name});
+  for (const cuda::DeviceFacts& facts : KindsHere()) {
+    if (backend.Supports(TargetOf(facts))) sites.push_back({{TargetOf(facts), facts.name}, facts.index});
   }
-  return places;
+  return sites;
 }
 
-/// On the first GPU of this machine that the engine is for. Nothing: there is none, or it cannot be measured there now,
-/// which keeps nobody from the engine.
-inference::Occupancy MeasureHere(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const GpuPlace& place, const CompileRequest& request) {
-  for (const cuda::DeviceFacts& facts : cuda::FindCudaDevices().devices) {
-    const bool is_for_it = place.target == GpuTarget{facts.compute_major, facts.compute_minor} && (place.device.empty() || place.device == facts.name);
-    if (!is_for_it) continue;
-    const auto loaded = std::make_shared<inference::GpuModel>(backend, model, GpuPlace{place.target, facts.name}, inference::EngineCache(request.folder));
-    if (const auto known = loaded->MeasuredOccupancy(request.width, request.height)) return *known;
-    try {
-      const inference::Occupancy measured = cuda::MeasureOccupancy(cuda::OpenCudaDevice(facts.index), loaded, {request.width, request.height});
-      loaded->KeepOccupancy(request.width, request.height, measured);
-      return measured;
-    } catch (const Error&) {
-      break;
-    }
-  }
-  return {0, 0};
-}
-
-CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const GpuPlace& place,
+CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const Site& site,
                        const CompileRequest& request, bool is_range) {
   const auto round = [&](int side) { return (side + model.multiple - 1) / model.multiple * model.multiple; };
   CompiledEngine engine;
   engine.backend = backend->name() + " " + backend->version();
-  engine.target = place.target.text();
-  if (!backend->builds_anywhere()) engine.device = place.device;
+  engine.target = site.place.target.text();
+  engine.device = site.place.device;
   engine.width = round(request.width);
   engine.height = round(request.height);
-  inference::GpuModel compiler(backend, model, place, inference::EngineCache(request.folder));
+  inference::GpuModel compiler(backend, model, site.place, inference::EngineCache(request.folder));
   engine.precision = compiler.precision();
   const auto start = std::chrono::steady_clock::now();
   if (is_range) engine.width = engine.height = 0;
@@ -68,11 +68,42 @@ CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, co
   if (compiler.built() > 0) {
     engine.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
-  if (is_range) return engine;
-  const inference::Occupancy measured = MeasureHere(backend, model, place, request);
-  engine.contexts = measured.contexts;
-  engine.batch = measured.batch;
   return engine;
+}
+
+/// On each kind of GPU here that the engine is for; what is told of it is the first one's. An engine that cannot be measured is
+/// an engine all the same.
+void Measure(const ModelFile& model, const CompileRequest& request, CompiledEngine& engine) {
+  const std::string backend_name = engine.backend.substr(0, engine.backend.find(' '));
+  for (const cuda::DeviceFacts& facts : KindsHere()) {
+    if (engine.target != TargetOf(facts).text() || (!engine.device.empty() && engine.device != facts.name)) continue;
+    try {
+      const auto device = cuda::OpenCudaDevice(facts.index);
+      const std::shared_ptr<inference::GpuBackend> backend = inference::CreateGpuBackend(backend_name);  // its runtime is this device's
+      const auto loaded = std::make_shared<inference::GpuModel>(backend, model, GpuPlace{TargetOf(facts), facts.name}, inference::EngineCache(request.folder));
+      const auto measured = cuda::MeasureOccupancy(device, loaded, {request.width, request.height});
+      if (!measured) throw Error(ErrorCode::kUnavailable, "The GPU has too little free memory for two pictures at once.");
+      loaded->KeepOccupancy(request.width, request.height, *measured);
+      if (engine.contexts == 0) engine.contexts = measured->contexts, engine.batch = measured->batch;
+    } catch (const std::exception& error) {
+      if (engine.not_measured.empty()) engine.not_measured = error.what();
+    }
+  }
+}
+
+std::vector<CompiledEngine> CompileWith(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const CompileRequest& request) {
+  std::vector<CompiledEngine> engines;
+  for (const Site& site : SitesOf(*backend)) {
+    if (site.device) cuda::OpenCudaDevice(*site.device)->MakeCurrent();
+    engines.push_back(Compile(backend, model, site, request, false));
+    // Where an engine takes minutes, a job of another size must not wait for its own.
+    if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, site, request, true));
+  }
+  // Last, so that a GPU that fails costs no engine.
+  for (CompiledEngine& engine : engines) {
+    if (engine.width > 0) Measure(model, request, engine);
+  }
+  return engines;
 }
 
 }  // namespace
@@ -92,11 +123,7 @@ std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRe
       if (reason.starts_with("No backend")) reason = error.what();
       continue;
     }
-    for (const GpuPlace& place : PlacesOf(*backend)) {
-      engines.push_back(Compile(backend, model, place, request, false));
-      // Where an engine takes minutes, a job of another size must not wait for its own.
-      if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, place, request, true));
-    }
+    std::ranges::move(CompileWith(backend, model, request), std::back_inserter(engines));
   }
   if (engines.empty()) throw Error(ErrorCode::kUnavailable, reason);
   return engines;

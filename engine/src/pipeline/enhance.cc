@@ -236,12 +236,19 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   }
 
   void PixelLoop() {
-    std::deque<FinishedFrame> begun;  // without a frame: of the warm-up
+    struct Begun {
+      std::int64_t pts;
+      std::int64_t duration;
+      bool is_warm_up;
+    };
+    std::deque<Begun> begun;
     const auto end_oldest = [&] {
-      FinishedFrame oldest = std::move(begun.front());
+      const Begun oldest = begun.front();
       begun.pop_front();
-      chain_->End(oldest.frame.get());
-      return oldest.frame == nullptr || finished_.Push(std::move(oldest), stop_.get_token());
+      // Taken no sooner: however deep the chain is, the stages hold one of the encoder's frames.
+      FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
+      chain_->End(finished.frame.get());
+      return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
     };
     while (auto timed = decoded_.Pop(stop_.get_token())) {
       timed->frame->pts = timed->pts;
@@ -253,7 +260,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       if (!started_) started_ = Clock::now();
       if (!is_begun) continue;
       timed->frame.reset();  // back to the decoder before waiting for the encoder
-      begun.push_back({timed->is_warm_up ? nullptr : encoder_->TakeFrame(), timed->pts, timed->duration});
+      begun.push_back({timed->pts, timed->duration, timed->is_warm_up});
       if (chain_->depth() == 1 && !end_oldest()) return;
     }
     while (!begun.empty() && !stop_.stop_requested()) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "cuda/network_rate.h"
 #include "cuda/processor.h"
 #include "framelift/error.h"
 #include "helpers/clips.h"
@@ -180,6 +181,30 @@ TEST_F(GpuNetworks, WholeClipsAreTheCpusWithinAHundredthOfADecibel) {
   const double by_cpu = Psnr(DecodeLuma(folder_.File("cpu.mp4")), truth);
   const double by_gpu = Psnr(DecodeLuma(folder_.File("gpu.mp4")), truth);
   EXPECT_NEAR(by_gpu, by_cpu, 0.02);
+}
+
+TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
+  const std::string in = Clip(0.68);  // 17 frames: the last batch is not full
+  const std::string single = folder_.File("single.mp4");
+  const std::string batches = folder_.File("batches.mp4");
+  inference::GpuModel model(backend_, Fast(), place_, inference::EngineCache(Engines()));
+  model.Compile(960, 540, 2);
+  for (const auto& [occupancy, out] : {std::pair{inference::Occupancy{2, 1}, single}, {inference::Occupancy{2, 2}, batches}, {inference::Occupancy{4, 2}, batches}}) {
+    model.KeepOccupancy(960, 540, occupancy);
+    pipeline::EnhanceOn(ProcessorOn(), in, out, Options());
+    EXPECT_EQ(FrameTimes(out), FrameTimes(in));
+  }
+  EXPECT_GT(Psnr(DecodeLuma(batches), DecodeLuma(single)), 55);
+}
+
+TEST_F(GpuNetworks, MeasuringChoosesWhatFits) {
+  const auto model = std::make_shared<inference::GpuModel>(backend_, Fast(), place_, inference::EngineCache(Engines()));
+  const auto chosen = MeasureOccupancy(device_, model, {960, 540});
+  ASSERT_TRUE(chosen);
+  EXPECT_GE(chosen->contexts, kLeastContexts);
+  EXPECT_LE(chosen->contexts, kMostContexts);
+  RecordProperty("contexts", chosen->contexts);
+  RecordProperty("batch", chosen->batch);
 }
 
 TEST_F(GpuNetworks, RunsAreAlikeAndTwoJobsShareTheGpu) {

@@ -188,6 +188,8 @@ class TensorRtNetwork : public GpuNetwork {
     } else if (!(input_shape_ == input)) {
       Refuse("The engine is for pictures of " + std::to_string(input_shape_.width) + "×" + std::to_string(input_shape_.height) + ".");
     }
+    // (What a range leaves open is not known here.)
+    if (!is_range_ && engine_->getTensorShape(output_.c_str()).d[0] != batch_) Refuse("The engine does not make as many pictures as it takes.");
   }
 
   Shape input_shape() const override { return input_shape_; }
