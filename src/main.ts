@@ -107,6 +107,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const measure = createMeasure({ net, media });
   const { rateLimits, sandboxDelayMs } = config;
   const app = buildApp({
+    checkUrl: (url: string) => net.checkUrl(url),
     ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),

@@ -23,6 +23,13 @@ export async function openStore(config: Config) {
     await store.close();
     await database.stop();
   };
+  try {
+    // Keys and secrets made under another pepper would be lost on everybody.
+    await evidence.assertOpens();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return { store, evidence, secrets, databaseUrl: database.url, close };
 }
 

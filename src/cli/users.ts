@@ -21,13 +21,17 @@ async function readPassword({ passwordStdin = false }: PasswordOptions): Promise
 }
 
 /** Makes the user where there is none: an operator has an approved account as everybody else has. */
-async function addOperator(email: string, options: PasswordOptions): Promise<void> {
+async function addOperator(email: string, options: PasswordOptions & { existing?: boolean }): Promise<void> {
   if (!/^[^\s@]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(email)) throw new Error(`${email} is no email address.`);
   const { password, made } = await readPassword(options);
   await withStore(async ({ store }) => {
     const found = await store.users.byEmail(email);
     if (found !== null && !made) {
       throw new Error(`${email} has a password already; users reset-password sets another.`);
+    }
+    // Nobody checks who signs up with which address.
+    if (found !== null && options.existing !== true) {
+      throw new Error(`Somebody has signed up as ${email}. If that is who you mean, add --existing.`);
     }
     if (found === null) await createUser(store, email, password);
     const operator = await store.users.setOperator(email, true);
@@ -74,6 +78,7 @@ export function operatorCommands(): Command {
     .description('make somebody an operator; one who has not signed up gets an approved account and a password')
     .argument('<email>', 'with which they sign in')
     .option(passwordStdin, 'take the password of a new one from standard input instead of printing one')
+    .option('--existing', 'take somebody who has signed up already')
     .action(addOperator);
   operators
     .command('remove')

@@ -347,7 +347,7 @@ export type Quote = {
 
 export type AccountUpdate = {
     /**
-     * Days that the files of a new job are kept.
+     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
      */
     retention_days: number;
 };
@@ -538,7 +538,7 @@ export type Account = {
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Days that the files of a new job are kept.
+     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
      */
     retention_days: number;
     pricing: Pricing;
@@ -667,7 +667,7 @@ export type ConsoleAccount = {
      */
     sandbox_credits: number;
     /**
-     * Days that the files of a new job of the Secure tier are kept.
+     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
      */
     retention_days: number;
     created_at: Timestamp;

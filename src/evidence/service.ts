@@ -32,6 +32,8 @@ export interface Evidence {
   jwks(): Promise<Jwks>;
   /** Makes a new key that signs from now on; returns its `kid`. */
   rotate(): Promise<string>;
+  /** Throws when the database holds a signing key that FRAMELIFT_KEY_PEPPER does not open: it is not this database's. */
+  assertOpens(): Promise<void>;
 }
 
 /** The first key is made when it is first needed. */
@@ -52,6 +54,9 @@ export function createEvidence({ keys, vault }: { keys: KeyShelf; vault: Vault }
       await current();
       const all = await keys.list();
       return { keys: all.map((key) => publicJwk.parse(key.publicJwk)) };
+    },
+    async assertOpens() {
+      if ((await keys.current()) !== null) await current();
     },
     async rotate() {
       const key = await generateSigningKey();

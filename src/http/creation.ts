@@ -3,7 +3,7 @@ import { jcs, sha256Hex } from '../domain/audit.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTierAllowed, type JobInput, measureVideo, parseUrl, tierOf } from './measurement.ts';
+import { assertTierAllowed, type JobInput, measureVideo, parseUrl, parseWebhookUrl, tierOf } from './measurement.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 import { assertSandboxPays } from './sandbox.ts';
 
@@ -31,7 +31,7 @@ export async function createJob(
     if (job !== null) return { job, replayed: true };
   }
   const videoUrl = parseUrl(body.video_url, '/video_url');
-  const webhookUrl = body.webhook_url === undefined ? null : parseUrl(body.webhook_url, '/webhook_url');
+  const webhookUrl = body.webhook_url === undefined ? null : parseWebhookUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
   if (principal.lane === 'test') assertSandboxPays(videoUrl);
   return store.jobs.create({

@@ -11,6 +11,7 @@ import type { HttpMetrics } from './metrics.ts';
 export interface HttpLogger {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
 }
 
@@ -43,6 +44,8 @@ export interface HttpDeps {
    * signal ends it soon.
    */
   measure(url: string, signal: AbortSignal): Promise<SourceFacts>;
+  /** Throws FrameliftError `url_not_allowed` for an address that no request is ever sent to. Sends nothing. */
+  checkUrl(url: string): void;
   evidence: HttpEvidence;
   /** server secret under which keys are hashed */
   keyPepper: string;

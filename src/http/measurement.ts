@@ -55,6 +55,17 @@ export function parseUrl(text: string, param: string): URL {
   }
 }
 
+/** The address of a webhook, which is asked for when it is given and not only when there is something to tell. */
+export function parseWebhookUrl(deps: HttpDeps, text: string, param: string): URL {
+  const url = parseUrl(text, param);
+  try {
+    deps.checkUrl(url.href);
+  } catch (cause) {
+    throw urlNotAllowed(param, cause);
+  }
+  return url;
+}
+
 /** Throws FrameliftError with the codes that the document names for a refused video, or `invalid_request`. */
 export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { principal, body, videoUrl } = request;

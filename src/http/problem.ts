@@ -118,6 +118,9 @@ export interface ProblemOptions {
   logger: HttpLogger;
 }
 
+/** What a media child failed at: told to the caller as a fault of the video, which it mostly is and need not be. */
+const isOurs = (cause: unknown): cause is FrameliftError => cause instanceof FrameliftError && cause.code === 'processing_failed';
+
 /**
  * Writes the error envelope. Server errors are logged with their cause; the response carries the code, the public
  * sentence and the request id only.
@@ -129,6 +132,7 @@ export function problemHandler({ logger }: ProblemOptions) {
     const status = statusByCode[code];
     const requestId = c.get('requestId');
     if (status >= 500) logger.error({ err: error.cause ?? error, request_id: requestId, code }, 'request failed');
+    else if (isOurs(error.cause)) logger.warn({ err: error.cause.cause ?? error.cause, request_id: requestId, code }, 'a video could not be measured');
     if (status === 401) c.header('WWW-Authenticate', challengeOf(code));
     if (error.retryAfterS !== undefined) c.header('Retry-After', String(Math.ceil(error.retryAfterS)));
     const detail: ErrorDetail = {

@@ -176,8 +176,8 @@ export const getAccount = <ThrowOnError extends boolean = false>(options?: Optio
 /**
  * Change the account's retention
  *
- * Sets for how many days the files of jobs made from now on are kept; jobs that exist keep their `expires_at`.
- * Needs a key of the Secure tier.
+ * Sets for how many days the files of jobs made with `secure` from now on are kept; jobs that exist keep their
+ * `expires_at`, and those without `secure` are kept for 30 days. Needs a key of the Secure tier.
  *
  */
 export const updateAccount = <ThrowOnError extends boolean = false>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> => (options.client ?? client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({

@@ -82,7 +82,10 @@ describe('the first operator', () => {
     expect(made).toMatchObject({ email: 'boss@example.com', operator: true });
     const { session, call } = await signIn('boss@example.com', made.password!);
     expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
-    const again = await site.framelift<Made>('operators', 'add', 'Boss@example.com');
+    await expect(run(process.execPath, [cli, 'operators', 'add', 'Boss@example.com'], { env: site.env })).rejects.toMatchObject({
+      stderr: expect.stringContaining('has signed up as Boss@example.com. If that is who you mean, add --existing.'),
+    });
+    const again = await site.framelift<Made>('operators', 'add', 'Boss@example.com', '--existing');
     expect(again).not.toHaveProperty('password');
     const worker = await until(async () => {
       const { data } = await call<OperatorWorkerList>('GET', '/operator/workers');
@@ -110,6 +113,19 @@ describe('the first operator', () => {
     await expect(run(process.execPath, [cli, 'operators', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
       stderr: expect.stringContaining('no email address'),
     });
+  });
+});
+
+describe('a command with another pepper than the service', () => {
+  it('does nothing, and names the variable', async () => {
+    const env = { ...site.env, FRAMELIFT_KEY_PEPPER: 'a pepper of some other database', FRAMELIFT_LINK_SECRET: 'whatever it may be' };
+    for (const command of [['accounts', 'create', 'Lost Ltd'], ['signing-keys', 'rotate']]) {
+      await expect(run(process.execPath, [cli, ...command], { env })).rejects.toMatchObject({
+        stderr: expect.stringMatching(/^[^\n]*FRAMELIFT_KEY_PEPPER[^\n]*\n$/),
+      });
+    }
+    const accounts = await site.framelift<{ name: string }[]>('accounts', 'list');
+    expect(accounts.map(({ name }) => name)).not.toContain('Lost Ltd');
   });
 });
 

@@ -57,12 +57,12 @@ describe('POST /v1/jobs 400 names the field', () => {
       param: '/video_url',
       code: 'url_not_allowed',
     })),
-    {
-      name: 'webhook address',
-      json: { ...input, webhook_url: 'gopher://x' },
+    ...['gopher://x', 'http://localhost:3000/hook', 'http://10.0.0.5/hook', 'https://[::1]/', 'http://hooks.example.com:25/'].map((webhook_url) => ({
+      name: `webhook address ${webhook_url}`,
+      json: { ...input, webhook_url },
       param: '/webhook_url',
       code: 'url_not_allowed',
-    },
+    })),
   ];
   for (const { name, json, param, code = 'invalid_request' } of cases) {
     it(name, async () => {

@@ -193,9 +193,13 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
       ['processing_timeout', 'video_unreachable'],
     ];
     for (const [thrown, code] of translations) {
-      const api = makeApi({ measure: () => Promise.reject(new FrameliftError(thrown, 'x')) });
+      const cause = new Error('the media child ended with signal SIGSEGV');
+      const api = makeApi({ measure: () => Promise.reject(new FrameliftError(thrown, 'x', { cause })) });
       const response = await api.request('/v1/jobs', { method: 'POST', json: input });
       expect(await errorOf(response)).toMatchObject({ code });
+      // The video may be as innocent as the caller is told it is not.
+      const told = api.logged.filter(({ level }) => level === 'warn');
+      expect(told.map(({ facts }) => (facts as { err: Error }).err)).toEqual(thrown === 'processing_failed' ? [cause] : []);
     }
   });
 

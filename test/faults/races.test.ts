@@ -94,6 +94,7 @@ describe('two API processes', () => {
       buildApp({
         store,
         storage: new FakeStorage(),
+        checkUrl: () => {},
         measure: async () => sampleSource,
         evidence: createEvidence({ keys: store.signingKeys, vault: testVault }),
         keyPepper: 'pepper',

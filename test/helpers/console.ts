@@ -67,10 +67,11 @@ export async function makeConsole(options: ConsoleOptions = {}) {
   const storage = fakeStorage(objects);
   const logged: { level: string; facts: object; message: string }[] = [];
   const log = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message });
-  const logger = { debug: log('debug'), info: log('info'), error: log('error') };
+  const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const deps: HttpDeps = {
     store,
     storage,
+    checkUrl: () => {},
     measure: options.measure ?? (async () => source),
     evidence: createEvidence({ keys: real.signingKeys, vault }),
     keyPepper: pepper,

@@ -5,6 +5,7 @@ import { signHead } from '../../src/evidence/audit-log.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { HttpDeps, HttpOptions } from '../../src/http/deps.ts';
+import { createUrlPolicy } from '../../src/net/policy.ts';
 import type { FilesystemStorage } from '../../src/storage/filesystem.ts';
 import { makeLink, verifyLink } from '../../src/storage/links.ts';
 import type { Account } from '../../src/store/types.ts';
@@ -105,11 +106,13 @@ export function makeApi({ measure, options, account: overrides, metrics }: ApiOp
   const signer = generateSigningKey();
   const logged: { level: string; facts: object; message: string }[] = [];
   const log = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message });
-  const logger = { debug: log('debug'), info: log('info'), error: log('error') };
+  const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const measured: string[] = [];
+  const policy = createUrlPolicy({ allowHosts: [] });
   const app = buildApp({
     store,
     storage,
+    checkUrl: (url) => void policy.check(url),
     measure: (url, signal) => {
       measured.push(url);
       return measure === undefined ? Promise.resolve(source) : measure(url, signal);
