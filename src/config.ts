@@ -62,6 +62,7 @@ const environment = z.object({
   FRAMELIFT_CONSOLE: flag.default(true),
   FRAMELIFT_PROXY_HOPS: integer(0, 0, 10),
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
+  FRAMELIFT_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
   FRAMELIFT_METRICS_PORT: integer(0, 0, 65535),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
@@ -110,7 +111,9 @@ export interface Config {
   /** reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is not believed */
   proxyHops: number;
   leaseSeconds: number;
-  /** port of `/metrics` on `host`; undefined: none */
+  /** address of `/metrics`: its own, since nobody has to sign in there */
+  metricsHost: string;
+  /** its port; undefined: there is none */
   metricsPort: number | undefined;
   /** base URL of the collector that traces go to (OTLP over HTTP); undefined: none are made */
   tracesEndpoint: string | undefined;
@@ -162,6 +165,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     console: e.FRAMELIFT_CONSOLE,
     proxyHops: e.FRAMELIFT_PROXY_HOPS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
+    metricsHost: e.FRAMELIFT_METRICS_HOST,
     metricsPort: given['FRAMELIFT_METRICS_PORT'] === undefined ? undefined : e.FRAMELIFT_METRICS_PORT,
     tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.

@@ -143,7 +143,7 @@ async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsP
     ...(config.s3 === undefined ? { storage: storageFolder(config.dataDir) } : {}),
   };
   registerDiskMetrics({ registry, folders });
-  const at = { host: config.host, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
+  const at = { host: config.metricsHost, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
   logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, shutdown) }, 'metrics');
   return registry;
 }

@@ -3,11 +3,12 @@ import type { Config } from '../config.ts';
 
 const timeoutMs = 2500;
 
+const reachable = (host: string) => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
+
 /** An API tells by /healthz; a worker, which has none, by serving its metrics. Rejects with one sentence. */
-export async function healthCommand({ host, port, metricsPort }: Config): Promise<void> {
-  const here = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  const metrics = metricsPort === undefined ? [] : [`http://${here}:${metricsPort}/metrics`];
-  const addresses = [`http://${here}:${port}/healthz`, ...metrics];
+export async function healthCommand({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
+  const metrics = metricsPort === undefined ? [] : [`http://${reachable(metricsHost)}:${metricsPort}/metrics`];
+  const addresses = [`http://${reachable(host)}:${port}/healthz`, ...metrics];
   for (const address of addresses) {
     const answer = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined);
     if (answer?.ok) return;
