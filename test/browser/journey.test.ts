@@ -91,7 +91,7 @@ describe('a newcomer', () => {
     const { page } = operator;
     await signUp(operator, world, 'grace@example.com', 'Operations');
     expect(await page.getByRole('link', { name: 'Workers' }).count()).toBe(0);
-    await world.site.framelift('operators', 'add', 'grace@example.com');
+    await world.site.framelift('operators', 'add', 'grace@example.com', '--existing');
     await page.reload();
     await page.getByRole('link', { name: /^Accounts/ }).click();
     await page.getByRole('button', { name: 'Approve Analytical Engines' }).click();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   world = await openWorld({ FRAMELIFT_DEMO: '1' });
   const tab = await openTab(world);
   await signUp(tab, world, 'grace@example.com', 'Operations');
-  await world.site.framelift('operators', 'add', 'grace@example.com');
+  await world.site.framelift('operators', 'add', 'grace@example.com', '--existing');
   const accounts = await world.site.framelift<{ id: string; name: string }[]>('accounts', 'list');
   const { id } = accounts.find(({ name }) => name === 'Operations')!;
   await world.site.framelift('accounts', 'approve', id);

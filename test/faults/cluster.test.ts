@@ -71,7 +71,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   s3 = (await startS3Server())!;
   await s3.createBucket(bucket, { versioning: true });
-  site = await createSite();
+  site = await createSite({ FRAMELIFT_KEY_PEPPER: pepper });
   store = createStore({ url: site.databaseUrl, vault });
   cluster = await startCluster(site, ['serve', 'serve', 'work', 'work', 'work'], environment());
 }, 300_000);
