@@ -33,6 +33,9 @@ class GpuModel {
   void Hold() { holds_ = true; }
   void LetGo();
 
+  /// That side, or the next larger one that the model takes.
+  int RoundedUp(int side) const { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; }
+
   /// Builds and keeps an engine where the cache has none. Returns its file's name.
   std::string Compile(int width, int height, int batch = 1);
   /// The same of an engine for all sizes from kLeastSide up to kMostWidth × kMostHeight, which Load takes where the cache
@@ -57,8 +60,6 @@ class GpuModel {
 
  private:
   EngineKey KeyOf(int width, int height, int batch = 1) const;
-  /// That side, or the next larger one that the model takes.
-  int RoundedUp(int side) const { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; }
   std::string Build(const EngineKey& key);
   std::unique_ptr<GpuNetwork> LoadAnew(const EngineKey& key);
   /// Checked, with what it needs.

@@ -343,6 +343,20 @@ std::string CastEnds(std::string_view graph, const Survey& survey) {
   return out;
 }
 
+/// The model with another graph in its place.
+std::string WithGraph(const std::string& onnx, std::string_view graph) {
+  std::string out;
+  Reader reader(onnx);
+  for (Field field; reader.Next(field);) {
+    if (field.number == kModelGraph) {
+      wire::PutBytes(out, kModelGraph, graph);
+    } else {
+      out += field.encoded;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 HalfNetwork ToHalf(const std::string& onnx) {
@@ -357,14 +371,7 @@ HalfNetwork ToHalf(const std::string& onnx) {
   const std::string changed = result.precision == "fp16" ? HalfGraph(graph, survey)
                               : is_half_already          ? graph
                                                          : CastEnds(graph, survey);
-  Reader reader(onnx);
-  for (Field field; reader.Next(field);) {
-    if (field.number == kModelGraph) {
-      wire::PutBytes(result.onnx, kModelGraph, changed);
-    } else {
-      result.onnx += field.encoded;
-    }
-  }
+  result.onnx = WithGraph(onnx, changed);
   return result;
 }
 
@@ -378,16 +385,7 @@ std::string WithBatch(const std::string& onnx, int batch) {
       graph += field.encoded;
     }
   }
-  std::string out;
-  Reader parts(onnx);
-  for (Field field; parts.Next(field);) {
-    if (field.number == kModelGraph) {
-      wire::PutBytes(out, kModelGraph, graph);
-    } else {
-      out += field.encoded;
-    }
-  }
-  return out;
+  return WithGraph(onnx, graph);
 }
 
 }  // namespace framelift::inference

@@ -53,14 +53,13 @@ std::vector<Site> SitesOf(const inference::GpuBackend& backend) {
 
 CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const Site& site,
                        const CompileRequest& request, bool is_range) {
-  const auto round = [&](int side) { return (side + model.multiple - 1) / model.multiple * model.multiple; };
   CompiledEngine engine;
   engine.backend = backend->name() + " " + backend->version();
   engine.target = site.place.target.text();
   engine.device = site.place.device;
-  engine.width = round(request.width);
-  engine.height = round(request.height);
   inference::GpuModel compiler(backend, model, site.place, inference::EngineCache(request.folder));
+  engine.width = compiler.RoundedUp(request.width);
+  engine.height = compiler.RoundedUp(request.height);
   engine.precision = compiler.precision();
   const auto start = std::chrono::steady_clock::now();
   if (is_range) engine.width = engine.height = 0;
