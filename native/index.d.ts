@@ -76,7 +76,7 @@ export interface EnhanceOptions {
 export interface ModelFile {
   name: string;
   path: string;
-  layout: 'luma+strength' | 'rgb' | 'face';
+  layout: 'luma+strength' | 'ycbcr+strength' | 'rgb' | 'face';
   precision: 'fp32' | 'int8';
   /** of each side, 1…8; 2 when absent */
   scale?: number;

@@ -53,6 +53,8 @@ std::size_t Moved(const LumaToTensorKernel& k, Extent) { return Bytes(k.luma) + 
 std::size_t Moved(const RgbToTensorKernel& k, Extent) { return Bytes(k.in) + Moved(k.out, k.out.channels); }
 std::size_t Moved(const TensorToLumaKernel& k, Extent) { return Moved(k.in, 1) * 2; }
 std::size_t Moved(const TensorToRgbPictureKernel& k, Extent) { return Moved(k.in, 3) + Bytes(k.out); }
+std::size_t Moved(const YcbcrToTensorKernel& k, Extent) { return Bytes(k.in) + Moved(k.out, k.out.channels); }
+std::size_t Moved(const TensorToYcbcrPictureKernel& k, Extent) { return Moved(k.in, 3) + Bytes(k.out); }
 std::size_t Moved(const ToneKernelCall& k, Extent) { return Bytes(k.in) + Bytes(k.out); }
 std::size_t Moved(const ShrinkKernel& k, Extent) { return Bytes(k.luma) / 2; }
 std::size_t Moved(const SceneKernel& k, Extent) { return static_cast<std::size_t>(k.cells) * sizeof(float) * 3; }

@@ -10,14 +10,17 @@
 //                          strength serves it best
 //     --size WxH           of the frame that is timed (960x540); --runs N, best of (5); --peer fsrcnn
 //     --keep FOLDER        raw 4:2:0 frames of every method and clip, for VMAF
-// Prints one JSON object a line: {"method", "precision", "psnr_y", "ssim_y", "ms_per_frame", …}.
+// Prints one JSON object a line: {"method", "precision", "psnr_y", "ssim_y", "psnr_cb", "psnr_cr", "ms_per_frame", …}.
 //
 // Note [Conventions]
 // Pictures, as the papers do it: the original is cropped to a multiple of the scale and reduced as R′G′B′ by MATLAB's
 // antialiased bicubic, rounded to 8 bits; Y of BT.601 in [16, 235] of that is enlarged, rounded, and held against the
 // original's Y without a border of `scale` pixels. Clips: luma as the stream has it, the same otherwise, PSNR as the
-// mean over frames. h264: luma goes through x264 (medium, the given CRF) in between; noise: Gaussian, seeded,
-// and ffmpeg's nlmeans (p = 7, r = 9, the best of three strengths) with Lanczos-3 stands beside.
+// mean over frames. h264: it goes through x264 (medium, the given CRF) in between, as 4:2:0; noise: Gaussian on luma,
+// seeded, and ffmpeg's nlmeans (p = 7, r = 9, the best of three strengths) with Lanczos-3 stands beside.
+// Chroma: Cb and Cr of BT.601 in [16, 240] as 4:2:0, left-sited, made of a picture's R′G′B′ before and after it was reduced,
+// or a clip's own reduced by Lanczos-3; PSNR is that of the 4:2:0 samples without a border of half the luma's. Networks that
+// make colour get it as in a job and go back to 4:2:0 by the engine's resizer; for all else it is Lanczos-3's.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12
 #pragma GCC diagnostic ignored "-Wrestrict"  // false alarm about joining strings, GCC bug 105651
 #endif
@@ -31,6 +34,7 @@
 
 #include "framelift/enhance.h"
 #include "framelift/error.h"
+#include "layout_names.h"
 #include "network_methods.h"
 #include "network_samples.h"
 #include "picture_quality.h"
@@ -72,7 +76,7 @@ ModelFile ParseModel(const std::string& text) {
   ModelFile file;
   file.name = parts[0];
   file.path = parts[1];
-  file.layout = parts[2] == "rgb" ? ModelFile::Layout::kRgb : ModelFile::Layout::kLumaStrength;
+  file.layout = LayoutOf(parts[2]);
   file.precision = parts[3] == "int8" ? ModelFile::Precision::kInt8 : ModelFile::Precision::kFp32;
   file.scale = std::atoi(parts[4].c_str());
   file.multiple = std::atoi(parts[5].c_str());
@@ -133,21 +137,18 @@ float StrengthFor(const Sample& sample, const Options& o) {
   return pipeline::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), 1, sample.coding_error});
 }
 
-void Keep(const std::string& folder, const Sample& sample, const std::string& method, const std::vector<Plane>& frames) {
+void Keep(const std::string& folder, const Sample& sample, const std::string& method, const std::vector<Plane>& frames,
+          const std::vector<Chroma>& chroma) {
   if (folder.empty() || sample.is_still) return;
   const Plane& first = frames[0];
   std::ofstream file(folder + "/" + sample.name + "." + method + "." + std::to_string(first.width) + "x" + std::to_string(first.height) + ".yuv", std::ios::binary);
-  const std::string neutral(static_cast<std::size_t>((first.width + 1) / 2) * ((first.height + 1) / 2) * 2, static_cast<char>(128));
-  for (const Plane& plane : frames) {
-    std::string bytes;
-    for (const float value : plane.data) bytes += static_cast<char>(std::lround(std::clamp(value, 0.0F, 255.0F)));
-    file << bytes << neutral;
-  }
+  for (std::size_t f = 0; f < frames.size(); ++f) file << Bytes420(frames[f], chroma[f]);
 }
 
 struct Score {
   double psnr = 0;
   double ssim = 0;
+  double psnr_chroma[2] = {};
   double flicker = 0;  ///< mean difference between frames
   int samples = 0;
   std::map<std::string, double> psnr_of;
@@ -167,22 +168,27 @@ double Flicker(const std::vector<Plane>& frames) {
 void Judge(Method& method, const Sample& sample, float strength, const Options& o, Score& score) {
   double psnr = 0;
   double ssim = 0;
+  double psnr_chroma[2] = {};
   std::vector<Plane> made;
+  std::vector<Chroma> made_chroma;
   for (std::size_t f = 0; f < sample.low.size(); ++f) {
-    std::optional<Plane> out = method.Enlarge(sample, f, strength);
+    std::optional<Enlarged> out = method.Enlarge(sample, f, strength);
     if (!out) return;
-    RoundToCodes(*out, 16, 235);
-    psnr += PsnrY(*out, sample.high[f], o.scale);
-    ssim += SsimY(*out, sample.high[f], o.scale);
-    made.push_back(std::move(*out));
+    RoundToCodes(out->luma, 16, 235);
+    psnr += Psnr(out->luma, sample.high[f], o.scale);
+    ssim += SsimY(out->luma, sample.high[f], o.scale);
+    made.push_back(std::move(out->luma));
+    made_chroma.push_back(Rounded(out->chroma ? std::move(*out->chroma) : sample.plain_chroma[f]));
+    for (int p = 0; p < 2; ++p) psnr_chroma[p] += Psnr(made_chroma.back()[p], sample.high_chroma[f][p], (o.scale + 1) / 2);
   }
   const auto frames = static_cast<double>(sample.low.size());
   score.psnr += psnr / frames;
   score.ssim += ssim / frames;
+  for (int p = 0; p < 2; ++p) score.psnr_chroma[p] += psnr_chroma[p] / frames;
   score.flicker += Flicker(made);
   score.psnr_of[sample.name] = psnr / frames;
   ++score.samples;
-  Keep(o.keep, sample, method.name() + "-" + method.precision(), made);
+  Keep(o.keep, sample, method.name() + "-" + method.precision(), made, made_chroma);
 }
 
 void Print(const Method& method, const Score& score, const Score* lanczos, Times ms, const Options& o) {
@@ -190,6 +196,7 @@ void Print(const Method& method, const Score& score, const Score* lanczos, Times
               method.precision().c_str(), o.degrade.c_str(), o.parameter.empty() ? "" : ":", o.parameter.c_str(), o.scale);
   if (score.samples > 0) {
     std::printf(", \"samples\": %d, \"psnr_y\": %.3f, \"ssim_y\": %.4f", score.samples, score.psnr / score.samples, score.ssim / score.samples);
+    std::printf(", \"psnr_cb\": %.3f, \"psnr_cr\": %.3f", score.psnr_chroma[0] / score.samples, score.psnr_chroma[1] / score.samples);
     if (lanczos != nullptr) {
       double worst = 1e9;
       for (const auto& [name, psnr] : score.psnr_of) worst = std::min(worst, psnr - lanczos->psnr_of.at(name));
@@ -205,10 +212,10 @@ void Print(const Method& method, const Score& score, const Score* lanczos, Times
 double MeanPsnr(Method& method, const Sample& sample, float strength, const Options& o) {
   double sum = 0;
   for (std::size_t f = 0; f < sample.low.size(); ++f) {
-    std::optional<Plane> out = method.Enlarge(sample, f, strength);
+    std::optional<Enlarged> out = method.Enlarge(sample, f, strength);
     if (!out) return 0;
-    RoundToCodes(*out, 16, 235);
-    sum += PsnrY(*out, sample.high[f], o.scale);
+    RoundToCodes(out->luma, 16, 235);
+    sum += Psnr(out->luma, sample.high[f], o.scale);
   }
   return sum / static_cast<double>(sample.low.size());
 }
@@ -248,7 +255,7 @@ void Run(const Options& o) {
       for (std::size_t m = 2; m < methods.size(); ++m) Sweep(*methods[m], sample, strength, o);
       continue;
     }
-    if (!sample.is_still) Keep(o.keep, sample, "original", sample.high);
+    if (!sample.is_still) Keep(o.keep, sample, "original", sample.high, sample.high_chroma);
     for (std::size_t m = 0; m < methods.size(); ++m) Judge(*methods[m], sample, strength, o, scores[m]);
   }
   if (o.is_sweep) return;

@@ -4,8 +4,8 @@
 //   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages over frames decoded before
 //   bench_pipeline encode CLIP TARGET FRAMES   x264 over frames rendered before
 //   bench_pipeline enhance CLIP TARGET OUT     framelift::Enhance
-// Options behind these: --network FILE, a ×2 network of luma and strength that enlarges; --faces FILE, one that restores
-// faces. TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
+// Options behind these: --network FILE, a ×2 network that enlarges, with --layout NAME as its manifest has it
+// (luma+strength); --faces FILE, one that restores faces. TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -20,6 +20,7 @@
 
 #include "framelift/enhance.h"
 #include "framelift/error.h"
+#include "layout_names.h"
 #include "media/video_encoder.h"
 #include "pipeline/cores.h"
 #include "pipeline/frame_source.h"
@@ -70,6 +71,7 @@ Target ParseTarget(const std::string& name) {
 /// Files of networks; empty where none is wanted.
 struct Networks {
   std::string enlarging;
+  std::string layout = "luma+strength";
   std::string faces;
 };
 
@@ -86,7 +88,7 @@ EnhanceOptions Options(const std::string& target, const Networks& networks) {
   options.target = ParseTarget(target);
   options.model = "none";
   if (!networks.enlarging.empty()) {
-    ModelFile file = Described("fast", networks.enlarging, ModelFile::Layout::kLumaStrength);
+    ModelFile file = Described("fast", networks.enlarging, bench::LayoutOf(networks.layout));
     file.scale = 2;
     file.halo = 22;
     file.multiple = 2;
@@ -213,7 +215,7 @@ void RunEnhance(const std::string& clip, const std::string& out, const EnhanceOp
 /// Takes the options out of the arguments.
 Networks TakeNetworks(std::vector<std::string>& arguments) {
   Networks networks;
-  for (const auto& [option, file] : {std::pair{"--network", &networks.enlarging}, std::pair{"--faces", &networks.faces}}) {
+  for (const auto& [option, file] : {std::pair{"--network", &networks.enlarging}, {"--layout", &networks.layout}, {"--faces", &networks.faces}}) {
     const auto at = std::ranges::find(arguments, option);
     if (at == arguments.end() || at + 1 == arguments.end()) continue;
     *file = at[1];
@@ -225,7 +227,7 @@ Networks TakeNetworks(std::vector<std::string>& arguments) {
 int Run(std::vector<std::string> arguments) {
   const Networks networks = TakeNetworks(arguments);
   if (arguments.size() < 3) {
-    std::fprintf(stderr, "usage: bench_pipeline decode|pixels|encode|enhance CLIP TARGET [FRAMES|OUT] [--network FILE] [--faces FILE]\n");
+    std::fprintf(stderr, "usage: bench_pipeline decode|pixels|encode|enhance CLIP TARGET [FRAMES|OUT] [--network FILE [--layout NAME]] [--faces FILE]\n");
     return 2;
   }
   const std::string& part = arguments[0];

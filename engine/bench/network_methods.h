@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -24,6 +25,7 @@
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
 #include "network_samples.h"
+#include "picture_chroma.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
 #include "pipeline/cores.h"
@@ -38,13 +40,19 @@ struct Times {
   double cpu = 1e30;
 };
 
+/// A frame that was enlarged, 8-bit codes.
+struct Enlarged {
+  Plane luma;
+  std::optional<Chroma> chroma;  ///< as 4:2:0; none: the engine scales it past the method, by Lanczos-3
+};
+
 class Method {
  public:
   virtual ~Method() = default;
   virtual std::string name() const = 0;
   virtual std::string precision() const { return "float"; }
-  /// Luma of one frame, enlarged; nullopt when the method does not do this sample.
-  virtual std::optional<Plane> Enlarge(const Sample& sample, std::size_t frame, float strength) = 0;
+  /// One frame; nullopt when the method does not do this sample.
+  virtual std::optional<Enlarged> Enlarge(const Sample& sample, std::size_t frame, float strength) = 0;
   /// For a frame of that size, the best of `runs`.
   virtual Times Time(int width, int height, int runs) = 0;
 };
@@ -75,9 +83,9 @@ class KernelMethod : public Method {
  public:
   KernelMethod(std::string name, Kernel kernel, int scale) : name_(std::move(name)), kernel_(kernel), scale_(scale) {}
   std::string name() const override { return name_; }
-  std::optional<Plane> Enlarge(const Sample& sample, std::size_t frame, float) override {
+  std::optional<Enlarged> Enlarge(const Sample& sample, std::size_t frame, float) override {
     const Plane& low = sample.low[frame];
-    return Resize(low, low.width * scale_, low.height * scale_, kernel_);
+    return Enlarged{Resize(low, low.width * scale_, low.height * scale_, kernel_), std::nullopt};
   }
   Times Time(int width, int height, int runs) override {
     if (name_ == "lanczos3") {
@@ -109,15 +117,16 @@ class KernelMethod : public Method {
 
 /// Frames of one shape through all requests at once, as the pipeline runs them. A network whose last shuffle is left to
 /// whoever takes the samples (CompileOptions::shuffle_multiple) is charged with all of that taking.
-inline Times TimeNetwork(inference::Model& model, const inference::Shape& shape, int runs, int shuffle_multiple = 1) {
+inline Times TimeNetwork(inference::Model& model, const inference::Shape& shape, int runs, ModelFile::Layout layout = ModelFile::Layout::kLumaStrength,
+                         int shuffle_multiple = 1) {
   const int threads = pipeline::AvailableCores();
   const int requests = std::min(threads, 4);
   inference::CompileOptions compile{shape, requests, threads, false};
   compile.shuffle_multiple = shuffle_multiple;
   const auto network = model.Compile(compile);
   const inference::Shape made = network->output_shape();
-  const auto bridge = pipeline::MakeBridge(ModelFile::Layout::kLumaStrength, shape.width, shape.height, {1, 1}, {}, 0);
-  pixel::Image samples(made.width, made.height, {1, 1}, {});
+  const auto bridge = pipeline::MakeBridge(layout, shape.width, shape.height, {1, 1}, {}, 0);
+  pixel::Image samples(made.width, made.height, bridge->output_subsampling(), {});
   pixel::ThreadPool one(1);
   const auto finish = [&](int r) {
     network->Wait(r);
@@ -146,7 +155,7 @@ class NetworkMethod : public Method {
   std::string name() const override { return file_.name; }
   std::string precision() const override { return file_.precision == ModelFile::Precision::kInt8 ? "int8" : "fp32"; }
 
-  std::optional<Plane> Enlarge(const Sample& sample, std::size_t frame, float strength) override {
+  std::optional<Enlarged> Enlarge(const Sample& sample, std::size_t frame, float strength) override {
     const bool is_rgb = file_.layout == ModelFile::Layout::kRgb;
     if (is_rgb && sample.low_rgb.empty()) return std::nullopt;
     const Plane& low = sample.low[frame];
@@ -156,41 +165,70 @@ class NetworkMethod : public Method {
       width_ = low.width;
       height_ = low.height;
     }
-    network_->Begin([&](const inference::InputArea& area) {
-      const int planes = is_rgb ? 3 : 2;
-      for (int p = 0; p < planes; ++p) {
-        for (int y = 0; y < area.height; ++y) {
-          float* row = area.data + (static_cast<std::ptrdiff_t>(p) * area.height + y) * area.width;
-          for (int x = 0; x < area.width; ++x) {
-            const int from_x = std::min(area.x + x, low.width - 1);
-            const int from_y = std::min(area.y + y, low.height - 1);
-            if (is_rgb) row[x] = sample.low_rgb[frame][p].at(from_x, from_y) / 255;
-            else row[x] = p == 1 ? strength : (low.at(from_x, from_y) - 16) / 219;
-          }
-        }
-      }
-    });
-    Plane out(network_->output_width(), network_->output_height());
-    network_->End([&](const inference::OutputArea& area) {
-      for (int y = 0; y < area.height; ++y) {
-        for (int x = 0; x < area.width; ++x) {
-          const float* at = area.data + std::int64_t{y} * area.stride + x;
-          const auto unit = [&](int p) { return std::clamp(at[p * area.plane], 0.0F, 1.0F); };
-          out.at(area.x + x, area.y + y) = is_rgb ? 16 + 65.481F * unit(0) + 128.553F * unit(1) + 24.966F * unit(2) : 16 + 219 * unit(0);
-        }
-      }
-    });
-    return out;
+    if (is_rgb) return EnlargeRgb(sample.low_rgb[frame]);
+    if (inference::MakesChroma(file_.layout)) return EnlargeAll(low, sample.low_chroma[frame], strength);
+    return EnlargeLuma(low, strength);
   }
 
   Times Time(int width, int height, int runs) override {
     const auto model = inference::LoadModel(backend_, file_);
     const auto up = [&](int v) { return (v + file_.multiple - 1) / file_.multiple * file_.multiple; };
     const int shuffle = pipeline::TakesShuffled(file_.layout) ? file_.multiple * file_.scale : 1;
-    return TimeNetwork(*model, {inference::InputPlanes(file_.layout), up(height), up(width)}, runs, shuffle);
+    return TimeNetwork(*model, {inference::InputPlanes(file_.layout), up(height), up(width)}, runs, file_.layout, shuffle);
   }
 
  private:
+  using Values = std::function<float(int plane, int x, int y)>;
+
+  /// What the network makes of a picture whose planes have these values.
+  std::vector<Plane> Run(int planes, const Values& value) {
+    network_->Begin([&](const inference::InputArea& area) {
+      for (int p = 0; p < planes; ++p) {
+        for (int y = 0; y < area.height; ++y) {
+          float* row = area.data + (static_cast<std::ptrdiff_t>(p) * area.height + y) * area.width;
+          for (int x = 0; x < area.width; ++x) row[x] = value(p, std::min(area.x + x, width_ - 1), std::min(area.y + y, height_ - 1));
+        }
+      }
+    });
+    std::vector<Plane> out(inference::OutputPlanes(file_.layout), Plane(network_->output_width(), network_->output_height()));
+    network_->End([&](const inference::OutputArea& area) {
+      for (std::size_t p = 0; p < out.size(); ++p) {
+        for (int y = 0; y < area.height; ++y) {
+          const float* row = area.data + static_cast<std::int64_t>(p) * area.plane + std::int64_t{y} * area.stride;
+          for (int x = 0; x < area.width; ++x) out[p].at(area.x + x, area.y + y) = std::clamp(row[x], 0.0F, 1.0F);
+        }
+      }
+    });
+    return out;
+  }
+
+  Enlarged EnlargeLuma(const Plane& low, float strength) {
+    std::vector<Plane> made = Run(2, [&](int p, int x, int y) { return p == 1 ? strength : (low.at(x, y) - 16) / 219; });
+    for (float& value : made[0].data) value = 16 + 219 * value;
+    return {std::move(made[0]), std::nullopt};
+  }
+
+  Enlarged EnlargeRgb(const std::vector<Plane>& low) {
+    std::vector<Plane> rgb = Run(3, [&](int p, int x, int y) { return low[p].at(x, y) / 255; });
+    for (Plane& plane : rgb) {
+      for (float& value : plane.data) value *= 255;
+    }
+    const pixel::Image full = ToImage(nullptr, ChromaOfRgb(rgb), rgb[0].width, rgb[0].height, kFullChroma);
+    return {LumaOf(rgb), To420(full, full.width(), full.height())};
+  }
+
+  /// As in a job: by the engine's bridge, and back to 4:2:0 by its resizer.
+  Enlarged EnlargeAll(const Plane& low, const Chroma& chroma, float strength) {
+    const pixel::Image in = ToImage(&low, chroma, low.width, low.height, {1, 1});
+    const auto bridge = pipeline::MakeBridge(file_.layout, low.width, low.height, in.subsampling(), in.color(), strength);
+    pixel::Image out(network_->output_width(), network_->output_height(), bridge->output_subsampling(), in.color());
+    bridge->Prepare(in, pool_);
+    network_->Begin([&](const inference::InputArea& area) { bridge->Fill(in, area, pool_); });
+    network_->End([&](const inference::OutputArea& area) { bridge->Take(area, out, pool_); });
+    return {CodesOf(std::as_const(out).plane(0)), To420(out, out.width(), out.height())};
+  }
+
+  pixel::ThreadPool pool_{1};
   inference::Backend& backend_;
   ModelFile file_;
   std::unique_ptr<inference::FrameNetwork> network_;
@@ -204,20 +242,20 @@ class NlmeansMethod : public Method {
   NlmeansMethod(double sigma, int scale) : sigma_(sigma), scale_(scale) {}
   std::string name() const override { return "nlmeans+lanczos3"; }
 
-  std::optional<Plane> Enlarge(const Sample& sample, std::size_t frame, float) override {
+  std::optional<Enlarged> Enlarge(const Sample& sample, std::size_t frame, float) override {
     if (sample_ != sample.name) {
       sample_ = sample.name;
       double best = -1;
       for (const double factor : {0.3, 0.6, 1.0}) {
         std::vector<Plane> made = Filter(sample.low, factor * sigma_);
         const Plane enlarged = Resize(made[0], sample.high[0].width, sample.high[0].height, kLanczosKernel);
-        if (const double psnr = PsnrY(enlarged, sample.high[0], scale_); psnr > best) {
+        if (const double psnr = Psnr(enlarged, sample.high[0], scale_); psnr > best) {
           best = psnr;
           made_ = std::move(made);
         }
       }
     }
-    return Resize(made_[frame], sample.high[frame].width, sample.high[frame].height, kLanczosKernel);
+    return Enlarged{Resize(made_[frame], sample.high[frame].width, sample.high[frame].height, kLanczosKernel), std::nullopt};
   }
 
   Times Time(int width, int height, int) override {

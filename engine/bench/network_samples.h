@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framelift/error.h"
+#include "picture_chroma.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
 
@@ -32,6 +33,9 @@ struct Sample {
   bool is_still = true;
   std::vector<Plane> high;             ///< luma, 8-bit codes
   std::vector<Plane> low;
+  std::vector<Chroma> high_chroma;     ///< as 4:2:0, rounded to codes
+  std::vector<Chroma> low_chroma;
+  std::vector<Chroma> plain_chroma;    ///< the low pictures' at the size of the high ones, by Lanczos-3
   std::vector<std::vector<Plane>> low_rgb;  ///< of pictures only
   float coding_error = 0;    ///< as the pipeline estimates it from the stream, in codes
   float quantiser = 0;       ///< mean of the stream's, where it tells
@@ -62,6 +66,40 @@ inline float Median(std::vector<float> values) {
   return *middle;
 }
 
+/// A picture's planes with its chroma as 4:2:0, behind each other.
+inline std::string Bytes420(const Plane& luma, const Chroma& chroma) {
+  std::string bytes;
+  for (const Plane* plane : {&luma, &chroma[0], &chroma[1]}) {
+    for (const float value : plane->data) bytes += static_cast<char>(std::lround(std::clamp(value, 0.0F, 255.0F)));
+  }
+  return bytes;
+}
+
+/// Chroma of a clip's picture that was cropped to `high` and reduced to `low`.
+inline void AddChroma(Sample& sample, const pixel::Image& picture, const Plane& high, const Plane& low) {
+  const Chroma whole = To420(picture, picture.width(), picture.height());
+  Chroma cropped = {Plane((high.width + 1) / 2, (high.height + 1) / 2), Plane((high.width + 1) / 2, (high.height + 1) / 2)};
+  for (int p = 0; p < 2; ++p) {
+    for (int y = 0; y < cropped[p].height; ++y) {
+      for (int x = 0; x < cropped[p].width; ++x) cropped[p].at(x, y) = whole[p].at(x, y);
+    }
+  }
+  cropped = Rounded(std::move(cropped));
+  sample.low_chroma.push_back(Rounded(To420(ToImage(nullptr, cropped, high.width, high.height, {1, 1}), low.width, low.height)));
+  sample.high_chroma.push_back(std::move(cropped));
+}
+
+/// Chroma of a still's window, both on luma's grid.
+inline void AddChroma(Sample& sample, const Chroma& high, const Chroma& low) {
+  const auto reduced = [](const Chroma& full) {
+    const int width = full[0].width;
+    const int height = full[0].height;
+    return Rounded(To420(ToImage(nullptr, full, width, height, kFullChroma), width, height));
+  };
+  sample.high_chroma.push_back(reduced(high));
+  sample.low_chroma.push_back(reduced(low));
+}
+
 /// Through x264 and back.
 inline void Compress(Sample& sample, const std::string& crf, double rate) {
   char folder[] = "/tmp/bench-networks-XXXXXX";
@@ -73,22 +111,17 @@ inline void Compress(Sample& sample, const std::string& crf, double rate) {
                               " -i - -c:v libx264 -preset medium -crf " + crf + " '" + path + "'";
   FILE* pipe = popen(("sh -c \"" + command + "\"").c_str(), "w");
   if (pipe == nullptr) throw Error(ErrorCode::kIo, "ffmpeg cannot be started.");
-  for (Plane& plane : sample.low) {
-    // Luma as it is and neutral chroma; both sides are even.
-    std::vector<std::uint8_t> bytes(plane.data.size() * 3 / 2, 128);
-    for (std::size_t i = 0; i < plane.data.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::lround(std::clamp(plane.data[i], 0.0F, 255.0F)));
+  for (std::size_t f = 0; f < sample.low.size(); ++f) {
+    const std::string bytes = Bytes420(sample.low[f], sample.low_chroma[f]);
     if (std::fwrite(bytes.data(), 1, bytes.size(), pipe) != bytes.size()) break;
   }
   const bool ok = pclose(pipe) == 0;
   if (ok) {
     const ReadFrames read = Decode(path, static_cast<int>(sample.low.size()));
     for (std::size_t i = 0; i < read.frames.size(); ++i) {
-      Plane plane(first.width, first.height);
-      const AVFrame& frame = *read.frames[i];
-      for (int y = 0; y < plane.height; ++y) {
-        for (int x = 0; x < plane.width; ++x) plane.at(x, y) = frame.data[0][static_cast<std::ptrdiff_t>(y) * frame.linesize[0] + x];
-      }
-      sample.low[i] = std::move(plane);
+      const pixel::Image picture = StreamPicture(*read.frames[i]);
+      sample.low[i] = CodesOf(picture.plane(0));
+      sample.low_chroma[i] = ChromaOf(picture);
     }
     sample.coding_error = Median(read.coding_errors);
     sample.quantiser = Median(read.quantisers);
@@ -97,6 +130,7 @@ inline void Compress(Sample& sample, const std::string& crf, double rate) {
   if (!ok) throw Error(ErrorCode::kInternal, "ffmpeg could not compress the frames.");
 }
 
+/// To luma alone.
 inline void AddNoise(Sample& sample, double sigma) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0.0F, static_cast<float>(sigma));
@@ -108,7 +142,7 @@ inline void AddNoise(Sample& sample, double sigma) {
 }
 
 /// A window of a still moves over it by whole pixels of the original, some of them half ones of the reduced picture.
-inline void Pan(Sample& sample, const SampleOptions& o) {
+inline void Pan(Sample& sample, const Chroma& chroma, const SampleOptions& o) {
   constexpr int kRight = 3;
   constexpr int kDown = 1;
   const Plane picture = std::move(sample.high[0]);
@@ -120,15 +154,24 @@ inline void Pan(Sample& sample, const SampleOptions& o) {
   sample.high.clear();
   sample.low.clear();
   sample.low_rgb.clear();
+  sample.high_chroma.clear();
+  sample.low_chroma.clear();
+  const auto reduced = [&](const Plane& plane) { return Resize(plane, width / o.scale, height / o.scale, kCubicKernel); };
   for (int f = 0; f < o.pan; ++f) {
-    Plane high(width, height);
-    for (int y = 0; y < height; ++y) {
-      for (int x = 0; x < width; ++x) high.at(x, y) = picture.at(x + kRight * f, y + kDown * f);
-    }
+    const auto window = [&](const Plane& from) {
+      Plane plane(width, height);
+      for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) plane.at(x, y) = from.at(x + kRight * f, y + kDown * f);
+      }
+      return plane;
+    };
+    Plane high = window(picture);
     RoundToCodes(high, 0, 255);
-    sample.low.push_back(Resize(high, width / o.scale, height / o.scale, kCubicKernel));
+    sample.low.push_back(reduced(high));
     RoundToCodes(sample.low.back(), 0, 255);
     sample.high.push_back(std::move(high));
+    const Chroma full = {window(chroma[0]), window(chroma[1])};
+    AddChroma(sample, full, {reduced(full[0]), reduced(full[1])});
   }
 }
 
@@ -152,12 +195,15 @@ inline Sample Load(const std::string& path, const SampleOptions& o) {
   sample.is_still = read.is_still;
   // x264 wants even sides.
   const int multiple = o.degrade == "h264" ? 2 * o.scale : o.scale;
+  Chroma full;  // of a still, on luma's grid
   for (const AVFrame* frame : read.frames) {
     if (!read.is_still) {
-      sample.high.push_back(Cropped(LumaPlane(*frame), multiple));
+      const pixel::Image picture = StreamPicture(*frame);
+      sample.high.push_back(Cropped(CodesOf(picture.plane(0)), multiple));
       const Plane& high = sample.high.back();
       sample.low.push_back(Resize(high, high.width / o.scale, high.height / o.scale, kCubicKernel));
       RoundToCodes(sample.low.back(), 0, 255);
+      AddChroma(sample, picture, high, sample.low.back());
       continue;
     }
     std::vector<Plane> rgb = RgbPlanes(*frame);
@@ -169,13 +215,19 @@ inline Sample Load(const std::string& path, const SampleOptions& o) {
     }
     sample.high.push_back(LumaOf(rgb));
     sample.low.push_back(LumaOf(low));
+    full = ChromaOfRgb(rgb);
+    AddChroma(sample, full, ChromaOfRgb(low));
     sample.low_rgb.push_back(std::move(low));
   }
-  if (o.pan > 0 && sample.is_still) Pan(sample, o);
+  if (o.pan > 0 && sample.is_still) Pan(sample, full, o);
   const std::vector<Plane> clean = sample.low;
   if (o.degrade == "h264") Compress(sample, o.parameter, read.frames_per_second);
   if (o.degrade == "h264") sample.low_rgb.clear();
   if (o.degrade == "noise") AddNoise(sample, std::atof(o.parameter.c_str()));
+  for (std::size_t f = 0; f < sample.low.size(); ++f) {
+    const pixel::Image low = ToImage(nullptr, sample.low_chroma[f], sample.low[f].width, sample.low[f].height, {1, 1});
+    sample.plain_chroma.push_back(To420(low, sample.high[f].width, sample.high[f].height));
+  }
   sample.clean = clean[0];
   sample.error = ErrorBetween(sample.low, clean);
   return sample;

@@ -86,7 +86,8 @@ inline void RoundToCodes(Plane& plane, float low, float high) {
   for (float& value : plane.data) value = std::clamp(std::round(value), low, high);
 }
 
-inline double PsnrY(const Plane& a, const Plane& b, int border) {
+/// Of 8-bit codes, without a border.
+inline double Psnr(const Plane& a, const Plane& b, int border) {
   double squares = 0;
   std::int64_t count = 0;
   for (int y = border; y < a.height - border; ++y) {

@@ -1,6 +1,8 @@
 // Pictures and clips through libav, as planes.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include "framelift/error.h"
 #include "media/av_error.h"
 #include "media/av_handles.h"
+#include "picture_chroma.h"
 #include "picture_quality.h"
 #include "pipeline/coding_error.h"
 
@@ -129,18 +132,23 @@ inline std::vector<Plane> RgbPlanes(const AVFrame& in) {
   return planes;
 }
 
-/// Luma as the stream has it, in 8-bit codes of the limited range.
-inline Plane LumaPlane(const AVFrame& in) {
-  const auto* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(in.format));
+/// The picture as the stream has it, in working samples: its subsampling, and its codes taken for the limited range's.
+inline pixel::Image StreamPicture(const AVFrame& in) {
   const bool is_plain = in.format == AV_PIX_FMT_YUV420P || in.format == AV_PIX_FMT_YUV422P || in.format == AV_PIX_FMT_YUV444P;
-  AVFrame* converted = is_plain && format != nullptr ? nullptr : Converted(in, AV_PIX_FMT_YUV444P);
+  AVFrame* converted = is_plain ? nullptr : Converted(in, AV_PIX_FMT_YUV444P);
   const AVFrame& frame = converted != nullptr ? *converted : in;
-  Plane plane(frame.width, frame.height);
-  for (int y = 0; y < frame.height; ++y) {
-    for (int x = 0; x < frame.width; ++x) plane.at(x, y) = frame.data[0][static_cast<std::ptrdiff_t>(y) * frame.linesize[0] + x];
+  const auto* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  pixel::Image image(frame.width, frame.height, {format->log2_chroma_w, format->log2_chroma_h},
+                     {pixel::Matrix::kBt601, pixel::Range::kLimited, pixel::ChromaSite::kLeft});
+  for (int p = 0; p < 3; ++p) {
+    const pixel::Plane plane = image.plane(p);
+    for (int y = 0; y < plane.height; ++y) {
+      const std::uint8_t* row = frame.data[p] + static_cast<std::ptrdiff_t>(y) * frame.linesize[p];
+      std::transform(row, row + plane.width, plane.Row(y), [](std::uint8_t code) { return static_cast<std::uint16_t>(code * pixel::kUnitsPerCode8); });
+    }
   }
   av_frame_free(&converted);
-  return plane;
+  return image;
 }
 
 }  // namespace framelift::bench

@@ -66,6 +66,11 @@ class CudaNetworkTest : public ::testing::Test {
                     .Output("y", {1, 3, kOpen, kOpen}).Bytes());
   }
 
+  /// Y′CbCr ×2 of repeated pixels, Cb and Cr exchanged and a little paler, luma brighter by the strength.
+  ModelFile Ycbcr() {
+    return Save("ycbcr", 2, ModelFile::Layout::kYcbcrStrength, framelift::testing::SwappedChromaNetwork(2, 0.8F, 0.1F));
+  }
+
   static EnhanceOptions Options(const ModelFile& model, Target target = Target::k1080p) {
     EnhanceOptions options = PlainOptions();
     options.model = model.name;

@@ -17,6 +17,7 @@ namespace framelift::cuda {
 namespace {
 
 using framelift::testing::DecodeLuma;
+using framelift::testing::DecodePlane;
 using framelift::testing::Ffmpeg;
 using framelift::testing::FileExists;
 using framelift::testing::FrameTimes;
@@ -39,21 +40,24 @@ class CudaNetworks : public testing::CudaNetworkTest {};
 struct Case {
   const char* name;
   const char* size;
-  bool is_rgb;
+  ModelFile::Layout layout;
   float strength;  ///< of all stages
   float denoise;
 };
 constexpr Case kCases[] = {
-    {"luma, all stages", "128x540", false, 0.4F, 0.4F},
-    {"luma, twice", "64x270", false, 0, 0.2F},
-    {"RGB, all stages", "128x540", true, 0.3F, 0.3F},
+    {"luma, all stages", "128x540", ModelFile::Layout::kLumaStrength, 0.4F, 0.4F},
+    {"luma, twice", "64x270", ModelFile::Layout::kLumaStrength, 0, 0.2F},
+    {"RGB, all stages", "128x540", ModelFile::Layout::kRgb, 0.3F, 0.3F},
+    {"YCbCr, all stages", "128x540", ModelFile::Layout::kYcbcrStrength, 0.3F, 0.5F},
+    {"YCbCr, twice", "64x270", ModelFile::Layout::kYcbcrStrength, 0, 0.2F},
 };
 
 TEST_F(CudaNetworks, MakeWhatTheCpuMakesOfTheSameFile) {
   for (const Case& c : kCases) {
     SCOPED_TRACE(c.name);
     const std::string in = Clip(c.size, 0.16);
-    EnhanceOptions options = Options(c.is_rgb ? Rgb() : Fast(), Target::k1080p);
+    const ModelFile model = c.layout == ModelFile::Layout::kRgb ? Rgb() : c.layout == ModelFile::Layout::kLumaStrength ? Fast() : Ycbcr();
+    EnhanceOptions options = Options(model, Target::k1080p);
     options.sharpen = options.adaptive_contrast = {c.strength > 0 ? Strength::Mode::kFixed : Strength::Mode::kOff, c.strength};
     options.denoise = {c.denoise > 0 ? Strength::Mode::kFixed : Strength::Mode::kOff, c.denoise};
     const std::string by_cpu = folder_.File("cpu.mp4");
@@ -63,11 +67,12 @@ TEST_F(CudaNetworks, MakeWhatTheCpuMakesOfTheSameFile) {
     const auto device = Late();
     const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
     EXPECT_EQ(result.device, "cuda:0 (stand-in)");
-    EXPECT_EQ(result.applied.model, c.is_rgb ? "rgb" : "fast");
+    EXPECT_EQ(result.applied.model, model.name);
     EXPECT_EQ(expected.applied.model, result.applied.model);
     EXPECT_EQ(result.frames, expected.frames);
     EXPECT_EQ(FrameTimes(by_gpu), FrameTimes(by_cpu));
     EXPECT_GT(Psnr(DecodeLuma(by_gpu), DecodeLuma(by_cpu)), 46);
+    for (const char plane : {'u', 'v'}) EXPECT_GT(Psnr(DecodePlane(by_gpu, plane), DecodePlane(by_cpu, plane)), 46) << plane;
     EXPECT_EQ(device->transfers().frame_uploads, result.frames);
     EXPECT_EQ(device->transfers().frame_downloads, result.frames);
     EXPECT_GT(device->graph_launches(), 0) << "nothing ran as a graph";
@@ -135,6 +140,48 @@ TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
   }
   EXPECT_TRUE(was_cut) << "no picture was done in tiles";
   EXPECT_TRUE(was_refused);
+}
+
+TEST_F(CudaNetworks, TilesOfColourEqualTheWhole) {
+  const std::string in = Clip("160x540", 0.12);
+  const EnhanceOptions options = Options(Ycbcr());
+  log_->workspace_bytes = 8 << 20;
+  const auto plenty = Late(0);
+  const std::string whole = folder_.File("whole.mp4");
+  pipeline::EnhanceOn(ProcessorOn(plenty), in, whole, options);
+  bool was_cut = false;
+  for (std::size_t memory = plenty->peak(); memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
+    const int before = log_->built;
+    const std::string out = folder_.File("less.mp4");
+    try {
+      pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
+    } catch (const Error&) {
+      break;
+    }
+    was_cut = log_->built - before > 1;
+    for (const char plane : {'y', 'u', 'v'}) EXPECT_GT(Psnr(DecodePlane(out, plane), DecodePlane(whole, plane)), 60) << plane;
+  }
+  EXPECT_TRUE(was_cut) << "no picture was done in tiles";
+}
+
+/// As on the CPU (NetworkPipeline.WhatTheNetworkRestoresIsNotDenoisedBefore).
+TEST_F(CudaNetworks, WhatTheNetworkRestoresIsNotDenoisedBefore) {
+  const std::string in = folder_.File("noisy.mkv");
+  Ffmpeg("-f lavfi -i color=0x806040:size=160x120:rate=25 -vf noise=alls=25 -frames:v 1 -c:v ffv1 -colorspace bt709 -pix_fmt yuv420p '" + in + "'");
+  for (const float most : {1.0F, 0.0F}) {
+    ModelFile model = Save("pure", 2, ModelFile::Layout::kYcbcrStrength, framelift::testing::SwappedChromaNetwork(2));
+    model.max_strength = most;
+    const auto run = [&](const std::string& name, const Strength& denoise) {
+      EnhanceOptions options = Options(model, Target::k1080p);
+      options.denoise = denoise;
+      pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(name), options);
+    };
+    run("off.mp4", {Strength::Mode::kOff, 0});
+    run("on.mp4", {Strength::Mode::kFixed, 1});
+    for (const char plane : {'y', 'u', 'v'}) {
+      EXPECT_EQ(DecodePlane(folder_.File("on.mp4"), plane) == DecodePlane(folder_.File("off.mp4"), plane), most > 0) << plane;
+    }
+  }
 }
 
 TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {

@@ -1,6 +1,7 @@
 // Networks' tensors of half floats: pictures to them and back.
 #include "cuda_twins.h"
 
+#include "pipeline/network_tensors.h"
 #include "pixel/color_matrix.h"
 
 namespace framelift::cuda {
@@ -69,6 +70,42 @@ TEST(CudaTensors, ThereAndBackKeepsAPicture) {
     }
   }
   EXPECT_LE(worst, 1);
+}
+
+/// The CPU's bridge and the kernels for a GPU: the same values, as near as halves hold them.
+TEST(CudaTensors, YcbcrIsWhatTheCpuMakesOfIt) {
+  constexpr int kWidth = 52;
+  constexpr int kHeight = 34;
+  constexpr std::ptrdiff_t kPlane = std::ptrdiff_t{kWidth} * kHeight;
+  pixel::ThreadPool pool(1);
+  for (const auto range : {pixel::Range::kLimited, pixel::Range::kFull}) {
+    const pixel::ColorSpec color{pixel::Matrix::kBt709, range, pixel::ChromaSite::kLeft};
+    Image image = pixel::testing::RandomPicture({50, 33}, {0, 0}, 4, color);
+    Image by_cpu(50, 33, {0, 0}, color);
+    Image by_kernel(50, 33, {0, 0}, color);
+    const auto view = [](Image& from) {
+      Picture picture;
+      picture.log2_x = picture.log2_y = 0;
+      for (int p = 0; p < 3; ++p) picture.planes[p] = {from.plane(p).data, from.plane(p).stride, from.plane(p).width, from.plane(p).height};
+      return picture;
+    };
+    const auto levels = pixel::SampleLevelsOf(range);
+    const Units luma{static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
+    const Units chroma{32768.0F, static_cast<float>(1 / levels.chroma_span)};
+    const auto bridge = pipeline::MakeBridge(ModelFile::Layout::kYcbcrStrength, 50, 33, {0, 0}, color, 0.3F);
+    std::vector<float> floats(4 * kPlane);
+    bridge->Fill(image, {floats.data(), 0, 0, kWidth, kHeight}, pool);
+    std::vector<Half> halves(4 * kPlane);
+    HostLaunch(YcbcrToTensorKernel{view(image), 0, 0, luma, chroma, 0.3F, {halves.data(), 4, kWidth, kHeight}}, {kWidth, kHeight, 1});
+    for (std::size_t i = 0; i < floats.size(); ++i) ASSERT_NEAR(FromHalf(halves[i]), floats[i], 1.0 / 2048) << i;
+    // What comes out has no strength between luma and chroma: here three planes that are at hand.
+    for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = FromHalf(halves[i]);
+    const float* const first = floats.data() + kPlane;
+    bridge->Take({first, kPlane, kWidth, 0, 0, 50, 33, 1}, by_cpu, pool);
+    HostLaunch(TensorToYcbcrPictureKernel{{halves.data() + kPlane, 3, kWidth, kHeight}, {0, 0, 0, 0, 50, 33}, luma.offset, 1 / luma.scale,
+                                          1 / chroma.scale, view(by_kernel)}, {50, 33, 1});
+    EXPECT_LE(pixel::testing::MaxDifference(by_kernel, by_cpu), 1);
+  }
 }
 
 TEST(CudaTensors, SubsampledChromaLandsWhereTheCpuPutsIt) {

@@ -24,6 +24,7 @@ using testing::BoxNetwork;
 using testing::DeepNetwork;
 using testing::NearestNetwork;
 using testing::OnnxFile;
+using testing::SwappedChromaNetwork;
 using testing::SwappedRgbNetwork;
 
 /// Planes of floats, row after row.
@@ -60,7 +61,7 @@ FrameNetwork::Fill FillFrom(const Picture& picture) {
 /// Where OutputArea says that a sample lies.
 std::int64_t Place(const OutputArea& area, int plane, int x, int y) {
   const int b = area.shuffle;
-  if (b > 1) plane = b * (y % b) + x % b;
+  plane = plane * b * b + b * (y % b) + x % b;
   return plane * area.plane + std::int64_t{y / b} * area.stride + x / b;
 }
 
@@ -150,18 +151,23 @@ TEST_F(NetworkTest, ResultsAreThoseOfTheArithmetic) {
 }
 
 TEST_F(NetworkTest, AShuffleLeftToTheTakerGivesTheSame) {
-  struct Case { std::string network; int scale, halo, multiple, shuffle; };
-  // The last: a shuffle by 2 would begin in its middle where tiles of odd places are kept.
+  using Layout = ModelFile::Layout;
+  struct Case { std::string network; int scale, halo, multiple, shuffle; Layout layout = Layout::kLumaStrength; };
+  // The one by 1: a shuffle by 2 would begin in its middle where tiles of odd places are kept.
   for (const Case& c : {Case{DeepNetwork(2, 3, 16), 2, 4, 2, 2}, Case{BoxNetwork(4, 3), 4, 2, 2, 4}, Case{BoxNetwork(3, 3), 3, 2, 1, 3},
-                        Case{BoxNetwork(2, 3), 2, 2, 1, 2}, Case{DeepNetwork(1, 3, 16), 1, 4, 1, 1}}) {
-    const ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
-    const Picture in = Noise(161, 119, 2, 5);
+                        Case{BoxNetwork(2, 3), 2, 2, 1, 2}, Case{DeepNetwork(1, 3, 16), 1, 4, 1, 1},
+                        Case{DeepNetwork(2, 3, 16, 1, 4, 3), 2, 4, 2, 2, Layout::kYcbcrStrength},
+                        Case{DeepNetwork(4, 3, 16, 1, 4, 3), 4, 4, 1, 4, Layout::kYcbcrStrength},
+                        Case{SwappedChromaNetwork(3), 3, 0, 1, 3, Layout::kYcbcrStrength}}) {
+    ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
+    file.layout = c.layout;
+    const Picture in = Noise(161, 119, InputPlanes(c.layout), 5);
     for (const std::int64_t memory : {1LL << 32, 1'500'000LL}) {
       SCOPED_TRACE(std::to_string(c.scale) + ", " + std::to_string(memory));
       const Picture plain = Run(file, in, memory);
       FrameNetwork network(*backend_, file, {in.width, in.height, 2, memory, {}, true});
       EXPECT_EQ(network.tiles().tiles.size() > 1, memory < (1LL << 32));
-      Picture out{network.output_width(), network.output_height(), 1, std::vector<float>(plain.data.size(), -1.0F)};
+      Picture out{network.output_width(), network.output_height(), plain.planes, std::vector<float>(plain.data.size(), -1.0F)};
       std::set<int> shuffles;
       network.Begin(FillFrom(in));
       network.End([&](const OutputArea& area) {
@@ -188,13 +194,48 @@ TEST_F(NetworkTest, ThePlanesOfRgbKeepTheirOrder) {
   }
 }
 
+TEST_F(NetworkTest, AShuffleInAnotherOrderIsNotLeftToTheTaker) {
+  const std::int64_t open = OnnxFile::kOpen;
+  for (const auto& [planes, shuffle] : {std::pair{1, 2}, {3, 1}}) {  // of one plane both orders are the same
+    OnnxFile onnx;
+    onnx.Input("x", {1, planes + 1, open, open});
+    onnx.Conv("x", "c", 4 * planes, planes + 1, 3, std::vector<float>(static_cast<std::size_t>(36) * planes * (planes + 1), 0.1F));
+    onnx.Node("DepthToSpace", {"c"}, "y", {{"blocksize", {2}, false, ""}, {"mode", {}, false, "DCR"}});
+    ModelFile file = Save(onnx.Output("y", {1, planes, open, open}).Bytes(), 2, 1, 2);
+    if (planes == 3) file.layout = ModelFile::Layout::kYcbcrStrength;
+    FrameNetwork network(*backend_, file, {32, 32, 1, 1LL << 30, {}, true});
+    const Picture in = Noise(32, 32, planes + 1, 2);
+    network.Begin(FillFrom(in));
+    network.End([&](const OutputArea& area) { EXPECT_EQ(area.shuffle, shuffle) << planes; });
+  }
+}
+
+TEST_F(NetworkTest, ThePlanesOfYcbcrKeepTheirOrder) {
+  const Picture in = Noise(37, 23, 4, 3);
+  for (const int scale : {1, 2, 3, 4}) {
+    ModelFile file = Save(SwappedChromaNetwork(scale, -0.5F, 0.25F), scale, 0);
+    file.layout = ModelFile::Layout::kYcbcrStrength;
+    const Picture out = Run(file, in);
+    for (int y = 0; y < out.height; ++y) {
+      for (int x = 0; x < out.width; ++x) {
+        const auto from = [&](int plane) { return in.at(plane, x / scale, y / scale); };
+        ASSERT_NEAR(out.at(0, x, y), from(0) + 0.25F * from(1), 1e-6);
+        ASSERT_NEAR(out.at(1, x, y), -0.5F * from(3), 1e-6);
+        ASSERT_NEAR(out.at(2, x, y), -0.5F * from(2), 1e-6);
+      }
+    }
+  }
+}
+
 TEST_F(NetworkTest, TilesTogetherEqualTheWhole) {
-  struct Case { std::string network; int scale, halo, multiple; };
-  const std::vector<Case> cases = {{BoxNetwork(2, 7), 2, 3, 1}, {DeepNetwork(2, 5, 16), 2, 5, 2}, {DeepNetwork(1, 4, 32), 1, 4, 1}};
+  struct Case { std::string network; int scale, halo, multiple; ModelFile::Layout layout = ModelFile::Layout::kLumaStrength; };
+  const std::vector<Case> cases = {{BoxNetwork(2, 7), 2, 3, 1}, {DeepNetwork(2, 5, 16), 2, 5, 2}, {DeepNetwork(1, 4, 32), 1, 4, 1},
+                                   {DeepNetwork(2, 4, 16, 1, 4, 3), 2, 4, 2, ModelFile::Layout::kYcbcrStrength}};
   for (const Case& c : cases) {
-    const ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
+    ModelFile file = Save(c.network, c.scale, c.halo, c.multiple);
+    file.layout = c.layout;
     for (const auto& [width, height] : {std::pair{160, 120}, {161, 119}}) {
-      const Picture in = Noise(width, height, 2, 11);
+      const Picture in = Noise(width, height, InputPlanes(c.layout), 11);
       int whole_tiles = 0;
       const Picture whole = Run(file, in, 1LL << 32, 2, &whole_tiles);
       EXPECT_EQ(whole_tiles, 1);
@@ -335,6 +376,22 @@ TEST_F(NetworkTest, ABadFileGetsOneSentenceThatSaysWhatIsWrong) {
     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
     EXPECT_EQ(text.find(folder_), std::string::npos) << text;
     EXPECT_LT(text.size(), 200U) << text;
+  }
+}
+
+TEST_F(NetworkTest, PlanesThatDoNotFitTheLayoutAreRefusedInOneSentence) {
+  using Layout = ModelFile::Layout;
+  struct Case { Layout layout; std::string network; std::string sentence; };
+  for (const Case& c : {Case{Layout::kYcbcrStrength, NearestNetwork(2), "Model “test”: The model takes 2 planes, but its layout has 4."},
+                        Case{Layout::kYcbcrStrength, SwappedRgbNetwork(2), "Model “test”: The model takes 3 planes, but its layout has 4."},
+                        Case{Layout::kYcbcrStrength, DeepNetwork(2, 2, 8, 1, 4, 1), "Model “test”: It gives 1 planes, but its layout has 3."},
+                        Case{Layout::kYcbcrStrength, SwappedChromaNetwork(3),
+                             "Model “test”: It makes 198×192 of 66×64, which is not a scale of 2."},
+                        Case{Layout::kLumaStrength, SwappedChromaNetwork(2), "Model “test”: The model takes 4 planes, but its layout has 2."},
+                        Case{Layout::kRgb, SwappedChromaNetwork(2), "Model “test”: The model takes 4 planes, but its layout has 3."}}) {
+    ModelFile file = Save(c.network, 2, 0);
+    file.layout = c.layout;
+    EXPECT_EQ(Refusal(file), c.sentence);
   }
 }
 

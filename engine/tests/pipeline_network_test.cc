@@ -16,7 +16,6 @@
 #include "pipeline/coding_error.h"
 #include "pipeline/network_choice.h"
 #include "pipeline/network_stage.h"
-#include "pipeline/network_tensors.h"
 #include "pipeline/plan.h"
 
 namespace framelift {
@@ -25,11 +24,13 @@ namespace {
 using pipeline::FitNetwork;
 using pipeline::NetworkPlace;
 using testing::DecodeLuma;
+using testing::DecodePlane;
 using testing::DeepNetwork;
 using testing::Ffmpeg;
 using testing::NearestNetwork;
 using testing::Psnr;
 using testing::StreamFacts;
+using testing::SwappedChromaNetwork;
 using testing::SwappedRgbNetwork;
 using testing::TemporaryFolder;
 
@@ -50,38 +51,6 @@ ModelFile Described(const std::string& name, int scale, ModelFile::Precision pre
   return file;
 }
 
-/// One plane, shuffled by hand as OutputArea says; taken by the bridge it must be what the plain one is.
-TEST(TensorBridge, TakesWhatIsLeftShuffled) {
-  ASSERT_TRUE(pipeline::TakesShuffled(ModelFile::Layout::kLumaStrength));
-  pixel::ThreadPool pool(2);
-  for (const int by : {2, 3, 4, 8}) {
-    for (const int width : {by * 3, by * 40 - 1, 1918, 2304 - by + 1}) {
-      const int height = 5 * by - 1;
-      const int stride = (width + by - 1) / by * by;
-      const int rows = (height + by - 1) / by * by;
-      std::vector<float> plain(static_cast<std::size_t>(stride) * rows);
-      std::vector<float> shuffled(plain.size());
-      for (int y = 0; y < rows; ++y) {
-        for (int x = 0; x < stride; ++x) {
-          const float value = static_cast<float>((x * 7919 + y * 104729) % 1201) / 1000 - 0.1F;  // beyond black and white, too
-          plain[static_cast<std::size_t>(y) * stride + x] = value;
-          const std::size_t plane = static_cast<std::size_t>(by) * (y % by) + x % by;
-          shuffled[(plane * (rows / by) + y / by) * (stride / by) + x / by] = value;
-        }
-      }
-      const auto bridge = pipeline::MakeBridge(ModelFile::Layout::kLumaStrength, width, height, {1, 1}, {}, 0);
-      pixel::Image expected(width + 8, height + 2, {1, 1}, {});
-      pixel::Image out(width + 8, height + 2, {1, 1}, {});
-      bridge->Take({plain.data(), 0, stride, 8, 2, width, height, 1}, expected, pool);
-      const std::int64_t plane = static_cast<std::int64_t>(stride / by) * (rows / by);
-      bridge->Take({shuffled.data(), plane, stride / by, 8, 2, width, height, by}, out, pool);
-      for (int y = 0; y < height + 2; ++y) {
-        for (int x = 0; x < width + 8; ++x) ASSERT_EQ(out.plane(0).Row(y)[x], expected.plane(0).Row(y)[x]) << by << ": " << x << ", " << y;
-      }
-    }
-  }
-}
-
 TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
   const std::vector<ModelFile> models = {Described("fast", 2), Described("fast", 1), Described("other", 4)};
   struct Case { Size in, out; int scale, passes; bool after; };
@@ -99,6 +68,19 @@ TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
   EXPECT_EQ(FitNetwork(models, "other", {480, 270}, {1920, 1080})->passes, 1);
   EXPECT_FALSE(FitNetwork(models, "none such", {480, 270}, {1920, 1080}).has_value());
   EXPECT_FALSE(FitNetwork({Described("fast", 2)}, "fast", {1920, 1080}, {1920, 1080}).has_value());
+}
+
+TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
+  ModelFile colour = Described("quality", 2);
+  colour.layout = ModelFile::Layout::kYcbcrStrength;
+  const std::vector<ModelFile> models = {colour, Described("quality", 1)};
+  const auto twice = FitNetwork(models, "quality", {480, 270}, {1920, 1080});
+  EXPECT_EQ(twice->file.layout, ModelFile::Layout::kYcbcrStrength);
+  EXPECT_EQ(twice->passes, 2);
+  const auto reduced = FitNetwork(models, "quality", {3840, 2160}, {1920, 1080});
+  EXPECT_EQ(reduced->file.layout, ModelFile::Layout::kLumaStrength);
+  EXPECT_TRUE(reduced->after_resize);
+  EXPECT_FALSE(FitNetwork({colour}, "quality", {1920, 1080}, {1920, 1080}).has_value()) << "it is no operator's RGB network";
 }
 
 TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
@@ -202,16 +184,25 @@ TEST_F(NetworkPipeline, TheWayThroughANetworkLosesNothing) {
                         {"320x180", "yuvj420p", "-color_range pc"}}) {
     SCOPED_TRACE(c.size + std::string(" ") + c.format);
     const std::string source = Clip(std::string("in-") + c.size + c.format + ".mkv", c.size,
-                                    std::string("-c:v ffv1 -pix_fmt ") + c.format + " " + c.filter);
+                                    std::string("-c:v ffv1 -colorspace bt709 -pix_fmt ") + c.format + " " + c.filter);
     EnhanceOptions plain = Options({});
     plain.model = "none";
     Enhance(source, folder_.File("plain.mp4"), plain);
-    for (const bool is_rgb : {false, true}) {
-      ModelFile file = Save("test", is_rgb ? SwappedRgbNetwork(1) : NearestNetwork(1), 1);
-      if (is_rgb) file.layout = ModelFile::Layout::kRgb;
+    using Layout = ModelFile::Layout;
+    for (const Layout layout : {Layout::kLumaStrength, Layout::kYcbcrStrength, Layout::kRgb}) {
+      SCOPED_TRACE(static_cast<int>(layout));
+      const bool is_rgb = layout == Layout::kRgb;
+      const bool is_luma = layout == Layout::kLumaStrength;
+      ModelFile file = Save("test", is_rgb ? SwappedRgbNetwork(1) : is_luma ? NearestNetwork(1) : SwappedChromaNetwork(1), 1);
+      file.layout = layout;
       const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), Options({file}));
       EXPECT_EQ(result.applied.model, "test");
-      if (!is_rgb) { EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("plain.mp4"))), 50); }
+      if (is_rgb) continue;
+      EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("plain.mp4"))), 50);
+      for (const char plane : {'u', 'v'}) {
+        const char expected = is_luma ? plane : plane == 'u' ? 'v' : 'u';
+        EXPECT_GT(Psnr(DecodePlane(folder_.File("out.mp4"), plane), DecodePlane(folder_.File("plain.mp4"), expected)), is_luma ? 50 : 33);
+      }
     }
   }
 }
@@ -230,6 +221,70 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAnRgbNetworkAsItMadeThem) {
     EXPECT_NEAR(rgb[0], 0, 4);
     EXPECT_NEAR(rgb[1], 0, 4);
     EXPECT_NEAR(rgb[2], 254, 4);
+  }
+}
+
+/// Colours that a network changes, at any scale, once or twice; the first pass alone is told a strength.
+TEST_F(NetworkPipeline, ColoursComeOutOfAYcbcrNetworkAsItMadeThem) {
+  NEEDS_OPENVINO();
+  constexpr float kGain = -0.5F;
+  constexpr double kStrength = 0.2;
+  for (const bool is_full : {false, true}) {
+    const std::string source = folder_.File("colour.mkv");
+    const std::string range = is_full ? "pc" : "tv";
+    Ffmpeg("-f lavfi -i color=0x904060:size=160x90:rate=10:duration=0.3 -vf scale=out_range=" + range +
+           " -c:v ffv1 -pix_fmt yuv420p -colorspace bt709 -color_range " + range + " '" + source + "'");
+    EnhanceOptions plain = Options({});
+    plain.model = "none";
+    Enhance(source, folder_.File("plain.mp4"), plain);
+    const auto expected = [&](char plane) { return static_cast<double>(DecodePlane(folder_.File("plain.mp4"), plane)[0]); };
+    struct Case { int scale; Target target; int passes; };
+    for (const Case& c : {Case{1, Target::kSource, 1}, {2, Target::k1080p, 2}, {8, Target::k1080p, 2}, {3, Target::k1080p, 2}}) {
+      SCOPED_TRACE(std::to_string(c.scale) + " " + range);
+      ModelFile file = Save("test", SwappedChromaNetwork(c.scale, kGain, 1), c.scale);
+      file.layout = ModelFile::Layout::kYcbcrStrength;
+      EnhanceOptions options = Options({file});
+      options.target = c.target;
+      options.denoise = {Strength::Mode::kFixed, static_cast<float>(kStrength)};
+      const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+      EXPECT_EQ(result.applied.model, "test");
+      EXPECT_NEAR(result.applied.denoise, kStrength, 1e-6);
+      const double gain = std::pow(kGain, c.passes);
+      const auto made = [&](char plane) { return static_cast<double>(DecodePlane(folder_.File("out.mp4"), plane)[0]); };
+      EXPECT_NEAR(made('y'), expected('y') + kStrength * 219, 2);  // of the output, which is always limited
+      EXPECT_NEAR(made('u'), 128 + gain * (expected(c.passes == 1 ? 'v' : 'u') - 128), 2);
+      EXPECT_NEAR(made('v'), 128 + gain * (expected(c.passes == 1 ? 'u' : 'v') - 128), 2);
+    }
+  }
+}
+
+/// What a network restores no filter does again: luma, and chroma where it makes that.
+TEST_F(NetworkPipeline, WhatTheNetworkRestoresIsNotDenoisedBefore) {
+  NEEDS_OPENVINO();
+  const std::string source = folder_.File("noisy.mkv");
+  // One picture: the filter over time has nothing to do.
+  Ffmpeg("-f lavfi -i color=0x806040:size=160x120:rate=25 -vf noise=alls=25 -frames:v 1 -c:v ffv1 -colorspace bt709 -pix_fmt yuv420p '" + source + "'");
+  using Layout = ModelFile::Layout;
+  struct Case { Layout layout; float most; bool keeps_luma, keeps_chroma; };
+  for (const Case& c : {Case{Layout::kLumaStrength, 1, true, false}, {Layout::kYcbcrStrength, 1, true, true},
+                        {Layout::kLumaStrength, 0, false, false}, {Layout::kYcbcrStrength, 0, false, false}}) {
+    SCOPED_TRACE(std::to_string(static_cast<int>(c.layout)) + " " + std::to_string(c.most));
+    const bool is_luma = c.layout == Layout::kLumaStrength;
+    ModelFile file = Save("test", is_luma ? NearestNetwork(1) : SwappedChromaNetwork(1), 1);
+    file.layout = c.layout;
+    file.max_strength = c.most;
+    const auto run = [&](const std::string& name, const Strength& denoise) {
+      EnhanceOptions options = Options({file});
+      options.denoise = denoise;
+      Enhance(source, folder_.File(name), options);
+    };
+    run("off.mp4", {Strength::Mode::kOff, 0});
+    run("on.mp4", {Strength::Mode::kFixed, 1});
+    const auto is_same = [&](char plane) { return DecodePlane(folder_.File("on.mp4"), plane) == DecodePlane(folder_.File("off.mp4"), plane); };
+    // Of equal planes the encoder makes the same only where all of them are equal.
+    const double alike = Psnr(DecodeLuma(folder_.File("on.mp4")), DecodeLuma(folder_.File("off.mp4")));
+    EXPECT_EQ(alike > 48, c.keeps_luma) << alike;
+    for (const char plane : {'u', 'v'}) EXPECT_EQ(is_same(plane), c.keeps_chroma) << plane;
   }
 }
 

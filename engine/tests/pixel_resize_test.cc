@@ -56,10 +56,10 @@ Grid GridY(int plane, Subsampling s, ChromaSite site) {
   return {site == ChromaSite::kTopLeft ? 0.5 : 1.0, 2};
 }
 
-Image ReferenceResize(const Image& in, PictureSize size) {
+Image ReferenceResize(const Image& in, PictureSize size, Subsampling to_subsampling = {1, 1}) {
   ColorSpec color = in.color();
   color.site = ChromaSite::kLeft;
-  Image out(size.width, size.height, {1, 1}, color);
+  Image out(size.width, size.height, to_subsampling, color);
   const double ratio_x = static_cast<double>(in.width()) / size.width;
   const double ratio_y = static_cast<double>(in.height()) / size.height;
   for (int p = 0; p < 3; ++p) {
@@ -69,23 +69,23 @@ Image ReferenceResize(const Image& in, PictureSize size) {
     for (int y = 0; y < from.height; ++y) {
       rows.push_back(ResampleLine({from.Row(y), from.Row(y) + from.width},
                                   GridX(p, in.subsampling(), in.color().site),
-                                  GridX(p, {1, 1}, ChromaSite::kLeft), ratio_x, to.width));
+                                  GridX(p, to_subsampling, ChromaSite::kLeft), ratio_x, to.width));
     }
     for (int x = 0; x < to.width; ++x) {
       std::vector<double> column;
       for (const auto& row : rows) column.push_back(row[x]);
       const auto line = ResampleLine(column, GridY(p, in.subsampling(), in.color().site),
-                                     GridY(p, {1, 1}, ChromaSite::kLeft), ratio_y, to.height);
+                                     GridY(p, to_subsampling, ChromaSite::kLeft), ratio_y, to.height);
       for (int y = 0; y < to.height; ++y) to.Row(y)[x] = testing::ToSample(line[y]);
     }
   }
   return out;
 }
 
-Image Resize(const Image& in, PictureSize size, int threads) {
+Image Resize(const Image& in, PictureSize size, int threads, Subsampling to_subsampling = {1, 1}) {
   ThreadPool pool(threads);
-  Resizer resizer(in.width(), in.height(), in.subsampling(), in.color(), size.width, size.height);
-  Image out(size.width, size.height, {1, 1}, {});
+  Resizer resizer(in.width(), in.height(), in.subsampling(), in.color(), size.width, size.height, to_subsampling);
+  Image out(size.width, size.height, to_subsampling, {});
   resizer.Run(in, out, pool);
   return out;
 }
@@ -173,6 +173,29 @@ TEST(Resize, SameSizeAndSitingCopiesExactly) {
   }
 }
 
+void ExpectOtherSubsamplings() {
+  for (const PictureSize size : {PictureSize{1, 1}, {2, 2}, {37, 21}, {160, 90}, {161, 119}, {958, 34}}) {
+    for (const Subsampling from : testing::Subsamplings()) {
+      for (const Subsampling to : {Subsampling{0, 0}, {1, 0}}) {
+        for (const ChromaSite site : {ChromaSite::kLeft, ChromaSite::kCentre, ChromaSite::kTopLeft}) {
+          const Image in = testing::RandomPicture(size, from, 7, {Matrix::kBt709, Range::kLimited, site});
+          const Image out = Resize(in, size, 2, to);
+          const bool is_copy = from == to && (from == Subsampling{0, 0} || site != ChromaSite::kCentre);
+          EXPECT_LE(testing::MaxDifference(out, ReferenceResize(in, size, to)), is_copy ? 0 : Allowed())
+              << testing::Name(size) << ", " << from.log2_x << from.log2_y << " to " << to.log2_x << to.log2_y << ", site "
+              << static_cast<int>(site);
+        }
+      }
+    }
+  }
+}
+
+TEST(Resize, ChromaGoesToAnyGrid) {
+  ExpectOtherSubsamplings();
+  const testing::WithoutWords without;
+  ExpectOtherSubsamplings();
+}
+
 TEST(Resize, TypicalJobEqualsTheReference) {
   const Image in = testing::Pattern({960, 540}, {1, 1});
   EXPECT_LE(testing::MaxDifference(Resize(in, {1920, 1080}, 2), ReferenceResize(in, {1920, 1080})), Allowed());
@@ -214,6 +237,8 @@ TEST(Resize, RefusesAPictureOfAnotherSize) {
   const Image in(18, 16, {1, 1}, {});
   Image out(32, 32, {1, 1}, {});
   EXPECT_THROW(resizer.Run(in, out, pool), Error);
+  Image full(32, 32, {0, 0}, {});
+  EXPECT_THROW(resizer.Run(Image(16, 16, {1, 1}, {}), full, pool), Error);
 }
 
 }  // namespace

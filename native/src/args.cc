@@ -111,10 +111,11 @@ ModelFile::Layout ReadLayout(const Options& options) {
   if (value.IsString()) {
     const std::string text = value.As<Napi::String>();
     if (text == "luma+strength") return ModelFile::Layout::kLumaStrength;
+    if (text == "ycbcr+strength") return ModelFile::Layout::kYcbcrStrength;
     if (text == "rgb") return ModelFile::Layout::kRgb;
     if (text == "face") return ModelFile::Layout::kFace;
   }
-  throw WrongArgument("'luma+strength', 'rgb' or 'face'", options.Path("layout"), value);
+  throw WrongArgument("'luma+strength', 'ycbcr+strength', 'rgb' or 'face'", options.Path("layout"), value);
 }
 
 std::optional<Segment> ReadSegment(const Options& options) {

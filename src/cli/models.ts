@@ -17,7 +17,7 @@ const compileTimeoutMs = 60 * 60_000;
 const trialTimeoutMs = 30 * 60_000;
 
 export interface CheckOptions {
-  layout: 'luma+strength' | 'rgb' | 'face';
+  layout: ModelFile['layout'];
   scale: number;
   size: Size;
 }
@@ -55,7 +55,7 @@ export function modelsCommands(): Command {
     .command('check')
     .description('load an ONNX file and run it once; one sentence when something is wrong with it')
     .argument('<file>', 'an ONNX file; described by the manifest.json beside it, else by the options')
-    .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength', 'face']).default('rgb'))
+    .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength', 'ycbcr+strength', 'face']).default('rgb'))
     .option('--scale <n>', 'enlargement of each side', scale, 2)
     .addOption(sizeOption('frame to try', { width: 256, height: 144 }))
     .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));

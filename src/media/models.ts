@@ -31,7 +31,7 @@ const entry = z.object({
   scale: z.number().int().min(1).max(8).default(1),
   file: z.string().regex(/^[\w][\w.-]{0,199}$/, 'must be the name of a file beside the manifest'),
   precision: z.enum(['fp32', 'int8']).default('fp32'),
-  layout: z.enum(['luma+strength', 'rgb', 'face']),
+  layout: z.enum(['luma+strength', 'ycbcr+strength', 'rgb', 'face']),
   input: z.string().min(1).max(200).optional(),
   output: z.string().min(1).max(200).optional(),
   multiple: z.number().int().min(1).max(64).default(1),

@@ -144,6 +144,7 @@ describe('a job', () => {
     ['was changed after its manifest', installedModelsWith({ sha256: '0'.repeat(64) }), 'mine', /does not have the SHA-256 checksum/],
     ['has another scale than stated', installedModelsWith({ scale: 3 }), 'mine', /not a scale of 3/],
     ['has other planes than stated', installedModelsWith({ layout: 'rgb' }), 'mine', /takes 2 planes, but its layout has 3/],
+    ['has no planes of colour, as stated', installedModelsWith({ layout: 'ycbcr+strength' }), 'mine', /takes 2 planes, but its layout has 4/],
   ])('fails with one sentence when the model %s', async (_, models, model, says) => {
     await expect(enhance(await models, model)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringMatching(says) as string });
   });

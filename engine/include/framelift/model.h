@@ -13,6 +13,11 @@ struct ModelFile {
     /// In [1, 2, H, W]: luma, gamma-coded, 0 = black … 1 = white; and a plane that holds the strength of
     /// restoration, 0 (leave alone) … 1. Out [1, 1, scale × H, scale × W]: luma.
     kLumaStrength,
+    /// In [1, 4, H, W]: luma and the strength as in kLumaStrength; Cb and Cr on luma's grid, 0 = neutral, −0.5 … 0.5 over
+    /// the nominal range ((C − 128) ÷ 224 of 8-bit codes of the limited range, ÷ 255 of the full one). Out
+    /// [1, 3, scale × H, scale × W]: luma, Cb and Cr in the same units. Neither is cut to its range. The matrix is the
+    /// source's, BT.601 or BT.709 or BT.2020.
+    kYcbcrStrength,
     /// In and out [1, 3, H, W]: R′G′B′ in [0, 1], as Real-ESRGAN has it.
     kRgb,
     /// Not for whole pictures: in and out [1, 3, N, N], R′G′B′ from −1 to 1, one face whose eyes, nose and mouth lie

@@ -20,9 +20,10 @@ struct List {
 };
 
 using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKernel, LumaToTensorKernel,
-                        RgbToTensorKernel, TensorToLumaKernel, TensorToRgbPictureKernel, ToneKernelCall, ShrinkKernel,
-                        SceneKernel, TemporalKernel, DenoiseKernel, WidenKernel, StackKernel, GatherKernel,
-                        NarrowKernel, CurveKernel, FinishLumaKernel, FinishChromaKernel>;
+                        RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel, TensorToRgbPictureKernel,
+                        TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel, TemporalKernel,
+                        DenoiseKernel, WidenKernel, StackKernel, GatherKernel, NarrowKernel, CurveKernel,
+                        FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benches.
 inline constexpr const char* kKernelNames[] = {"import",
@@ -30,8 +31,10 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "tensor to picture",
                                                "luma to tensor",
                                                "RGB to tensor",
+                                               "YCbCr to tensor",
                                                "tensor to luma",
                                                "tensor to RGB picture",
+                                               "tensor to YCbCr picture",
                                                "tone mapping",
                                                "shrink",
                                                "scene",

@@ -13,8 +13,10 @@ template cudaError_t LaunchOnGpu<SurfaceToTensorKernel>(const void*, Extent, cud
 template cudaError_t LaunchOnGpu<TensorToPictureKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<LumaToTensorKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<RgbToTensorKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<YcbcrToTensorKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<TensorToLumaKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<TensorToRgbPictureKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<TensorToYcbcrPictureKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<ToneKernelCall>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<ShrinkKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<WidenKernel>(const void*, Extent, cudaStream_t);

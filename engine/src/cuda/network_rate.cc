@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 
+#include "inference/model_loader.h"
+
 namespace framelift::cuda {
 
 using inference::Occupancy;
@@ -32,8 +34,8 @@ double Run(Device& device, NetworkRunner& runner, const Picture& in, StreamHandl
 }  // namespace
 
 Picture MakeEmptyPicture(DeviceStore& store, const ModelFile& file, Size size) {
-  const bool is_rgb = file.layout == ModelFile::Layout::kRgb;
-  return store.MakePicture(size.width, size.height, is_rgb ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1}, {});
+  const bool has_chroma = inference::MakesChroma(file.layout);
+  return store.MakePicture(size.width, size.height, has_chroma ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1}, {});
 }
 
 double NetworkRate(const std::shared_ptr<Device>& device, NetworkOptions options, Size size) {

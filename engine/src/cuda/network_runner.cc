@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "inference/model_loader.h"
 #include "pixel/color_matrix.h"
 
 namespace framelift::cuda {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::int64_t kWhole = std::numeric_limits<std::int64_t>::max();
 /// Parts smaller than this are not worth cutting further: what does not fit then is not this picture's size.
 constexpr std::int64_t kSmallestTile = 96 * 96;
-
-bool IsRgb(const ModelFile& file) { return file.layout == ModelFile::Layout::kRgb; }
 
 RgbMatrix ToRgbMatrix(pixel::ColorSpec color) {
   const pixel::YcbcrToRgb c = pixel::MakeYcbcrToRgb(color.matrix, color.range);
@@ -29,6 +28,15 @@ YcbcrMatrix ToYcbcrMatrix(pixel::ColorSpec color) {
   const double blue = -c.green_cb * c.red_cr / denominator;
   const auto f = [](double v) { return static_cast<float>(v); };
   return {{f(red), f(1 - red - blue), f(blue)}, f(1 / c.luma_scale), f(c.luma_offset), f(1 / c.blue_cb), f(1 / c.red_cr)};
+}
+
+Units LumaUnits(pixel::ColorSpec color) {
+  const pixel::SampleLevels levels = pixel::SampleLevelsOf(color.range);
+  return {static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
+}
+
+Units ChromaUnits(pixel::ColorSpec color) {
+  return {32768.0F, static_cast<float>(1 / pixel::SampleLevelsOf(color.range).chroma_span)};
 }
 
 /// The next smaller one; false: there is none.
@@ -118,10 +126,10 @@ void NetworkRunner::MakePasses(std::int64_t most_pixels) {
     pass.plan = inference::PlanTiles(shape.width(), shape.height(), options_.file.multiple, options_.file.halo,
                                      [&](int width, int height) { return most_pixels == kWhole || std::int64_t{width} * height <= most_pixels; });
     pass.network = options_.load(pass.plan.tile_width, pass.plan.tile_height, batch_);
-    const bool is_rgb = IsRgb(options_.file);
+    const bool makes_chroma = inference::MakesChroma(options_.file.layout);
     pass.out = ShapeOf(shape.width() * options_.file.scale, shape.height() * options_.file.scale,
-                       is_rgb ? pixel::Subsampling{0, 0} : shape.subsampling(), in_.color);
-    if (!is_rgb) pass.out.planes[1] = pass.out.planes[2] = {};
+                       makes_chroma ? pixel::Subsampling{0, 0} : shape.subsampling(), in_.color);
+    if (!makes_chroma) pass.out.planes[1] = pass.out.planes[2] = {};
     shape = pass.out;
     passes_.push_back(std::move(pass));
   }
@@ -165,13 +173,16 @@ void NetworkRunner::MakeLane() {
 void NetworkRunner::Fill(const Lane& lane, std::size_t pass, int place, const Picture& in, const inference::Tile& tile, StreamHandle stream) {
   const Tensor out = OfBatch(lane.inputs[pass], place);
   const Extent extent{out.width, out.height, 1};
-  if (IsRgb(options_.file)) {
-    device_->Launch(MakeCall(RgbToTensorKernel{in, tile.x, tile.y, ToRgbMatrix(in_.color), out}, extent), stream);
-    return;
+  const auto launch = [&](const auto& kernel) { device_->Launch(MakeCall(kernel, extent), stream); };
+  if (options_.file.layout == ModelFile::Layout::kRgb) {
+    return launch(RgbToTensorKernel{in, tile.x, tile.y, ToRgbMatrix(in_.color), out});
   }
-  const RgbMatrix matrix = ToRgbMatrix(in_.color);
+  const Units luma = LumaUnits(in_.color);
   const float strength = pass == 0 ? options_.strength : 0;
-  device_->Launch(MakeCall(LumaToTensorKernel{in.planes[0], tile.x, tile.y, matrix.luma_offset, matrix.luma_scale, strength, out}, extent), stream);
+  if (options_.file.layout == ModelFile::Layout::kYcbcrStrength) {
+    return launch(YcbcrToTensorKernel{in, tile.x, tile.y, luma, ChromaUnits(in_.color), strength, out});
+  }
+  launch(LumaToTensorKernel{in.planes[0], tile.x, tile.y, luma.offset, luma.scale, strength, out});
 }
 
 void NetworkRunner::Empty(const Lane& lane, std::size_t pass, int place, const inference::Tile& tile, StreamHandle stream) {
@@ -179,14 +190,18 @@ void NetworkRunner::Empty(const Lane& lane, std::size_t pass, int place, const i
   const KeptPart part{(tile.keep_x - tile.x) * scale, (tile.keep_y - tile.y) * scale, tile.keep_x * scale,
                       tile.keep_y * scale,           tile.keep_width * scale,         tile.keep_height * scale};
   const Extent extent{part.width, part.height, 1};
-  const YcbcrMatrix matrix = ToYcbcrMatrix(in_.color);
+  const auto launch = [&](const auto& kernel) { device_->Launch(MakeCall(kernel, extent), stream); };
   const Picture& out = lane.pictures[pass][place];
   const Tensor made = OfBatch(lane.outputs[pass], place);
-  if (IsRgb(options_.file)) {
-    device_->Launch(MakeCall(TensorToRgbPictureKernel{made, part, matrix, out}, extent), stream);
-  } else {
-    device_->Launch(MakeCall(TensorToLumaKernel{made, part, matrix.luma_offset, matrix.luma_span, out.planes[0]}, extent), stream);
+  if (options_.file.layout == ModelFile::Layout::kRgb) {
+    return launch(TensorToRgbPictureKernel{made, part, ToYcbcrMatrix(in_.color), out});
   }
+  const Units luma = LumaUnits(in_.color);
+  if (options_.file.layout == ModelFile::Layout::kYcbcrStrength) {
+    const float chroma_span = 1 / ChromaUnits(in_.color).scale;
+    return launch(TensorToYcbcrPictureKernel{made, part, luma.offset, 1 / luma.scale, chroma_span, out});
+  }
+  launch(TensorToLumaKernel{made, part, luma.offset, 1 / luma.scale, out.planes[0]});
 }
 
 /// All that follows the filling of the first tensor, on the lane's stream.

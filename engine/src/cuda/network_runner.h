@@ -52,8 +52,8 @@ int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most);
 /// samples are the same.
 class NetworkRunner {
  public:
-  /// Layout kLumaStrength: reads and writes plane 0. kRgb: pictures without subsampling at both ends. `in` is the shape of
-  /// the pictures that go in. Throws OutOfDeviceMemory, and what `load` throws.
+  /// Layout kLumaStrength: reads and writes plane 0. kYcbcrStrength, kRgb: pictures without subsampling at both ends. `in`
+  /// is the shape of the pictures that go in. Throws OutOfDeviceMemory, and what `load` throws.
   NetworkRunner(std::shared_ptr<Device> device, const NetworkOptions& options, const Picture& in);
   ~NetworkRunner();
   NetworkRunner(const NetworkRunner&) = delete;

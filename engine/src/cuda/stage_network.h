@@ -47,6 +47,34 @@ struct RgbToTensorKernel {
   }
 };
 
+/// From a plane's samples to its values: (sample − offset) × scale.
+struct Units {
+  float offset = 0;
+  float scale = 1;
+
+  FRAMELIFT_HD Half FromSample(std::uint16_t sample) const { return ToHalf((static_cast<float>(sample) - offset) * scale); }
+};
+
+/// Y′, the strength of restoration, Cb and Cr of a part of a picture without subsampling: 0 … 1, and −0.5 … 0.5.
+struct YcbcrToTensorKernel {
+  Picture in;
+  int x = 0;
+  int y = 0;
+  Units luma;
+  Units chroma;
+  float strength = 0;
+  Tensor out;
+
+  FRAMELIFT_HD void operator()(int column, int row, int) const {
+    if (column >= out.width || row >= out.height) return;
+    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * out.width + column;
+    out.PlaneAt(0)[at] = luma.FromSample(in.planes[0].Near(x + column, y + row));
+    out.PlaneAt(1)[at] = ToHalf(strength);
+    out.PlaneAt(2)[at] = chroma.FromSample(in.planes[1].Near(x + column, y + row));
+    out.PlaneAt(3)[at] = chroma.FromSample(in.planes[2].Near(x + column, y + row));
+  }
+};
+
 /// Where a tensor's kept part comes from and goes to.
 struct KeptPart {
   int from_x = 0;  ///< in the tensor
@@ -56,6 +84,9 @@ struct KeptPart {
   int width = 0;
   int height = 0;
 };
+
+/// Bounded before it becomes a whole number; NaN becomes 0.
+FRAMELIFT_HD inline std::uint16_t ToBoundedSample(float value) { return ToSample(value > 0 ? Min(value, 65535.0F) : 0.0F); }
 
 struct TensorToLumaKernel {
   Tensor in;
@@ -67,13 +98,32 @@ struct TensorToLumaKernel {
   FRAMELIFT_HD void operator()(int x, int y, int) const {
     if (x >= part.width || y >= part.height) return;
     const float v = FromHalf(in.PlaneAt(0)[static_cast<std::ptrdiff_t>(part.from_y + y) * in.width + part.from_x + x]);
-    // Bounded before it becomes a whole number; NaN becomes 0.
-    const float code = Fma(v, span, offset);
-    out.At(part.to_x + x, part.to_y + y) = ToSample(code > 0 ? Min(code, 65535.0F) : 0.0F);
+    out.At(part.to_x + x, part.to_y + y) = ToBoundedSample(Fma(v, span, offset));
   }
 };
 
-/// To a picture without subsampling.
+/// Y′, Cb and Cr to a picture without subsampling.
+struct TensorToYcbcrPictureKernel {
+  Tensor in;
+  KeptPart part;
+  float luma_offset = 0;
+  float luma_span = 1;
+  float chroma_span = 1;  ///< of −0.5 … 0.5 around 32768
+  Picture out;
+
+  FRAMELIFT_HD void operator()(int x, int y, int) const {
+    if (x >= part.width || y >= part.height) return;
+    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(part.from_y + y) * in.width + part.from_x + x;
+    const auto value = [&](int plane) { return FromHalf(in.PlaneAt(plane)[at]); };
+    const int column = part.to_x + x;
+    const int row = part.to_y + y;
+    out.planes[0].At(column, row) = ToBoundedSample(Fma(value(0), luma_span, luma_offset));
+    out.planes[1].At(column, row) = ToBoundedSample(Fma(value(1), chroma_span, 32768.0F));
+    out.planes[2].At(column, row) = ToBoundedSample(Fma(value(2), chroma_span, 32768.0F));
+  }
+};
+
+/// R′G′B′ to a picture without subsampling.
 struct TensorToRgbPictureKernel {
   Tensor in;
   KeptPart part;

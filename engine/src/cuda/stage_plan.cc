@@ -85,19 +85,19 @@ void StagePlan::MakeNetwork() {
   }
   Picture in = source;
   if (options_.network_is_last) in = output_;
-  if (is_rgb()) {
+  if (makes_chroma()) {
     in = ShapeOf(in.width(), in.height(), {0, 0}, working_color_);
     widen_ = std::make_unique<ResizeStage>(device_, options_.network_is_last ? output_ : source, in, 2);
   }
   if (options_.network_is_last) {
     resize_ = std::make_unique<ResizeStage>(device_, source, output_, 3);
-  } else if (!is_rgb()) {
+  } else if (!makes_chroma()) {
     resize_ = std::make_unique<ResizeStage>(device_, source, output_, 2);
   }
   network_ = std::make_unique<NetworkRunner>(device_, *options_.network, in);
   Picture made = network_->made(0);
-  made.color = is_rgb() ? working_color_ : color;
-  fit_ = std::make_unique<ResizeStage>(device_, made, output_, is_rgb() ? 3 : 1);
+  made.color = makes_chroma() ? working_color_ : color;
+  fit_ = std::make_unique<ResizeStage>(device_, made, output_, makes_chroma() ? 3 : 1);
 }
 
 void StagePlan::MakeSlots() {
@@ -107,7 +107,7 @@ void StagePlan::MakeSlots() {
     slot.resized = output_;
     const bool needs_resized = network_ || !resize_->is_identity();
     if (needs_resized) slot.resized = store_.MakePicture(output_.width(), output_.height(), {}, output_.color);
-    if (is_rgb()) {
+    if (makes_chroma()) {
       const Picture& from = options_.network_is_last ? output_ : first_;
       slot.full = store_.MakePicture(from.width(), from.height(), {0, 0}, working_color_);
     }
@@ -164,9 +164,13 @@ Picture StagePlan::Denoise(const Picture* picture, StreamHandle stream) {
   temporal.strength = std::min(options_.temporal_strength, 1.0F);
   Put(MakeCall(temporal, {Blocks(picture->width(), TemporalKernel::kTileWidth),
                           Blocks(picture->height(), pixel::kTemporalBlock), 1}), stream);
+  Picture denoised = *picture;
+  if (restores_all()) {  // nothing is left for the spatial filter
+    std::copy(std::begin(other->planes), std::end(other->planes), std::begin(denoised.planes));
+    return denoised;
+  }
   DenoiseKernel denoise{*other, *picture, pixel::MakeRangeKernel(options_.noise_sigma),
                         std::min(options_.denoise_strength, 1.0F), 0};
-  Picture denoised = *picture;
   if (network_ && options_.restores_luma) {  // it does for luma what the spatial filter would
     denoise.first_plane = 1;
     denoised.planes[0] = other->planes[0];
@@ -197,7 +201,7 @@ void StagePlan::Enlarge(const Picture& working, int index, StreamHandle stream) 
   }
   if (!network_) return;
   Picture in = options_.network_is_last ? slot.finished : working;
-  if (is_rgb()) {
+  if (makes_chroma()) {
     const Picture upright = in;
     in = slot.full;
     in.planes[0] = upright.planes[0];
@@ -254,7 +258,7 @@ void StagePlan::Complete(int index, StreamHandle stream) {
     network_->Wait(index, stream);
     const Picture& made = network_->made(index);
     fit_->Run(made, slot.resized, stream);
-    for (int p = 0; p < (is_rgb() ? 3 : 1); ++p)
+    for (int p = 0; p < (makes_chroma() ? 3 : 1); ++p)
       slot.finished.planes[p] = fit_->is_identity(p) ? made.planes[p] : slot.resized.planes[p];
   }
   if (!curves_) return;

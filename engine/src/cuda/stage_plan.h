@@ -10,6 +10,7 @@
 #include "cuda/kernels.h"
 #include "cuda/network_runner.h"
 #include "cuda/resize_stage.h"
+#include "inference/model_loader.h"
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
 
@@ -35,7 +36,7 @@ struct StageOptions {
   int output_height = 0;
   std::optional<NetworkOptions> network;
   bool network_is_last = false;  ///< it restores what the resize made
-  bool restores_luma = false;    ///< it takes the place of the spatial denoising of luma
+  bool restores_luma = false;    ///< it takes the place of the spatial denoising of luma, and of chroma where it makes that
 };
 
 /// The stages of one kind of picture. Made once; Run allocates nothing.
@@ -77,7 +78,7 @@ class StagePlan {
   struct Slot {
     Picture resized;   ///< of the output's size
     Picture finished;  ///< what Finish reads: planes of `resized`, of the source or of the network's picture
-    Picture full;      ///< what a network of R′G′B′ reads
+    Picture full;      ///< what a network that makes chroma reads
     TimeState* state = nullptr;  ///< as it was for this picture
   };
   void MakeTimeStages();
@@ -89,7 +90,9 @@ class StagePlan {
   Picture Denoise(const Picture* picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
   void Enlarge(const Picture& working, int slot, StreamHandle stream);
-  bool is_rgb() const { return options_.network && options_.network->file.layout == ModelFile::Layout::kRgb; }
+  /// Whether all planes come out of the network, without subsampling; else luma alone, and chroma goes past it.
+  bool makes_chroma() const { return options_.network && inference::MakesChroma(options_.network->file.layout); }
+  bool restores_all() const { return options_.restores_luma && makes_chroma(); }
 
   std::shared_ptr<Device> device_;
   StageOptions options_;
@@ -105,7 +108,7 @@ class StagePlan {
   float* thumbnails_ = nullptr;
   ShrinkKernel shrink_;
   std::unique_ptr<ResizeStage> resize_;  ///< source → output: all of it, or chroma alone beside a network of luma
-  std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's grid, for a network of R′G′B′
+  std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's grid, for a network that makes chroma
   std::unique_ptr<ResizeStage> fit_;     ///< what the network makes → output
   std::vector<Slot> slots_;
   std::optional<CurveKernel> curves_;

@@ -104,7 +104,7 @@ struct EncoderPicture {
   int height = 0;
 };
 
-/// A network's tensor: planes of R′G′B′ (or luma alone) of 0…1 in fp16, with room to a multiple of what it wants.
+/// A network's tensor: planes of R′G′B′ or of Y′ (and Cb, Cr) in fp16, as ModelFile::Layout tells, with room to a multiple of what it wants.
 struct Tensor {
   Half* data = nullptr;
   int channels = 3;

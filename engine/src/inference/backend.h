@@ -37,9 +37,9 @@ class Network {
   /// That inference runs in: "fp32", "bf16", "int8".
   virtual std::string precision() const = 0;
   virtual int requests() const = 0;
-  /// b > 1: the output is as it is before its last shuffle (CompileOptions::shuffle_multiple): of the one plane of
-  /// output_shape(), sample (x, y) lies in plane b × (y mod b) + x mod b of b² planes of (width ÷ b) × (height ÷ b), at
-  /// (x ÷ b, y ÷ b).
+  /// b > 1: the output is as it is before its last shuffle (CompileOptions::shuffle_multiple): sample (x, y) of plane p of
+  /// output_shape() lies in plane p × b² + b × (y mod b) + x mod b of planes of (width ÷ b) × (height ÷ b), at
+  /// (x ÷ b, y ÷ b). It is PyTorch's pixel_shuffle, ONNX's DepthToSpace of the mode CRD.
   virtual int shuffle() const { return 1; }
   virtual float* Input(int request) = 0;
   virtual const float* Output(int request) const = 0;
@@ -54,7 +54,7 @@ struct CompileOptions {
   int requests = 1;         ///< that run at once
   int threads = 1;          ///< for all requests together
   bool allow_bf16 = false;  ///< compute in bfloat16 where the processor is faster at it (AMX)
-  /// A network of one plane that ends in a depth to space by a divisor of this, kMaxShuffle at most, leaves it undone: see
+  /// A network that ends in a depth to space by a divisor of this, kMaxShuffle at most, leaves it undone: see
   /// Network::shuffle. Who reads every sample anyway does it on the way; alone it is a tenth of the time of a small network.
   int shuffle_multiple = 1;
 };

@@ -25,7 +25,8 @@ struct InputArea {
 };
 
 /// Output: the kept part of every plane. Plane p's row r begins at data + p × plane + r × stride. With a `shuffle` of b > 1
-/// it is one plane, and its sample (i, j) is that at column i ÷ b, row j ÷ b of plane b × (j mod b) + i mod b.
+/// there are b² such planes for each of the output's (Network::shuffle), and the output's sample (i, j) of plane p is that
+/// at column i ÷ b, row j ÷ b of plane p × b² + b × (j mod b) + i mod b.
 struct OutputArea {
   const float* data = nullptr;
   std::int64_t plane = 0;

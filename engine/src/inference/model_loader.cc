@@ -50,8 +50,23 @@ std::string ReadModelFile(const ModelFile& file) {
   return bytes;
 }
 
-int InputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kLumaStrength ? 2 : 3; }
-int OutputPlanes(ModelFile::Layout layout) { return layout == ModelFile::Layout::kLumaStrength ? 1 : 3; }
+int InputPlanes(ModelFile::Layout layout) {
+  switch (layout) {
+    case ModelFile::Layout::kLumaStrength: return 2;
+    case ModelFile::Layout::kYcbcrStrength: return 4;
+    case ModelFile::Layout::kRgb:
+    case ModelFile::Layout::kFace: return 3;
+  }
+  return 0;
+}
+
+int OutputPlanes(ModelFile::Layout layout) { return MakesChroma(layout) ? 3 : 1; }
+
+bool MakesChroma(ModelFile::Layout layout) { return layout != ModelFile::Layout::kLumaStrength; }
+
+bool TakesStrength(ModelFile::Layout layout) {
+  return layout == ModelFile::Layout::kLumaStrength || layout == ModelFile::Layout::kYcbcrStrength;
+}
 
 std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file) {
   const std::string bytes = ReadModelFile(file);

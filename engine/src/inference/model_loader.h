@@ -12,6 +12,10 @@ namespace framelift::inference {
 /// Planes that a layout has at the network's input and at its output.
 int InputPlanes(ModelFile::Layout layout);
 int OutputPlanes(ModelFile::Layout layout);
+/// Whether colour comes out of the network, at luma's resolution as it went in; else the engine scales chroma itself.
+bool MakesChroma(ModelFile::Layout layout);
+/// Whether a plane of the input tells how much to restore.
+bool TakesStrength(ModelFile::Layout layout);
 
 /// The file's bytes, after a look at its description and its checksum. Throws Error{kInvalidArgument}.
 std::string ReadModelFile(const ModelFile& file);

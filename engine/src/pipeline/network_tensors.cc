@@ -1,11 +1,10 @@
 #include "pipeline/network_tensors.h"
 
 #include <algorithm>
-#include <array>
-#include <vector>
+#include <utility>
 
 #include "pixel/color_matrix.h"
-#include "pixel/resize_plan.h"
+#include "pixel/stages.h"
 
 namespace framelift::pipeline {
 namespace {
@@ -58,12 +57,13 @@ FRAMELIFT_VECTORS void InterleaveFour(const std::uint16_t* a, const std::uint16_
   }
 }
 
-/// Row `r` of a shuffled area (OutputArea::shuffle), a stretch at a time.
-void TakeShuffledRow(const OutputArea& area, int r, std::uint16_t* out, float offset, float scale) {
+/// Row `r` of a shuffled area's plane (OutputArea::shuffle), a stretch at a time.
+void TakeShuffledRow(const OutputArea& area, int plane, int r, std::uint16_t* out, float offset, float scale) {
   constexpr int kStretch = 240;  // of each plane
   alignas(64) std::uint16_t parts[inference::kMaxShuffle][kStretch];
   const int by = area.shuffle;
-  const float* in = area.data + r % by * by * area.plane + static_cast<std::ptrdiff_t>(r / by) * area.stride;
+  const int first_plane = plane * by * by + r % by * by;
+  const float* in = area.data + first_plane * area.plane + static_cast<std::ptrdiff_t>(r / by) * area.stride;
   for (int first = 0; first < area.width; first += by * kStretch) {
     const int count = std::min(by * kStretch, area.width - first);
     for (int i = 0; i < by; ++i) {
@@ -75,6 +75,13 @@ void TakeShuffledRow(const OutputArea& area, int r, std::uint16_t* out, float of
     if (by == 4) InterleaveFour(parts[0], parts[1], parts[2], parts[3], to, whole);
     for (int i = by == 2 || by == 4 ? by * whole : 0; i < count; ++i) to[i] = parts[i % by][i / by];
   }
+}
+
+/// Row `r` of the area's plane `plane` into the picture's.
+void TakeRow(const OutputArea& area, int plane, int r, Image& out, float offset, float scale) {
+  std::uint16_t* to = out.plane(plane).Row(area.y + r) + area.x;
+  if (area.shuffle > 1) return TakeShuffledRow(area, plane, r, to, offset, scale);
+  FloatsToSamples(area.data + plane * area.plane + static_cast<std::ptrdiff_t>(r) * area.stride, to, area.width, offset, scale);
 }
 
 /// Row `y` of an area; rows and columns beyond the picture repeat its last.
@@ -91,13 +98,30 @@ void FillRows(const InputArea& area, int width, int height, pixel::ThreadPool& p
 
 void RepeatLast(float* row, int inside, int width) { std::fill(row + inside, row + width, row[inside - 1]); }
 
+/// From samples to a plane's values: (sample − offset) × scale.
+struct Units {
+  float offset = 0;
+  float scale = 1;
+};
+
+Units LumaUnits(pixel::Range range) {
+  const pixel::SampleLevels levels = pixel::SampleLevelsOf(range);
+  return {static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
+}
+
+Units ChromaUnits(pixel::Range range) {
+  return {kChromaZero, static_cast<float>(1 / pixel::SampleLevelsOf(range).chroma_span)};
+}
+
+/// One row of a plane of the input, which FillRows tells from where.
+void FillRow(const std::uint16_t* from, float* row, int inside, int width, Units units) {
+  SamplesToFloats(from, row, inside, units.offset, units.scale);
+  RepeatLast(row, inside, width);
+}
+
 class LumaBridge : public TensorBridge {
  public:
-  LumaBridge(pixel::ColorSpec color, float strength) : strength_(strength) {
-    const pixel::YcbcrToRgb c = pixel::MakeYcbcrToRgb(color.matrix, color.range);
-    offset_ = static_cast<float>(c.luma_offset);
-    scale_ = static_cast<float>(c.luma_scale);
-  }
+  LumaBridge(pixel::ColorSpec color, float strength) : strength_(strength), luma_(LumaUnits(color.range)) {}
 
   pixel::Subsampling output_subsampling() const override { return {1, 1}; }
   void Prepare(const Image&, pixel::ThreadPool&) override {}
@@ -106,22 +130,77 @@ class LumaBridge : public TensorBridge {
     const pixel::ConstPlane luma = image.plane(0);
     FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
       float* row = area.data + static_cast<std::ptrdiff_t>(to) * area.width;
-      SamplesToFloats(luma.Row(from) + area.x, row, inside, offset_, scale_);
-      RepeatLast(row, inside, area.width);
+      FillRow(luma.Row(from) + area.x, row, inside, area.width, luma_);
       std::fill_n(row + std::ptrdiff_t{area.width} * area.height, area.width, strength_);
     });
   }
 
   void Take(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
-    const pixel::Plane luma = out.plane(0);
+    const auto rows = [&](int first, int last) {
+      for (int y = first; y < last; ++y) TakeRow(area, 0, y, out, luma_.offset, 1 / luma_.scale);
+    };
+    pool.ParallelRows(area.height, kGrainRows, std::ref(rows));
+  }
+
+ private:
+  float strength_;
+  Units luma_;
+};
+
+/// Chroma planes on luma's grid.
+class FullChroma {
+ public:
+  FullChroma(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color) {
+    constexpr pixel::Subsampling kNone = {0, 0};
+    if (subsampling == kNone) return;
+    resizer_ = std::make_unique<pixel::Resizer>(width, height, subsampling, color, width, height, kNone);
+    full_ = Image(width, height, kNone, color);  // its luma is not used
+  }
+
+  void Run(const Image& image, pixel::ThreadPool& pool) {
+    if (resizer_) resizer_->Run(image, full_, pool, pixel::Planes::kChroma);
+  }
+
+  /// Cb (1) or Cr (2) of the picture that Run was given, which must still be as it was.
+  pixel::ConstPlane Of(const Image& image, int plane) const {
+    return resizer_ ? std::as_const(full_).plane(plane) : image.plane(plane);
+  }
+
+ private:
+  std::unique_ptr<pixel::Resizer> resizer_;  ///< none where chroma lies on luma's grid already
+  Image full_;
+};
+
+class YcbcrBridge : public TensorBridge {
+ public:
+  YcbcrBridge(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color, float strength)
+      : strength_(strength),
+        luma_(LumaUnits(color.range)),
+        chroma_(ChromaUnits(color.range)),
+        full_(width, height, subsampling, color) {}
+
+  pixel::Subsampling output_subsampling() const override { return {0, 0}; }
+  void Prepare(const Image& image, pixel::ThreadPool& pool) override { full_.Run(image, pool); }
+
+  void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
+    const pixel::ConstPlane luma = image.plane(0);
+    const pixel::ConstPlane cb = full_.Of(image, 1);
+    const pixel::ConstPlane cr = full_.Of(image, 2);
+    const std::ptrdiff_t plane = std::ptrdiff_t{area.width} * area.height;
+    FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
+      float* row = area.data + static_cast<std::ptrdiff_t>(to) * area.width;
+      FillRow(luma.Row(from) + area.x, row, inside, area.width, luma_);
+      std::fill_n(row + plane, area.width, strength_);
+      FillRow(cb.Row(from) + area.x, row + 2 * plane, inside, area.width, chroma_);
+      FillRow(cr.Row(from) + area.x, row + 3 * plane, inside, area.width, chroma_);
+    });
+  }
+
+  void Take(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
     const auto rows = [&](int first, int last) {
       for (int y = first; y < last; ++y) {
-        std::uint16_t* to = luma.Row(area.y + y) + area.x;
-        if (area.shuffle > 1) {
-          TakeShuffledRow(area, y, to, offset_, 1 / scale_);
-        } else {
-          FloatsToSamples(area.data + static_cast<std::ptrdiff_t>(y) * area.stride, to, area.width, offset_, 1 / scale_);
-        }
+        TakeRow(area, 0, y, out, luma_.offset, 1 / luma_.scale);
+        for (int p = 1; p < 3; ++p) TakeRow(area, p, y, out, chroma_.offset, 1 / chroma_.scale);
       }
     };
     pool.ParallelRows(area.height, kGrainRows, std::ref(rows));
@@ -129,90 +208,15 @@ class LumaBridge : public TensorBridge {
 
  private:
   float strength_;
-  float offset_ = 0;
-  float scale_ = 1;
-};
-
-/// Chroma planes on luma's grid, as floats around zero.
-class ChromaUpsampler {
- public:
-  ChromaUpsampler(int width, int height, pixel::Subsampling subsampling, pixel::ChromaSite site)
-      : width_(width), height_(height) {
-    const auto size = [](int luma, int log2) { return (luma + (1 << log2) - 1) >> log2; };
-    chroma_width_ = size(width, subsampling.log2_x);
-    chroma_height_ = size(height, subsampling.log2_y);
-    x_ = pixel::MakeAxisPlan(width, chroma_width_, pixel::HorizontalGrid(1, subsampling, site), width, width,
-                             pixel::HorizontalGrid(0, subsampling, site));
-    y_ = pixel::MakeAxisPlan(height, chroma_height_, pixel::VerticalGrid(1, subsampling, site), height, height,
-                             pixel::VerticalGrid(0, subsampling, site));
-    for (int p = 0; p < 2; ++p) {
-      wide_[p].resize(static_cast<std::size_t>(width) * chroma_height_);
-      full_[p].resize(static_cast<std::size_t>(width) * height);
-    }
-  }
-
-  void Run(const Image& image, pixel::ThreadPool& pool) {
-    for (int p = 0; p < 2; ++p) {
-      const pixel::ConstPlane plane = image.plane(p + 1);
-      const auto widen = [&](int first, int last) { Widen(plane, wide_[p], first, last); };
-      pool.ParallelRows(chroma_height_, kGrainRows, std::ref(widen));
-      const auto lengthen = [&](int first, int last) { Lengthen(wide_[p], full_[p], first, last); };
-      pool.ParallelRows(height_, kGrainRows, std::ref(lengthen));
-    }
-  }
-
-  const float* Row(int plane, int y) const { return full_[plane].data() + static_cast<std::ptrdiff_t>(y) * width_; }
-
- private:
-  void Widen(pixel::ConstPlane plane, std::vector<float>& out, int first, int last) const {
-    for (int y = first; y < last; ++y) {
-      const std::uint16_t* row = plane.Row(y);
-      float* to = out.data() + static_cast<std::ptrdiff_t>(y) * width_;
-      for (int x = 0; x < width_; ++x) {
-        if (x_.identity) {
-          to[x] = static_cast<float>(row[x]) - kChromaZero;
-          continue;
-        }
-        float sum = 0;
-        for (int k = 0; k < x_.taps; ++k) {
-          sum += x_.Weights(x)[k] * static_cast<float>(row[std::clamp(x_.Start(x) + k, 0, chroma_width_ - 1)]);
-        }
-        to[x] = sum - kChromaZero;
-      }
-    }
-  }
-
-  void Lengthen(const std::vector<float>& in, std::vector<float>& out, int first, int last) const {
-    for (int y = first; y < last; ++y) {
-      float* to = out.data() + static_cast<std::ptrdiff_t>(y) * width_;
-      if (y_.identity) {
-        std::copy_n(in.data() + static_cast<std::ptrdiff_t>(y) * width_, width_, to);
-        continue;
-      }
-      std::fill_n(to, width_, 0.0F);
-      for (int k = 0; k < y_.taps; ++k) {
-        const float weight = y_.Weights(y)[k];
-        const int from = std::clamp(y_.Start(y) + k, 0, chroma_height_ - 1);
-        const float* row = in.data() + static_cast<std::ptrdiff_t>(from) * width_;
-        for (int x = 0; x < width_; ++x) to[x] += weight * row[x];
-      }
-    }
-  }
-
-  int width_;
-  int height_;
-  int chroma_width_ = 0;
-  int chroma_height_ = 0;
-  pixel::AxisPlan x_;
-  pixel::AxisPlan y_;
-  std::array<std::vector<float>, 2> wide_;
-  std::array<std::vector<float>, 2> full_;
+  Units luma_;
+  Units chroma_;
+  FullChroma full_;
 };
 
 class RgbBridge : public TensorBridge {
  public:
   RgbBridge(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color)
-      : c_(pixel::MakeYcbcrToRgb(color.matrix, color.range)), chroma_(width, height, subsampling, color.site) {
+      : c_(pixel::MakeYcbcrToRgb(color.matrix, color.range)), full_(width, height, subsampling, color) {
     // Of R′ = Y + red_cr Cr and so on, solved: Y by its weights, the colour differences from it.
     const double kr_kb = c_.red_cr * c_.blue_cb;
     const double denominator = kr_kb - c_.green_cr * c_.blue_cb - c_.green_cb * c_.red_cr;
@@ -221,17 +225,16 @@ class RgbBridge : public TensorBridge {
   }
 
   pixel::Subsampling output_subsampling() const override { return {0, 0}; }
-  void Prepare(const Image& image, pixel::ThreadPool& pool) override { chroma_.Run(image, pool); }
+  void Prepare(const Image& image, pixel::ThreadPool& pool) override { full_.Run(image, pool); }
 
   void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
     const pixel::ConstPlane luma = image.plane(0);
+    const pixel::ConstPlane cb = full_.Of(image, 1);
+    const pixel::ConstPlane cr = full_.Of(image, 2);
     const std::ptrdiff_t plane = std::ptrdiff_t{area.width} * area.height;
     FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
-      const std::uint16_t* y = luma.Row(from) + area.x;
-      const float* cb = chroma_.Row(0, from) + area.x;
-      const float* cr = chroma_.Row(1, from) + area.x;
       float* red = area.data + static_cast<std::ptrdiff_t>(to) * area.width;
-      ToRgb(y, cb, cr, inside, red, red + plane, red + 2 * plane);
+      ToRgb(luma.Row(from) + area.x, cb.Row(from) + area.x, cr.Row(from) + area.x, inside, red, red + plane, red + 2 * plane);
       for (int p = 0; p < 3; ++p) RepeatLast(red + p * plane, inside, area.width);
     });
   }
@@ -251,13 +254,15 @@ class RgbBridge : public TensorBridge {
   /// Networks of this layout know nothing beyond [0, 1].
   static float Unit(double value) { return static_cast<float>(std::clamp(value, 0.0, 1.0)); }
 
-  void ToRgb(const std::uint16_t* y, const float* cb, const float* cr, int count, float* red, float* green,
+  void ToRgb(const std::uint16_t* y, const std::uint16_t* cb, const std::uint16_t* cr, int count, float* red, float* green,
              float* blue) const {
     for (int x = 0; x < count; ++x) {
       const double luma = (y[x] - c_.luma_offset) * c_.luma_scale;
-      red[x] = Unit(luma + c_.red_cr * cr[x]);
-      green[x] = Unit(luma + c_.green_cb * cb[x] + c_.green_cr * cr[x]);
-      blue[x] = Unit(luma + c_.blue_cb * cb[x]);
+      const double b = cb[x] - double{kChromaZero};
+      const double r = cr[x] - double{kChromaZero};
+      red[x] = Unit(luma + c_.red_cr * r);
+      green[x] = Unit(luma + c_.green_cb * b + c_.green_cr * r);
+      blue[x] = Unit(luma + c_.blue_cb * b);
     }
   }
 
@@ -279,18 +284,23 @@ class RgbBridge : public TensorBridge {
   }
 
   pixel::YcbcrToRgb c_;
-  ChromaUpsampler chroma_;
+  FullChroma full_;
   float red_ = 0;   ///< weight of R′ in Y′
   float blue_ = 0;
 };
 
 }  // namespace
 
-bool TakesShuffled(ModelFile::Layout layout) { return layout == ModelFile::Layout::kLumaStrength; }
+bool TakesShuffled(ModelFile::Layout layout) {
+  return layout == ModelFile::Layout::kLumaStrength || layout == ModelFile::Layout::kYcbcrStrength;
+}
 
 std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, int height,
                                          pixel::Subsampling subsampling, pixel::ColorSpec color, float strength) {
   if (layout == ModelFile::Layout::kRgb) return std::make_unique<RgbBridge>(width, height, subsampling, color);
+  if (layout == ModelFile::Layout::kYcbcrStrength) {
+    return std::make_unique<YcbcrBridge>(width, height, subsampling, color, strength);
+  }
   return std::make_unique<LumaBridge>(color, strength);
 }
 

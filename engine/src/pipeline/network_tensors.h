@@ -11,7 +11,7 @@
 namespace framelift::pipeline {
 
 /// One picture's way into a network and out of it. Values: 0 = black, 1 = white of the picture's range; what lies
-/// outside (footroom, headroom) goes in and comes out as it is, as far as working samples hold it.
+/// outside (footroom, headroom) goes in and comes out as it is, as far as working samples hold it; of R′G′B′ nothing does.
 class TensorBridge {
  public:
   virtual ~TensorBridge() = default;
@@ -26,8 +26,8 @@ class TensorBridge {
 /// Whether the bridge of a layout knows OutputArea::shuffle.
 bool TakesShuffled(ModelFile::Layout layout);
 
-/// Layout kLumaStrength reads and writes plane 0 alone; kRgb all planes, chroma being interpolated (Lanczos-3) to
-/// luma's grid on the way in. `strength` fills the second plane of kLumaStrength.
+/// Layout kLumaStrength reads and writes plane 0 alone; kYcbcrStrength and kRgb all planes, chroma being interpolated
+/// (Lanczos-3) to luma's grid on the way in. `strength` fills the second plane of the layouts that have one.
 std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, int height,
                                          pixel::Subsampling subsampling, pixel::ColorSpec color, float strength);
 

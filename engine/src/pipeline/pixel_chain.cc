@@ -160,12 +160,13 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
   Timed(Stage::kDenoise, [&] {
     if (is_cut) temporal_->Reset();
     temporal_->Run(image, steadied_, TemporalStrength(strength), sigma, pool_);
-    // Note [Restoration by a network]: it does for luma what the spatial filter would.
+    // Note [Restoration by a network]: it does for luma, or for all planes, what the spatial filter would.
+    if (restores_all()) return;
     const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
     if (restores_luma()) CopyPlane(steadied_.plane(0), denoised_.plane(0));
     denoiser_->Run(steadied_, denoised_, strength, sigma, pool_, planes);
   });
-  return denoised_;
+  return restores_all() ? steadied_ : denoised_;
 }
 
 bool PixelChain::Begin(const AVFrame& frame, bool is_warm_up) {

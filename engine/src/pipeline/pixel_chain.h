@@ -76,6 +76,7 @@ class PixelChain : public StageChain {
   void CopyChroma(const pixel::Image& from);
   bool makes_luma_only() const { return network_ && !network_->makes_chroma(); }
   bool restores_luma() const { return network_ && plan_.restores_luma; }
+  bool restores_all() const { return restores_luma() && network_->makes_chroma(); }
   template <typename Work>
   void Timed(Stage stage, const Work& work);
 

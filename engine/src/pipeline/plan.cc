@@ -7,6 +7,7 @@
 
 #include "faces/detector.h"
 #include "inference/backend.h"
+#include "inference/model_loader.h"
 #include "media/av_error.h"
 #include "media/duration.h"
 #include "media/first_frame.h"
@@ -129,7 +130,7 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkPlace place,
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;
   const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, place)->file;
-  plan.restores_luma = file.layout == ModelFile::Layout::kLumaStrength && file.max_strength > 0;
+  plan.restores_luma = inference::TakesStrength(file.layout) && file.max_strength > 0;
   plan.network_strength = std::min(strength, file.max_strength);
   if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
 }

@@ -51,7 +51,7 @@ struct Plan {
   bool device_restores_faces = true;
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;
-  bool restores_luma = false;          ///< the network takes a strength and was trained to follow it
+  bool restores_luma = false;          ///< the network takes a strength and was trained to follow it; if it makes chroma, that too
 };
 
 /// Note [Automatic strengths]
@@ -71,9 +71,9 @@ struct Plan {
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
 
 /// Note [Restoration by a network]
-/// A network of the layout kLumaStrength is told how much to restore, as the source's error over 50 codes: noise and
-/// compression added as variances. It takes the place of the spatial denoising of luma (never both); averaging over
-/// time stays, which costs no detail, and chroma keeps its filters. Below 0.6 codes nothing is restored: that is what
+/// A network of the layouts kLumaStrength and kYcbcrStrength is told how much to restore, as the source's error over 50
+/// codes: noise and compression added as variances. It takes the place of the spatial denoising of the planes that it makes
+/// (never both): luma, and chroma keeps its filter, or all of them. Averaging over time stays, which costs no detail. Below 0.6 codes nothing is restored: that is what
 /// 8 bits and a good encoder leave. Of a small coding error e less is told, e² / (e + 1.2): it is detail left out, which
 /// no network gets back. Measured with `npm run bench:networks -- --hr DIR --degrade h264:CRF --pan 4 --sweep` on six
 /// validation photographs (estimate and truth in codes; the strengths that serve best lie in a range): CRF 20, QP 23–29,

@@ -20,18 +20,6 @@ LumaWeights WeightsOf(Matrix matrix) {
   }
 }
 
-/// Black level and spans in working units.
-struct Levels {
-  double black;
-  double luma_span;
-  double chroma_span;
-};
-
-Levels LevelsOf(Range range) {
-  return range == Range::kFull ? Levels{0, 255.0 * 256, 255.0 * 256}
-                               : Levels{16.0 * 256, 219.0 * 256, 224.0 * 256};
-}
-
 /// Y′, Cb, Cr of the target space for unit Cb or Cr (luma 0) of the source space.
 struct Response {
   double luma;
@@ -49,13 +37,18 @@ Response RespondTo(double cb, double cr, LumaWeights from, LumaWeights to) {
 
 }  // namespace
 
+SampleLevels SampleLevelsOf(Range range) {
+  return range == Range::kFull ? SampleLevels{0, 255.0 * 256, 255.0 * 256}
+                               : SampleLevels{16.0 * 256, 219.0 * 256, 224.0 * 256};
+}
+
 ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Matrix to_matrix,
                                         Range to_range) {
-  const Levels from = LevelsOf(from_range);
-  const Levels to = LevelsOf(to_range);
+  const SampleLevels from = SampleLevelsOf(from_range);
+  const SampleLevels to = SampleLevelsOf(to_range);
   ColorCoefficients c;
   c.luma = to.luma_span / from.luma_span;
-  c.offset = to.black - from.black * c.luma;
+  c.offset = to.luma_black - from.luma_black * c.luma;
   const double chroma_scale = to.chroma_span / from.chroma_span;
   c.chroma[0][0] = c.chroma[1][1] = chroma_scale;
   if (from_matrix == to_matrix) return c;
@@ -72,9 +65,9 @@ ColorCoefficients MakeColorCoefficients(Matrix from_matrix, Range from_range, Ma
 
 YcbcrToRgb MakeYcbcrToRgb(Matrix matrix, Range range) {
   const LumaWeights weights = WeightsOf(matrix);
-  const Levels levels = LevelsOf(range);
+  const SampleLevels levels = SampleLevelsOf(range);
   YcbcrToRgb c;
-  c.luma_offset = levels.black;
+  c.luma_offset = levels.luma_black;
   c.luma_scale = 1 / levels.luma_span;
   c.red_cr = 2 * (1 - weights.red) / levels.chroma_span;
   c.blue_cb = 2 * (1 - weights.blue) / levels.chroma_span;

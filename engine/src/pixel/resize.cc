@@ -274,13 +274,14 @@ struct Resizer::Impl {
   int dst_width = 0;
   int dst_height = 0;
   Subsampling src_subsampling;
+  Subsampling dst_subsampling;
   const ResizeKernels& kernels = GetResizeKernels();  // the blocks of the plans are as wide as its vectors
   const WordKernels* const word_kernels = GetWordKernels();  // null where the machine has none
   ScratchPool<BandScratch> scratch;
 };
 
 Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color,
-                 int dst_width, int dst_height)
+                 int dst_width, int dst_height, Subsampling dst_subsampling)
     : impl_(std::make_unique<Impl>()) {
   if (src_width < 1 || src_height < 1 || dst_width < 1 || dst_height < 1) {
     throw Error(ErrorCode::kInvalidArgument, "A picture needs a width and a height of at least 1.");
@@ -290,19 +291,19 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
   impl_->dst_width = dst_width;
   impl_->dst_height = dst_height;
   impl_->src_subsampling = src_subsampling;
+  impl_->dst_subsampling = dst_subsampling;
   const auto size = [](int luma, int plane, int log2) {
     return plane == 0 ? luma : (luma + (1 << log2) - 1) >> log2;
   };
-  const Subsampling dst;
   for (int p = 0; p < 3; ++p) {
     impl_->plans[p].x =
         MakeAxisPlan(src_width, size(src_width, p, src_subsampling.log2_x),
                      HorizontalGrid(p, src_subsampling, src_color.site), dst_width,
-                     size(dst_width, p, dst.log2_x), HorizontalGrid(p, dst, ChromaSite::kLeft));
+                     size(dst_width, p, dst_subsampling.log2_x), HorizontalGrid(p, dst_subsampling, ChromaSite::kLeft));
     impl_->plans[p].y =
         MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
                      VerticalGrid(p, src_subsampling, src_color.site), dst_height,
-                     size(dst_height, p, dst.log2_y), VerticalGrid(p, dst, ChromaSite::kLeft));
+                     size(dst_height, p, dst_subsampling.log2_y), VerticalGrid(p, dst_subsampling, ChromaSite::kLeft));
     if (impl_->word_kernels != nullptr) impl_->plans[p].words = MakeWordPlan(impl_->plans[p].x, impl_->plans[p].y);
     if (impl_->plans[p].words.fits) continue;
     AddShortWays(impl_->plans[p].x, impl_->kernels);
@@ -316,7 +317,7 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool, Planes planes) 
   Impl& impl = *impl_;
   if (in.width() != impl.src_width || in.height() != impl.src_height ||
       in.subsampling() != impl.src_subsampling || out.width() != impl.dst_width ||
-      out.height() != impl.dst_height || out.subsampling() != Subsampling{}) {
+      out.height() != impl.dst_height || out.subsampling() != impl.dst_subsampling) {
     throw Error(ErrorCode::kInternal, "A picture does not have the size that the resize was planned for.");
   }
   impl.scratch.Prepare(pool.threads(), [&] { return MakeScratch(impl.plans); });

@@ -49,14 +49,15 @@ void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool);
 // ---- resize ---------------------------------------------------------------------------------------------
 
 /// Separable Lanczos-3, antialiased when reducing (kernel widened by the ratio), edges replicated, for
-/// luma and chroma of any subsampling to 4:2:0 left-sited. Sample positions follow the chroma siting of
+/// luma and chroma of any subsampling to 4:2:0 (or another one) left-sited. Sample positions follow the chroma siting of
 /// both sides. Same size and same siting copies exactly. Samples lie within 1 of 65,535 of exact arithmetic, or within 5
 /// where the machine multiplies 16-bit numbers in pairs (Note [Words] in resize_words.h).
 class Resizer {
  public:
-  Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width, int dst_height);
+  Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width, int dst_height,
+          Subsampling dst_subsampling = {});
   ~Resizer();
-  /// `out` is dst_width × dst_height 4:2:0, colour of the source with ChromaSite::kLeft.
+  /// `out` is dst_width × dst_height of the subsampling asked for, colour of the source with ChromaSite::kLeft.
   void Run(const Image& in, Image& out, ThreadPool& pool, Planes planes = Planes::kAll);
 
  private:

@@ -140,11 +140,13 @@ std::vector<std::uint8_t> DecodeRgb(const std::string& file, double at_s) {
   return {raw.begin(), raw.end()};
 }
 
-std::vector<std::uint8_t> DecodeLuma(const std::string& file) {
-  const std::string raw = RunCommand("ffmpeg -v error -i '" + file +
-                                     "' -map 0:v:0 -vsync passthrough -vf extractplanes=y -pix_fmt gray -f rawvideo -");
+std::vector<std::uint8_t> DecodePlane(const std::string& file, char plane) {
+  const std::string raw = RunCommand("ffmpeg -v error -i '" + file + "' -map 0:v:0 -vsync passthrough -vf extractplanes=" + plane +
+                                     " -pix_fmt gray -f rawvideo -");
   return {raw.begin(), raw.end()};
 }
+
+std::vector<std::uint8_t> DecodeLuma(const std::string& file) { return DecodePlane(file, 'y'); }
 
 double Psnr(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
   if (a.size() != b.size() || a.empty()) return 0;

@@ -63,7 +63,8 @@ DecodedTimes DecodeTimes(const std::string& file, const std::string& video_strea
 /// One frame as RGB (3 bytes a pixel), decoded by ffmpeg with the file's own colour tags.
 std::vector<std::uint8_t> DecodeRgb(const std::string& file, double at_s = 0);
 
-/// All luma samples of all frames.
+/// All samples of all frames in one plane: 'y', 'u' (Cb) or 'v' (Cr).
+std::vector<std::uint8_t> DecodePlane(const std::string& file, char plane);
 std::vector<std::uint8_t> DecodeLuma(const std::string& file);
 
 /// Peak signal-to-noise ratio of two equally long sample rows.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <utility>
@@ -164,8 +165,9 @@ inline std::string BoxNetwork(int scale, int side) {
   return file.Bytes();
 }
 
-/// Random 3 × 3 layers with ReLU, half resolution or not: as heavy as a real network. Reach: `layers` pixels.
-inline std::string DeepNetwork(int scale, int layers, int planes, unsigned seed = 1) {
+/// Random 3 × 3 layers with ReLU, half resolution or not: as heavy as a real network. Reach: `layers` pixels. Of luma and
+/// strength, or of `planes_in` planes to `planes_out`.
+inline std::string DeepNetwork(int scale, int layers, int planes, unsigned seed = 1, int planes_in = 2, int planes_out = 1) {
   const std::int64_t open = OnnxFile::kOpen;
   std::mt19937 random(seed);
   const auto weights = [&](int out, int in) {
@@ -175,17 +177,34 @@ inline std::string DeepNetwork(int scale, int layers, int planes, unsigned seed 
     return values;
   };
   OnnxFile file;
-  file.Input("x", {1, 2, open, open});
+  file.Input("x", {1, planes_in, open, open});
   std::string last = "x";
-  int in = 2;
+  int in = planes_in;
   for (int i = 0; i + 1 < layers; ++i) {
     const std::string name = "layer" + std::to_string(i);
     file.Conv(last, name + "c", planes, in, 3, weights(planes, in)).Node("Relu", {name + "c"}, name);
     last = name;
     in = planes;
   }
-  file.Conv(last, "planes", scale * scale, in, 3, weights(scale * scale, in));
-  file.DepthToSpace("planes", "y", scale).Output("y", {1, 1, open, open});
+  file.Conv(last, "planes", planes_out * scale * scale, in, 3, weights(planes_out * scale * scale, in));
+  file.DepthToSpace("planes", "y", scale).Output("y", {1, planes_out, open, open});
+  return file.Bytes();
+}
+
+/// Luma, strength, Cb and Cr in; out luma, Cb and Cr × `scale` by nearest neighbour: luma + `strength_gain` × strength,
+/// and Cb and Cr × `chroma_gain` with their places exchanged, so that where each plane comes from shows.
+inline std::string SwappedChromaNetwork(int scale, float chroma_gain = 1, float strength_gain = 0) {
+  const std::int64_t open = OnnxFile::kOpen;
+  std::vector<float> weights;
+  const auto plane = [&](std::initializer_list<float> of_inputs) {
+    for (int i = 0; i < scale * scale; ++i) weights.insert(weights.end(), of_inputs);
+  };
+  plane({1, strength_gain, 0, 0});
+  plane({0, 0, 0, chroma_gain});
+  plane({0, 0, chroma_gain, 0});
+  OnnxFile file;
+  file.Input("x", {1, 4, open, open}).Conv("x", "planes", 3 * scale * scale, 4, 1, weights);
+  file.DepthToSpace("planes", "y", scale).Output("y", {1, 3, open, open});
   return file.Bytes();
 }
 

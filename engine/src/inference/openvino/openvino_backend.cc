@@ -86,9 +86,8 @@ class OpenVinoNetwork : public Network {
 
   Shape input_shape() const override { return ToShape(compiled_.input().get_shape()); }
   Shape output_shape() const override {
-    Shape shape = ToShape(compiled_.output().get_shape());
-    if (shuffle_ > 1) shape = {1, shape.height * shuffle_, shape.width * shuffle_};
-    return shape;
+    const Shape shape = ToShape(compiled_.output().get_shape());
+    return {shape.channels / (shuffle_ * shuffle_), shape.height * shuffle_, shape.width * shuffle_};
   }
   int shuffle() const override { return shuffle_; }
   std::string precision() const override { return precision_; }
@@ -223,12 +222,14 @@ class OpenVinoModel : public Model {
     }
   }
 
-  /// Takes a depth to space of one plane off the end, where there is one by a divisor of `multiple`; its factor, else 1.
-  /// Of one plane both orders that ONNX knows are the same.
+  /// Takes a depth to space off the end, where there is one by a divisor of `multiple`; its factor, else 1. Of several
+  /// planes only in the order that Network::shuffle tells (ONNX's CRD); of one plane both that ONNX knows are the same.
   static int LeaveShuffle(ov::Model& model, int multiple) {
     const auto result = model.get_results()[0];
     const auto last = ov::as_type_ptr<ov::op::v0::DepthToSpace>(result->get_input_node_shared_ptr(0));
-    if (!last || model.output(0).get_shape()[1] != 1) return 1;
+    if (!last) return 1;
+    const bool is_by_plane = last->get_mode() == ov::op::v0::DepthToSpace::DepthToSpaceMode::DEPTH_FIRST;
+    if (!is_by_plane && model.output(0).get_shape()[1] != 1) return 1;
     const auto factor = static_cast<int>(last->get_block_size());
     if (factor < 2 || factor > kMaxShuffle || multiple % factor != 0) return 1;
     result->input(0).replace_source_output(last->input_value(0));

@@ -1,0 +1,75 @@
+// Chroma of pictures in the benches: 4:2:0 as streams have it, brought from grid to grid by the engine's resizer.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "picture_quality.h"
+#include "pixel/image.h"
+#include "pixel/stages.h"
+
+namespace framelift::bench {
+
+/// Cb and Cr, 8-bit codes of the limited range. As 4:2:0 sides are rounded up and samples lie left, as MPEG-2 has them.
+using Chroma = std::array<Plane, 2>;
+
+inline constexpr pixel::Subsampling kFullChroma = {0, 0};
+
+inline void CopyCodes(const Plane& from, pixel::Plane to) {
+  for (int y = 0; y < to.height; ++y) {
+    for (int x = 0; x < to.width; ++x) {
+      to.Row(y)[x] = static_cast<std::uint16_t>(std::lround(std::clamp(from.at(x, y), 0.0F, 255.99F) * pixel::kUnitsPerCode8));
+    }
+  }
+}
+
+/// Working samples of codes, of the limited range of BT.601. Luma is left out where there is none.
+inline pixel::Image ToImage(const Plane* luma, const Chroma& chroma, int width, int height, pixel::Subsampling subsampling) {
+  pixel::Image image(width, height, subsampling, {pixel::Matrix::kBt601, pixel::Range::kLimited, pixel::ChromaSite::kLeft});
+  if (luma != nullptr) CopyCodes(*luma, image.plane(0));
+  for (int p = 0; p < 2; ++p) CopyCodes(chroma[p], image.plane(p + 1));
+  return image;
+}
+
+inline Plane CodesOf(pixel::ConstPlane from) {
+  Plane plane(from.width, from.height);
+  for (int y = 0; y < plane.height; ++y) {
+    for (int x = 0; x < plane.width; ++x) plane.at(x, y) = static_cast<float>(from.Row(y)[x]) / pixel::kUnitsPerCode8;
+  }
+  return plane;
+}
+
+inline Chroma ChromaOf(const pixel::Image& image) { return {CodesOf(image.plane(1)), CodesOf(image.plane(2))}; }
+
+/// Chroma as 4:2:0 of a picture of width × height, by Lanczos-3.
+inline Chroma To420(const pixel::Image& image, int width, int height) {
+  static pixel::ThreadPool pool(1);
+  pixel::Image out(width, height, {1, 1}, image.color());
+  pixel::Resizer(image.width(), image.height(), image.subsampling(), image.color(), width, height)
+      .Run(image, out, pool, pixel::Planes::kChroma);
+  return ChromaOf(out);
+}
+
+/// Of R′G′B′ in 8-bit codes, by BT.601, on luma's grid.
+inline Chroma ChromaOfRgb(const std::vector<Plane>& rgb) {
+  Chroma chroma = {Plane(rgb[0].width, rgb[0].height), Plane(rgb[0].width, rgb[0].height)};
+  for (std::size_t i = 0; i < rgb[0].data.size(); ++i) {
+    const float r = rgb[0].data[i] / 255;
+    const float g = rgb[1].data[i] / 255;
+    const float b = rgb[2].data[i] / 255;
+    chroma[0].data[i] = 128 - 37.797F * r - 74.203F * g + 112 * b;
+    chroma[1].data[i] = 128 + 112 * r - 93.786F * g - 18.214F * b;
+  }
+  return chroma;
+}
+
+/// As a stream of 8 bits holds it.
+inline Chroma Rounded(Chroma chroma) {
+  for (Plane& plane : chroma) RoundToCodes(plane, 16, 240);
+  return chroma;
+}
+
+}  // namespace framelift::bench

@@ -1,0 +1,163 @@
+// Pictures on their way into the tensors of networks and out of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "pipeline/network_tensors.h"
+#include "pixel/resize_words.h"
+#include "pixel/stages.h"
+#include "pixel_testing.h"
+
+namespace framelift {
+namespace {
+
+using Layout = ModelFile::Layout;
+using pixel::Image;
+using pixel::testing::PictureSize;
+
+/// An area of a network's input with memory of its own.
+struct Area {
+  Area(int planes, int x, int y, int width, int height)
+      : data(static_cast<std::size_t>(planes) * width * height, -9.0F), area{data.data(), x, y, width, height} {}
+  Area(const Area&) = delete;
+  float at(int plane, int x, int y) const { return data[(static_cast<std::size_t>(plane) * area.height + y) * area.width + x]; }
+
+  std::vector<float> data;
+  inference::InputArea area;
+};
+
+/// Planes of an output, shuffled by hand as OutputArea says; taken by the bridge they must be what the plain ones are.
+TEST(TensorBridge, TakesWhatIsLeftShuffled) {
+  pixel::ThreadPool pool(2);
+  for (const auto& [layout, planes] : {std::pair{Layout::kLumaStrength, 1}, {Layout::kYcbcrStrength, 3}}) {
+    ASSERT_TRUE(pipeline::TakesShuffled(layout));
+    const pixel::Subsampling subsampling = planes == 1 ? pixel::Subsampling{1, 1} : pixel::Subsampling{0, 0};
+    for (const int by : {2, 3, 4, 8}) {
+      for (const int width : {by * 3, by * 40 - 1, 1918, 2304 - by + 1}) {
+        const int height = 5 * by - 1;
+        const int stride = (width + by - 1) / by * by;
+        const int rows = (height + by - 1) / by * by;
+        const std::size_t whole = static_cast<std::size_t>(stride) * rows;
+        std::vector<float> plain(whole * planes);
+        std::vector<float> shuffled(plain.size());
+        for (int p = 0; p < planes; ++p) {
+          for (int y = 0; y < rows; ++y) {
+            for (int x = 0; x < stride; ++x) {
+              const float value = static_cast<float>((x * 7919 + y * 104729 + p * 31) % 1201) / 1000 - 0.1F - 0.6F * (p > 0);  // beyond the range, too
+              plain[whole * p + static_cast<std::size_t>(y) * stride + x] = value;
+              const std::size_t plane = static_cast<std::size_t>(p) * by * by + static_cast<std::size_t>(by) * (y % by) + x % by;
+              shuffled[(plane * (rows / by) + y / by) * (stride / by) + x / by] = value;
+            }
+          }
+        }
+        const auto bridge = pipeline::MakeBridge(layout, width, height, {1, 1}, {}, 0);
+        Image expected(width + 8, height + 2, subsampling, {});
+        Image out(width + 8, height + 2, subsampling, {});
+        bridge->Take({plain.data(), static_cast<std::int64_t>(whole), stride, 8, 2, width, height, 1}, expected, pool);
+        const std::int64_t plane = static_cast<std::int64_t>(stride / by) * (rows / by);
+        bridge->Take({shuffled.data(), plane, stride / by, 8, 2, width, height, by}, out, pool);
+        for (int p = 0; p < planes; ++p) {
+          EXPECT_GT(pixel::testing::MaxDifference(expected.plane(p), Image(width + 8, height + 2, subsampling, {}).plane(p)), 10'000);
+          ASSERT_EQ(pixel::testing::MaxDifference(out.plane(p), expected.plane(p)), 0) << by << ", " << width << ", plane " << p;
+        }
+      }
+    }
+  }
+}
+
+/// Codes of 8 bits to values of the tensor, by the definition of the layout.
+TEST(TensorBridge, YcbcrHasTheUnitsOfItsLayout) {
+  pixel::ThreadPool pool(1);
+  struct Case { pixel::Range range; int y, cb, cr; double luma, blue, red; };
+  for (const Case& c : {Case{pixel::Range::kLimited, 16, 16, 240, 0, -0.5, 0.5}, {pixel::Range::kLimited, 235, 128, 72, 1, 0, -0.25},
+                        {pixel::Range::kLimited, 255, 255, 0, 239.0 / 219, 127.0 / 224, -128.0 / 224},
+                        {pixel::Range::kFull, 0, 0, 255, 0, -128.0 / 255, 127.0 / 255}, {pixel::Range::kFull, 255, 128, 179, 1, 0, 0.2}}) {
+    for (const pixel::Subsampling subsampling : pixel::testing::Subsamplings()) {
+      const pixel::ColorSpec color{pixel::Matrix::kBt709, c.range, pixel::ChromaSite::kLeft};
+      Image image(9, 7, subsampling, color);
+      pixel::testing::Fill(image, [&](int p, int, int) { return 256.0 * (p == 0 ? c.y : p == 1 ? c.cb : c.cr); });
+      const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, 9, 7, subsampling, color, 0.3F);
+      bridge->Prepare(image, pool);
+      const Area in(4, 0, 0, 12, 8);
+      bridge->Fill(image, in.area, pool);
+      constexpr double kRounding = 6 / 57'344.0;  // of what brings chroma to luma's grid
+      for (int y = 0; y < 8; ++y) {
+        for (int x = 0; x < 12; ++x) {
+          ASSERT_NEAR(in.at(0, x, y), c.luma, 1e-6);
+          ASSERT_EQ(in.at(1, x, y), 0.3F);
+          ASSERT_NEAR(in.at(2, x, y), c.blue, kRounding);
+          ASSERT_NEAR(in.at(3, x, y), c.red, kRounding);
+        }
+      }
+    }
+  }
+}
+
+/// An area that goes in and comes out as it is. Luma, and chroma that lies on luma's grid, come back to the sample; other
+/// chroma is what the resizer makes of it.
+TEST(TensorBridge, YcbcrGoesThereAndBack) {
+  pixel::ThreadPool pool(2);
+  for (const PictureSize size : {PictureSize{1, 1}, {2, 2}, {37, 21}, {160, 90}, {161, 119}}) {
+    for (const pixel::Subsampling subsampling : pixel::testing::Subsamplings()) {
+      for (const pixel::Range range : {pixel::Range::kLimited, pixel::Range::kFull}) {
+        SCOPED_TRACE(pixel::testing::Name(size) + " " + std::to_string(subsampling.log2_x) + std::to_string(subsampling.log2_y));
+        const pixel::ColorSpec color{pixel::Matrix::kBt709, range, pixel::ChromaSite::kLeft};
+        const Image image = pixel::testing::RandomPicture(size, subsampling, 3, color);
+        Image full(size.width, size.height, {0, 0}, color);
+        pixel::Resizer(size.width, size.height, subsampling, color, size.width, size.height, {0, 0}).Run(image, full, pool);
+        const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, size.width, size.height, subsampling, color, 0.7F);
+        ASSERT_EQ(bridge->output_subsampling(), (pixel::Subsampling{0, 0}));
+        bridge->Prepare(image, pool);
+        // Of a tile that begins inside and ends behind the picture.
+        const int x = size.width / 3;
+        const int y = size.height / 4;
+        const Area in(4, x, y, size.width - x + 5, size.height - y + 3);
+        bridge->Fill(image, in.area, pool);
+        const int inside = size.width - x;
+        const int rows = size.height - y;
+        for (const int plane : {0, 2, 3}) {
+          for (int row = 0; row < in.area.height; ++row) {
+            for (int column = 0; column < in.area.width; ++column) {
+              ASSERT_EQ(in.at(plane, column, row), in.at(plane, std::min(column, inside - 1), std::min(row, rows - 1)));
+            }
+          }
+        }
+        Image out(size.width, size.height, {0, 0}, color);
+        const std::int64_t plane = std::int64_t{in.area.width} * in.area.height;
+        // The strength lies between luma and chroma, so that they are taken one after the other.
+        std::vector<float> made(in.data.begin(), in.data.begin() + plane);
+        made.insert(made.end(), in.data.begin() + 2 * plane, in.data.end());
+        bridge->Take({made.data(), plane, in.area.width, x, y, inside, rows, 1}, out, pool);
+        for (int p = 0; p < 3; ++p) {
+          for (int row = y; row < size.height; ++row) {
+            for (int column = x; column < size.width; ++column) {
+              ASSERT_NEAR(out.plane(p).Row(row)[column], full.plane(p).Row(row)[column], 1) << p;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Without interpolation between them: where a sample of 4:2:2 lies on luma's grid, it stays.
+TEST(TensorBridge, ChromaLiesWhereItsSitingSays) {
+  pixel::ThreadPool pool(1);
+  const Image image = pixel::testing::RandomPicture({64, 16}, {1, 0}, 5);
+  const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, 64, 16, {1, 0}, image.color(), 0);
+  bridge->Prepare(image, pool);
+  const Area in(4, 0, 0, 64, 16);
+  bridge->Fill(image, in.area, pool);
+  const double allowed = pixel::GetWordKernels() != nullptr ? 5 : 1;
+  for (int y = 0; y < 16; ++y) {
+    for (int x = 0; x < 32; ++x) {
+      ASSERT_NEAR(in.at(2, 2 * x, y) * 224 * 256 + 32768, image.plane(1).Row(y)[x], allowed);
+      ASSERT_NEAR(in.at(3, 2 * x, y) * 224 * 256 + 32768, image.plane(2).Row(y)[x], allowed);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace framelift
