@@ -1,7 +1,8 @@
 """Shards of degraded clips: windows that move over photographs, degraded and encoded, kept on disk as bytes.
 
 Made once by a job of its own, because encoders are too slow to feed a trainer; a shard is named by its seed.
-A shard is one file of records, [coded LR | clean LR | HR] planes, and a list of what was done to each.
+A shard is one file of records, [coded LR (Y', Cb, Cr) | clean LR (Y') | HR (Y', Cb, Cr)] planes without subsampling, and a
+list of what was done to each.
 """
 import json
 import multiprocessing
@@ -10,12 +11,13 @@ import os
 import numpy as np
 
 from . import degrade
-from .photos import CACHE, photos, read_rgb
+from .photos import CACHE, on_luma_grid, photos, read_rgb, ycbcr
 from .resize import to_bytes
-from .samples import normalise, turned
+from .samples import cut, normalise, turned
 
 SIDE, FRAMES, KEPT = 160, 6, 2  # low-resolution pixels a side; pictures a clip; pictures kept of it
-RECORD = SIDE * SIDE * 2 + 4 * SIDE * SIDE
+AREA = SIDE * SIDE
+RECORD = 3 * AREA + AREA + 3 * 4 * AREA
 
 
 def draw_plan(rng):
@@ -46,8 +48,8 @@ def windows(rng, picture, motion):
 
 
 def degraded(rng, picture, plan):
-    """(coded luma, clean LR, seen LR, HR) of every picture of a clip: what an encoder made of `seen` (blurred, before
-    noise), the reduction without any of that, and the original; luma as bytes, the other RGB."""
+    """(coded planes, clean LR, seen LR, HR) of every picture of a clip: what an encoder made of `seen` (blurred, before
+    noise), the reduction without any of that, and the original; planes as bytes, the other RGB."""
     high = windows(rng, picture, plan['motion'])
     kernel = degrade.blur_kernel(rng) if plan['blur'] else None
     clean = [degrade.reduce(f, plan['filter'], plan['linear']) for f in high]
@@ -59,7 +61,7 @@ def degraded(rng, picture, plan):
     clip = [degrade.planes_of(np.clip(f, 0, 255), not plan['full_chroma']) for f in low]
     for coding in plan['codings']:
         clip = degrade.code(clip, coding)
-    return [(planes[0], clean[k], seen[k], high[k]) for k, planes in enumerate(clip)]
+    return [(planes, clean[k], seen[k], high[k]) for k, planes in enumerate(clip)]
 
 
 def error_of(coded, seen):
@@ -68,11 +70,11 @@ def error_of(coded, seen):
 
 
 def make_clip(rng, picture, plan):
-    """[(coded LR, clean LR, HR, error)] of the pictures kept: bytes of limited range, and `error_of` each."""
+    """[(coded LR [3, …], clean LR, HR [3, …], error)] of the pictures kept: bytes of limited range, and `error_of` each."""
     clip = degraded(rng, picture, plan)
     kept = [clip[k] for k in rng.choice(FRAMES, KEPT, replace=False)]
-    return [(coded, to_bytes(degrade.luma(clean)), to_bytes(degrade.luma(high)), error_of(coded, seen))
-            for coded, clean, seen, high in kept]
+    return [(np.stack([on_luma_grid(p, SIDE, SIDE) for p in coded]), to_bytes(degrade.luma(clean)), ycbcr(high),
+             error_of(coded[0], seen)) for coded, clean, seen, high in kept]
 
 
 def records_of(task, make=make_clip):
@@ -92,7 +94,7 @@ def records_of(task, make=make_clip):
     return rows, b''.join(data)
 
 
-def make_shard(split, seed, clips=12, workers=1, kind='clips', records=records_of):
+def make_shard(split, seed, clips=12, workers=1, kind='coloured', records=records_of):
     """Writes a shard unless it is there; returns its path. `clips` a photograph; `records` makes those of one."""
     CACHE.mkdir(parents=True, exist_ok=True)
     path = CACHE / f'{kind}-{split}-{seed:03d}.bin'
@@ -118,10 +120,11 @@ class ClipSource:
     with an error of up to a fifth, because a service can only estimate it.
     """
 
-    kind, size = 'clips', RECORD
+    kind, size = 'coloured', RECORD
 
-    def __init__(self, scale, split='training'):
-        self.scale, self.rows, self.shards, self.plans = scale, [], [], []
+    def __init__(self, scale, split='training', colour=False):
+        self.scale, self.kept = scale, 3 if colour else 1
+        self.rows, self.shards, self.plans = [], [], []
         for path in sorted(CACHE.glob(f'{self.kind}-{split}-*.bin')):
             shard = np.memmap(path, np.uint8, 'r')
             rows = json.loads(path.with_suffix('.json').read_text())
@@ -130,22 +133,20 @@ class ClipSource:
             self.shards.append(shard)
 
     def record(self, number):
-        """(coded LR, clean LR, HR, root mean square error in codes)."""
+        """(coded LR [3, …], clean LR [1, …], HR [3, …], root mean square error in codes)."""
         shard, at, error = self.rows[number]
-        data, area = self.shards[shard][at:at + RECORD], SIDE * SIDE
-        return (data[:area].reshape(SIDE, SIDE), data[area:2 * area].reshape(SIDE, SIDE),
-                data[2 * area:].reshape(2 * SIDE, 2 * SIDE), error)
+        data = self.shards[shard][at:at + RECORD]
+        return (data[:3 * AREA].reshape(3, SIDE, SIDE), data[3 * AREA:4 * AREA].reshape(1, SIDE, SIDE),
+                data[4 * AREA:].reshape(3, 2 * SIDE, 2 * SIDE), error)
 
     def _draw(self, rng, patch):
         coded, clean, high, error = self.record(rng.integers(len(self.rows)))
-        y, x = rng.integers(0, SIDE - patch + 1, 2)
-        s = self.scale
-        wanted = high if s == 2 else clean
-        return coded[y:y + patch, x:x + patch], wanted[s * y:s * (y + patch), s * x:s * (x + patch)], error
+        wanted = high if self.scale == 2 else clean
+        return *cut(rng, coded[:self.kept], wanted[:self.kept], patch, self.scale), error
 
     def sample(self, rng, patch):
         best, other = self._draw(rng, patch), self._draw(rng, patch)
-        if other[0].std() > best[0].std():
+        if other[0][0].std() > best[0][0].std():
             best = other
         way = rng.integers(8)
         strength = min(1.0, best[2] / 50 * rng.uniform(0.8, 1.2))

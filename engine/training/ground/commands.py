@@ -25,20 +25,20 @@ RUNS = HERE / 'runs'
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
-def sources_for(shares, scale):
+def sources_for(shares, scale, colour=False):
     """The sources that a recipe's shares name."""
     made = {}
     for name in shares:
         if name == 'bicubic':
-            made[name] = PhotoSource(scale)
+            made[name] = PhotoSource(scale, colour=colour)
         elif name == 'drawn':
-            made[name] = DrawnSource(scale)
+            made[name] = DrawnSource(scale, colour=colour)
         elif name == 'noise':
-            made[name] = NoiseSource(scale)
+            made[name] = NoiseSource(scale, colour=colour)
         elif name == 'clips':
             make_shard('training', 0, CLIPS)
             make_shard('validation', 0, VALIDATION_CLIPS)
-            made[name] = ClipSource(scale)
+            made[name] = ClipSource(scale, colour=colour)
         else:
             raise GroundError(f'unknown_source: there is no kind of samples called {name}.')
     return made
@@ -49,7 +49,10 @@ def evaluator(network, shares):
     def scores(net):
         row = {'psnr_photos': photo_score(net)} if network.scale == 2 else {}
         if 'clips' in shares:
-            row['psnr_clips'] = mean_of(clip_scores(net, every=4))
+            clips = clip_scores(net, every=4)
+            row['psnr_clips'] = mean_of(clips)
+            if network.colour:
+                row['chroma_clips_gain'] = mean_of(clips, 'network_chroma') - mean_of(clips, 'lanczos3_chroma')
             row['psnr_noise_25'] = mean_of(noise_scores(net, (25,)))
         return row
     return scores
@@ -66,25 +69,21 @@ def prepared(args):
     return torch.device(name)
 
 
-def begin(trainer, state, args, network):
+def begin(trainer, state, args):
     """Takes a checkpoint up as the arguments say; returns the hours already worked on it."""
     if state is None:
         return 0.0
     if args.grow:
-        small = next(n for n in NETWORKS.values() if n.scale == network.scale and fits(n, state))
-        grow(trainer.net, load_averaged(small, state).to(trainer.device))
+        small = load_averaged(state).to(trainer.device)
+        grow(trainer.net, small)
         trainer.start_average()
+        if (small.features, len(small.body)) == (trainer.net.features, len(trainer.net.body)):
+            trainer.number = state['number']  # colour came to it and nothing else: the same run goes on
     else:
         trainer.restore(state, optimiser=not args.fresh and 'optimiser' in state)
         trainer.number = 0 if args.fresh else state['number']
     print(f'began with {args.start or "the last checkpoint"} of step {state["number"]}', flush=True)
     return state['hours']
-
-
-def fits(network, state):
-    """Whether a checkpoint is of a network."""
-    own = build(network).state_dict()
-    return own.keys() == state['average'].keys() and all(own[k].shape == v.shape for k, v in state['average'].items())
 
 
 def train(args):
@@ -105,14 +104,14 @@ def train(args):
     torch.manual_seed(chosen.seed)
     place = prepared(args)
     net = build(network)
-    batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
-                      network.scale, chosen.seed)
+    batches = Batches(sources_for(chosen.shares, network.scale, network.colour), chosen.shares, chosen.batch, chosen.patch,
+                      network.scale, chosen.seed, network.colour)
     on_gpu = place.type == 'cuda'
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
         batches = Ahead(batches, loaders, pinned=on_gpu)
     trainer = Trainer(net, batches, chosen, args.workers, device=place)
-    worked = begin(trainer, state, args, network)
+    worked = begin(trainer, state, args)
     if args.compile:
         trainer.forward = torch.compile(trainer.net)
     if network.scale == 2:
@@ -135,10 +134,10 @@ def release_command(args):
     folder = Path(args.run) if args.run else RUNS / args.network
     torch.set_num_threads(1)
     state = load_state(folder / 'last.pt')
-    net = load_averaged(network, state)
+    net = load_averaged(state)
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
-    batches = Batches(sources_for(chosen.shares, network.scale), chosen.shares, chosen.batch, chosen.patch,
-                      network.scale, chosen.seed)
+    batches = Batches(sources_for(chosen.shares, network.scale, network.colour), chosen.shares, chosen.batch, chosen.patch,
+                      network.scale, chosen.seed, network.colour)
     quant = quantised(net, batches, chosen, args.int8_steps)
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     training = {'recipe': state['label'], 'command': command, 'steps': state['number'],

@@ -7,7 +7,7 @@ import io
 
 import numpy as np
 
-from .photos import luma
+from .photos import chroma, luma, mean_of_four
 from .resize import resize, to_bytes
 
 DOWN_FILTERS = {'bicubic': 0.5, 'lanczos3': 0.2, 'area': 0.15, 'bilinear': 0.15}
@@ -79,13 +79,7 @@ def sensor_noise(rng, shape, level, picture, coarse):
 
 def planes_of(rgb, subsample=True):
     """Limited-range BT.601 (Y, Cb, Cr) bytes; chroma at half the size (mean of four) when subsampled."""
-    y = luma(rgb)
-    cb = 128 + np.asarray(rgb, np.float32) @ np.array([-37.797, -74.203, 112.0], np.float32) / 255
-    cr = 128 + np.asarray(rgb, np.float32) @ np.array([112.0, -93.786, -18.214], np.float32) / 255
-    if subsample:
-        h, w = y.shape
-        cb, cr = (c.reshape(h // 2, 2, w // 2, 2).mean((1, 3)) for c in (cb, cr))
-    return [to_bytes(p) for p in (y, cb, cr)]
+    return [to_bytes(luma(rgb)), *(to_bytes(mean_of_four(c) if subsample else c) for c in chroma(rgb))]
 
 
 def draw_coding(rng):

@@ -111,5 +111,5 @@ class DrawnStore:
         part.rename(self.path)
 
     def pair(self, number):
-        """(HR, LR) of a picture."""
-        return self.high[number], self.low[number]
+        """(HR, LR) of a picture, [1, H, W]: luma alone."""
+        return self.high[number][None], self.low[number][None]

@@ -1,7 +1,8 @@
 """The collapsed network as ONNX, built node by node: fp32, or int8 as QuantizeLinear/DequantizeLinear pairs.
 
 Operators used: Conv, Relu, Add, Slice (×1 only), DepthToSpace, and in int8 files QuantizeLinear and
-DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even.
+DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even; of networks with
+colour [1, 4, H, W] and [1, 3, scale·H, scale·W] (`network.HalfResolutionNet`).
 """
 import numpy as np
 import onnx
@@ -18,13 +19,22 @@ def collapsed_layers(net):
     layers = []
     for conv in [*net.layers(), net.tail]:
         kernel, bias = conv.collapsed()
+        if conv is net.tail:
+            kernel, bias = _at_full_gain(net, kernel, bias)
         layers.append((kernel.detach().cpu().numpy().copy(), bias.detach().cpu().numpy().copy(), conv.stride))
     return layers
 
 
+def _at_full_gain(net, kernel, bias):
+    """What makes the output, as it acts (`network.CHROMA_GAIN`)."""
+    return kernel * net.gains[:, None, None, None], bias * net.gains
+
+
 def skip_layer(net):
     """(kernel, bias) of the ×2 skip, or None."""
-    return None if net.skip is None else tuple(p.detach().cpu().numpy() for p in (net.skip.weight, net.skip.bias))
+    if net.skip is None:
+        return None
+    return tuple(p.detach().cpu().numpy() for p in _at_full_gain(net, net.skip.weight, net.skip.bias))
 
 
 class _Graph:
@@ -66,6 +76,7 @@ def make_model(layers, skip, scale, ranges=None, grids=None):
     """ONNX of the plain network. int8: `ranges` are (step, zero point) of the values before each convolution, `grids`
     the steps of its weights (symmetric, ±127), one an output channel; fp32: None."""
     graph, y = _Graph(), 'x'
+    outputs = len(layers[-1][1]) // (4 * scale * scale)
     for at, (kernel, bias, stride) in enumerate(layers):
         last = at == len(layers) - 1
         name = 'tail' if last else f'conv{at}'
@@ -83,7 +94,7 @@ def make_model(layers, skip, scale, ranges=None, grids=None):
     free = helper.make_tensor_value_info
     onnx_graph = helper.make_graph(
         graph.nodes, 'framelift', [free('x', TensorProto.FLOAT, [1, layers[0][0].shape[1], 'height', 'width'])],
-        [free('y', TensorProto.FLOAT, [1, 1, 'out_height', 'out_width'])], graph.constants)
+        [free('y', TensorProto.FLOAT, [1, outputs, 'out_height', 'out_width'])], graph.constants)
     model = helper.make_model(onnx_graph, opset_imports=[helper.make_opsetid('', OPSET)], ir_version=8,
                               producer_name='framelift-training')
     onnx.checker.check_model(model, full_check=True)
@@ -102,13 +113,16 @@ def from_fp32(data):
     held = {c.name: torch.from_numpy(numpy_helper.to_array(c).copy()) for c in onnx.load_from_string(data).graph.initializer}
     features, planes = held['conv0_w'].shape[:2]
     body = sum(name.startswith('conv') and name.endswith('_w') for name in held) - 1
-    net = HalfResolutionNet(2 if 'skip_w' in held else 1, features, body, planes)
+    scale = 2 if 'skip_w' in held else 1
+    net = HalfResolutionNet(scale, features, body, planes, len(held['tail_b']) // (4 * scale * scale))
     for name, conv in [*((f'conv{at}', conv) for at, conv in enumerate(net.layers())), ('tail', net.tail)]:
         conv.direct.copy_(held[f'{name}_w'])
         conv.bias.copy_(held[f'{name}_b'])
         conv.narrow.zero_()
         if conv.identity:
             conv.direct[..., 1, 1] -= torch.eye(features)
+    net.tail.direct /= net.gains[:, None, None, None]
+    net.tail.bias /= net.gains
     if net.skip is not None:
-        net.skip.load_state_dict({'weight': held['skip_w'], 'bias': held['skip_b']})
+        net.skip.load_state_dict({'weight': held['skip_w'] / net.gains[:, None, None, None], 'bias': held['skip_b'] / net.gains})
     return net

@@ -18,7 +18,7 @@ from .motion import aligned
 from .network import HalfResolutionNet
 from .openvino_net import OpenVinoNet
 from .photos import HERE, GroundError
-from .recipes import NETWORKS, recipe
+from .recipes import recipe
 from .release import device, load_averaged, load_state
 from .resize import to_bytes
 from .samples import normalise, turned
@@ -32,7 +32,7 @@ RESULT = HERE / 'neighbours.json'
 
 def with_neighbours(clip, number):
     """[current, before, after, HR] of picture `number`, luma as bytes; before and after aligned to it."""
-    coded = [c[0] for c in clip]
+    coded = [c[0][0] for c in clip]
     around = [aligned(coded[number], coded[n]) for n in (number - 1, number + 1)]
     return [coded[number], *around, to_bytes(luma(clip[number][3])), error_of(coded[number], clip[number][2])]
 
@@ -124,7 +124,7 @@ def sequences():
 def enlarged(net, planes, strength):
     """Bytes [2H, 2W] of one picture; a net of two planes sees no neighbours."""
     x = normalise(planes)
-    x = np.stack([x[0], np.full_like(x[0], min(1.0, strength / 50)), *x[1:]])[None, :net.head.direct.shape[1]]
+    x = np.stack([x[0], np.full_like(x[0], min(1.0, strength / 50)), *x[1:]])[None, :net.planes]
     y = net(torch.from_numpy(x).contiguous(memory_format=torch.channels_last))[0, 0].numpy()
     return to_bytes(y * 219 + 16)
 
@@ -179,14 +179,14 @@ def trained(start, planes, steps, args):
 
 def processor_ms(net):
     """Processor's milliseconds of a 960×540 frame, fp32 by OpenVINO with one thread; aligning is not in it."""
-    return round(OpenVinoNet(to_fp32(net), 2, threads=1, planes=net.head.direct.shape[1]).processor_ms(), 1)
+    return round(OpenVinoNet(to_fp32(net), 2, threads=1).processor_ms(), 1)
 
 
 def compare(args):
     """The experiment: trains both, scores them, writes neighbours.json and prints it."""
     make_shards(args.workers)
     state = load_state(Path(args.start))
-    start = load_averaged(NETWORKS['fast'], state)
+    start = load_averaged(state)
     rows = [{'name': 'fast', 'steps': 0, 'groups': score(start)}]
     for name, planes in (('control', 2), ('neighbours', 4)):
         net, log = trained(start, planes, args.steps, args)

@@ -57,35 +57,57 @@ class CollapsibleConv(nn.Module):
         return y + x if self.identity else y
 
 
-def skip_kernel(scale, planes=2):
-    """[(2·scale)², planes, 6, 6]: cubic interpolation of plane 0 as a convolution of stride 2, before the shuffle."""
+# Which plane of the input each plane of the output is an enlargement of: luma, strength, Cb, Cr → luma, Cb, Cr.
+SOURCES = (0, 2, 3)
+# What is left to learn of chroma is about a quarter of what it is of luma, and the optimisers' steps do not know: so its
+# kernels are learned four times as large as they act.
+CHROMA_GAIN = 0.25
+
+
+def skip_kernel(scale, planes=2, outputs=1):
+    """[outputs·(2·scale)², planes, 6, 6]: cubic interpolation of the planes as a convolution of stride 2, before the shuffle."""
     cubic = KERNELS['bicubic'][0]
     at = (np.arange(2 * scale) + 0.5) / scale - 0.5
     line = cubic(at[:, None] - (np.arange(6) - 2)[None, :])
     plane = np.einsum('ai,bj->abij', line, line).reshape(-1, 6, 6)
-    kernel = np.zeros((4 * scale * scale, planes, 6, 6), np.float32)
-    kernel[:, 0] = plane
-    return torch.from_numpy(kernel)
+    kernel = np.zeros((outputs, 4 * scale * scale, planes, 6, 6), np.float32)
+    for output in range(outputs):
+        kernel[output, :, SOURCES[output]] = plane
+    return torch.from_numpy(kernel.reshape(-1, planes, 6, 6))
 
 
 class HalfResolutionNet(nn.Module):
     """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white.
 
-    More `planes` come behind those two: pictures before and after, aligned (`neighbours`).
+    More `planes` come behind those two: Cb and Cr on luma's grid (0 neutral, ±0.5), which then come out as well
+    (`outputs` 3); or pictures before and after, aligned (`neighbours`).
     """
 
-    def __init__(self, scale=2, features=32, layers=8, planes=2):
+    def __init__(self, scale=2, features=32, layers=8, planes=2, outputs=1):
         super().__init__()
-        self.scale, self.features = scale, features
+        self.scale, self.features, self.planes, self.outputs = scale, features, planes, outputs
+        if scale == 1 and outputs > 1:
+            raise ValueError('a network of scale 1 makes luma alone')
         self.head = CollapsibleConv(planes, features, kernel=6, stride=2)
         self.body = nn.ModuleList(CollapsibleConv(features, features) for _ in range(layers))
-        self.tail = CollapsibleConv(features, 4 * scale * scale, gain=0.1)
+        self.tail = CollapsibleConv(features, outputs * 4 * scale * scale, gain=0.1)
+        gains = torch.full((outputs, 4 * scale * scale), CHROMA_GAIN)
+        gains[0] = 1
+        self.register_buffer('gains', gains.flatten(), persistent=False)
         # ×2: a learned filter that starts as cubic interpolation. ×1: the picture itself.
-        self.skip = nn.Conv2d(planes, 4 * scale * scale, 6, 2, 2) if scale > 1 else None
+        self.skip = nn.Conv2d(planes, outputs * 4 * scale * scale, 6, 2, 2) if scale > 1 else None
         if self.skip is not None:
             with torch.no_grad():
-                self.skip.weight.copy_(skip_kernel(scale, planes))
+                self.skip.weight.copy_(skip_kernel(scale, planes, outputs) / self.gains[:, None, None, None])
                 self.skip.bias.zero_()
+
+    @classmethod
+    def shaped_as(cls, state):
+        """A network of the shapes of a state (`state_dict`)."""
+        features, planes = state['head.direct'].shape[:2]
+        layers = sum(key.startswith('body.') and key.endswith('.direct') for key in state)
+        scale = 2 if 'skip.weight' in state else 1
+        return cls(scale, features, layers, planes, len(state['tail.bias']) // (4 * scale * scale))
 
     def layers(self):
         """The convolutions with a ReLU behind, in order."""
@@ -97,7 +119,7 @@ class HalfResolutionNet(nn.Module):
             y = F.relu(layer(y))
         y = self.tail(y)
         if self.skip is not None:
-            return F.pixel_shuffle(y + self.skip(x), 2 * self.scale)
+            return F.pixel_shuffle((y + self.skip(x)) * self.gains[:, None, None], 2 * self.scale)
         return F.pixel_shuffle(y, 2) + x[:, :1]
 
     def halo(self):
@@ -123,10 +145,12 @@ def _grown_conv(large, small):
 
 @torch.no_grad()
 def grow(large, small):
-    """Makes a wider and deeper network compute what a trained one does (Net2Net, Chen et al. 2016), in place.
+    """Makes a wider and deeper network, or one of more planes, compute what a trained one does (Net2Net, Chen et al.
+    2016), in place.
 
     More channels: the old ones keep their kernels and take nothing from the new. More layers: the identity branch
-    alone, which changes nothing behind a ReLU. The new channels start at random, so that they can learn.
+    alone, which changes nothing behind a ReLU. The new channels start at random, so that they can learn. More planes
+    in: not looked at yet. More planes out: cubic interpolation.
     """
     _grown_conv(large.head, small.head)
     for at, layer in enumerate(large.body):
@@ -136,8 +160,13 @@ def grow(large, small):
             for rows in (layer.direct, layer.narrow, layer.point, layer.bias):
                 rows[:small.features] = 0
     _grown_conv(large.tail, small.tail)
+    known = len(small.tail.bias)
+    for rows in (large.tail.direct, large.tail.narrow, large.tail.point, large.tail.bias):
+        rows[known:] = 0
     if large.skip is not None:
-        large.skip.load_state_dict(small.skip.state_dict())
+        large.skip.weight[:known] = 0
+        large.skip.weight[:known, :small.planes] = small.skip.weight
+        large.skip.bias[:known] = small.skip.bias
 
 
 def parameters_when_collapsed(net):

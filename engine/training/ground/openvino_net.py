@@ -6,12 +6,14 @@ import torch
 
 
 class OpenVinoNet:
-    """Callable [1, planes, H, W] → [1, 1, s·H, s·W]; compiled anew for each size. precision: 'f32' or 'bf16'."""
+    """Callable [1, planes, H, W] → [1, outputs, s·H, s·W]; compiled anew for each size. precision: 'f32' or 'bf16'."""
 
-    def __init__(self, data, scale, precision='f32', threads=2, planes=2):
+    def __init__(self, data, scale, precision='f32', threads=2):
         import openvino  # here, because training alone needs none of it
 
-        self.core, self.data, self.scale, self.planes = openvino.Core(), data, scale, planes
+        self.core, self.data, self.scale = openvino.Core(), data, scale
+        model = self.core.read_model(data)
+        self.planes, self.outputs = (end.get_partial_shape()[1].get_length() for end in (model.input(0), model.output(0)))
         self.options = {'INFERENCE_NUM_THREADS': threads, 'INFERENCE_PRECISION_HINT': precision,
                         'PERFORMANCE_HINT': 'LATENCY'}
         self.compiled = {}

@@ -1,6 +1,7 @@
-"""The photographs: a list with a hash for each, split in training and validation by hash, kept as planes of luma."""
+"""The photographs: a list with a hash for each, split in training and validation by hash, kept as planes of Y', Cb, Cr."""
 import hashlib
 import json
+import math
 import os
 from pathlib import Path
 
@@ -74,18 +75,48 @@ def luma(rgb):
     return 16 + np.asarray(rgb, np.float32) @ np.array([65.481, 128.553, 24.966], np.float32) / 255
 
 
+def chroma(rgb):
+    """(Cb, Cr) of BT.601 in limited range (16..240, neutral 128), float32."""
+    rgb = np.asarray(rgb, np.float32)
+    return (128 + rgb @ np.array([-37.797, -74.203, 112.0], np.float32) / 255,
+            128 + rgb @ np.array([112.0, -93.786, -18.214], np.float32) / 255)
+
+
+def mean_of_four(plane):
+    """A plane [..., H, W] of even sides at half its size."""
+    h, w = plane.shape[-2:]
+    return plane.reshape(*plane.shape[:-2], h // 2, 2, w // 2, 2).mean((-3, -1))
+
+
+def on_luma_grid(plane, height, width):
+    """A plane of chroma, sited in the middle of its block of luma, enlarged by Lanczos-3 as the engine does; bytes."""
+    return plane if plane.shape == (height, width) else to_bytes(resize(plane, height, width, 'lanczos3'))
+
+
+def ycbcr(rgb):
+    """Bytes [3, H, W] of BT.601 in limited range, nothing subsampled."""
+    return to_bytes(np.stack([luma(rgb), *chroma(rgb)]))
+
+
+def ycbcr_420(rgb):
+    """The same after its chroma has been at half the size, as in nearly every video. H, W even."""
+    half = [to_bytes(mean_of_four(c)) for c in chroma(rgb)]
+    return np.stack([to_bytes(luma(rgb)), *(on_luma_grid(c, *rgb.shape[:2]) for c in half)])
+
+
 def bicubic_pair(rgb, scale=2):
-    """(HR, LR) luma as bytes: LR is imresize'd in RGB, rounded, then turned to luma, as the papers do."""
+    """(HR [3, H, W], LR) as bytes: LR is imresize'd in RGB, rounded, then turned to Y', as the papers do; its chroma has
+    been at half the size."""
     small = to_bytes(resize(rgb, rgb.shape[0] // scale, rgb.shape[1] // scale))
-    return to_bytes(luma(rgb)), to_bytes(luma(small))
+    return ycbcr(rgb), ycbcr_420(small)
 
 
 class PlaneStore:
-    """Pairs of planes (HR and LR, bytes), memory-mapped from one file; made once, named by what made it."""
+    """Pairs of pictures (HR and LR, bytes [3, H, W]), memory-mapped from one file; made once, named by what made it."""
 
     def __init__(self, split, scale=2, sizes=SIZES):
         rows = [r for r in json.loads(LIST.read_text()) if r['split'] == split]
-        key = hashlib.sha256(json.dumps([rows, scale, sizes, 1]).encode()).hexdigest()[:16]
+        key = hashlib.sha256(json.dumps([rows, scale, sizes, 2]).encode()).hexdigest()[:16]
         self.scale = scale
         self.path = CACHE / f'planes-{split}-x{scale}-{key}.bin'
         if not self.path.exists():
@@ -102,15 +133,15 @@ class PlaneStore:
                     pair = bicubic_pair(read_rgb(path, size), self.scale)
                     index.append({'photo': number, 'file': path.name, 'size': size, 'at': offset, 'hr': pair[0].shape,
                                   'lr': pair[1].shape})
-                    for plane in pair:
-                        out.write(plane.tobytes())
-                        offset += plane.size
+                    for picture in pair:
+                        out.write(picture.tobytes())
+                        offset += picture.size
         self.path.with_suffix('.json').write_text(json.dumps(index))
         part.rename(self.path)
 
     def pair(self, row):
         """(HR, LR) of a row of the index: views, no copies."""
         high, low = row['hr'], row['lr']
-        middle = row['at'] + high[0] * high[1]
+        middle = row['at'] + math.prod(high)
         return (self.bytes[row['at']:middle].reshape(high),
-                self.bytes[middle:middle + low[0] * low[1]].reshape(low))
+                self.bytes[middle:middle + math.prod(low)].reshape(low))

@@ -11,6 +11,8 @@ from .export import collapsed_layers, make_model, skip_layer
 # 8-bit luma of limited range comes through exactly, below black and above white too (noise goes there, and cut off on
 # one side only it would be a bias); strength in as many steps.
 INPUT_STEP, INPUT_ZERO = 1 / 219, 16
+# With chroma, whose zero lies in the middle, the same bytes have to reach from −0.5 to 1.1: steps of 1.4 codes of luma.
+COLOUR_STEP, COLOUR_ZERO = 1.6 / 255, 80
 # Share of the mean square of the inputs that is added to their covariance, so that it can be inverted.
 DAMPING = 0.003
 THINNED = 3  # of so many places one is looked at: neighbours say nearly the same
@@ -23,15 +25,17 @@ class QuantNet(nn.Module):
     def __init__(self, net):
         super().__init__()
         layers = collapsed_layers(net)
-        self.scale = net.scale
+        self.scale, self.planes, self.outputs = net.scale, net.planes, net.outputs
         self.strides = [stride for _, _, stride in layers]
         self.kernels = nn.ParameterList(torch.from_numpy(k) for k, _, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b) for _, b, _ in layers)
         skip = skip_layer(net)
-        self.skip = None if skip is None else nn.Conv2d(2, len(skip[1]), 6, 2, 2)
+        self.register_buffer('gains', torch.ones(len(layers[-1][1])))  # they are in the kernels already
+        self.skip = None if skip is None else nn.Conv2d(net.planes, len(skip[1]), 6, 2, 2)
         if skip is not None:
             self.skip.load_state_dict({'weight': torch.from_numpy(skip[0]), 'bias': torch.from_numpy(skip[1])})
-        self.register_buffer('steps', torch.full((len(layers),), INPUT_STEP))
+        self.register_buffer('steps', torch.full((len(layers),), INPUT_STEP if net.outputs == 1 else COLOUR_STEP))
+        self.input_zero = INPUT_ZERO if net.outputs == 1 else COLOUR_ZERO
         self.grids = [None] * len(layers)  # steps of each layer's weights, one an output channel
 
     def layer(self, at, y, kernel=None):
@@ -42,7 +46,7 @@ class QuantNet(nn.Module):
 
     def rounded(self, at, y):
         """The values before convolution `at` as bytes hold them."""
-        return torch.fake_quantize_per_tensor_affine(y, float(self.steps[at]), 0 if at else INPUT_ZERO, 0, 255)
+        return torch.fake_quantize_per_tensor_affine(y, float(self.steps[at]), 0 if at else self.input_zero, 0, 255)
 
     def before(self, x):
         """The values before every convolution, nothing rounded."""
@@ -127,7 +131,7 @@ class QuantNet(nn.Module):
         """ONNX bytes with QuantizeLinear/DequantizeLinear pairs."""
         layers = [(k.detach().numpy(), b.detach().numpy(), s) for k, b, s in zip(self.kernels, self.biases, self.strides)]
         grids = [g.numpy() for g in self.grids]
-        ranges = [(step, 0 if at else INPUT_ZERO) for at, step in enumerate(self.steps.tolist())]
+        ranges = [(step, 0 if at else self.input_zero) for at, step in enumerate(self.steps.tolist())]
         return make_model(layers, skip_layer(self), self.scale, ranges, grids).SerializeToString()
 
 

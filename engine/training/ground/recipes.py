@@ -20,6 +20,7 @@ class Recipe:
     clip: float = 0.5        # ceiling of the gradient's norm
     average: float = 0.999   # of the averaged weights
     gradient_term: float = 0.1
+    chroma_term: float = 0.5  # weight of chroma, both planes together, beside luma's 1
     charbonnier: float = 2e-3
     seed: int = 1
 
@@ -33,8 +34,14 @@ class Network:
     scale: int
     features: int
     layers: int
+    colour: bool = False     # restores chroma as well
     recipe: str = 'mixed'
     also: tuple = ()         # other names under which the same files serve
+
+    @property
+    def layout(self):
+        """As manifests call it."""
+        return 'ycbcr+strength' if self.colour else 'luma+strength'
 
     def file(self, precision):
         return f'{self.name}-x{self.scale}{"" if precision == "fp32" else "-" + precision}.onnx'
@@ -42,10 +49,11 @@ class Network:
 
 NETWORKS = {
     'fast': Network('fast', 'Fast ×2 for CPUs', 'super-resolution', 2, 32, 8),
-    'fast-restore': Network('fast', 'Fast restoration at the same size', 'restoration', 1, 32, 8, 'restore',
-                            ('quality',)),
-    # As fast, twice as wide and twice as deep. Begins as a trained `fast` (--grow), which 16 layers would take long to find.
-    'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16),
+    'fast-restore': Network('fast', 'Fast restoration at the same size', 'restoration', 1, 32, 8,
+                            recipe='restore', also=('quality',)),
+    # As fast, twice as wide and twice as deep, and in colour. Begins as a trained `fast` (--grow), which 16 layers would
+    # take long to find.
+    'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16, colour=True),
 }
 
 RECIPES = {

@@ -8,11 +8,12 @@ from dataclasses import replace
 import torch
 
 from .export import OPSET, from_fp32, to_fp32
+from .network import HalfResolutionNet
 from .openvino_net import OpenVinoNet
 from .photos import HERE, LIST, GroundError, photo_folder
 from .quantise import QuantNet
-from .trainer import Trainer, build
-from .validate import clip_scores, filter_scores, noise_scores, photo_score
+from .trainer import Trainer
+from .validate import clip_scores, filter_scores, noise_scores, photo_chroma, photo_score
 
 MODELS = HERE.parent / 'models'
 CALIBRATION, EVENINGS = 24, (0.25, 0.5, 0.75, 1.0)  # batches; see quantise
@@ -76,7 +77,7 @@ def scores_of(data, network, precision='f32'):
     net = OpenVinoNet(data, network.scale, precision)
     scores = {'clips': clip_scores(net), 'noise': noise_scores(net)}
     if network.scale == 2:
-        scores['validation'] = {'psnr_y': photo_score(net), **filter_scores()}
+        scores['validation'] = {'psnr_y': photo_score(net), **filter_scores(), **photo_chroma(net)}
     return _rounded(scores)
 
 
@@ -121,7 +122,7 @@ def release(network, net, quant, training, int8_limit=None):
         (MODELS / file).write_bytes(data)
         entries.append({
             'name': network.name, 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
-            'precision': precision, 'layout': 'luma+strength', 'input': 'x', 'output': 'y', 'multiple': 2,
+            'precision': precision, 'layout': network.layout, 'input': 'x', 'output': 'y', 'multiple': 2,
             'halo': net.halo(), 'max_strength': MAX_STRENGTH[training['recipe']],
             'sha256': hashlib.sha256(data).hexdigest(), 'opset': OPSET,
             'training': training, 'data': data_of(), 'scores': scores[precision]})
@@ -137,9 +138,9 @@ def release(network, net, quant, training, int8_limit=None):
     return entries
 
 
-def load_averaged(network, state):
-    """The averaged weights of a checkpoint as a network."""
-    net = build(network)
+def load_averaged(state):
+    """The averaged weights of a checkpoint as a network of their shapes."""
+    net = HalfResolutionNet.shaped_as(state['average']).to(memory_format=torch.channels_last)
     net.load_state_dict(state['average'])
     return net.eval()
 

@@ -3,35 +3,59 @@ import numpy as np
 import torch
 
 from .drawn import DrawnStore
-from .photos import PlaneStore
+from .photos import PlaneStore, mean_of_four
+from .resize import resize
 
 
-def normalise(plane):
-    """Bytes of limited range to 0 (black) .. 1 (white), float32; below black and above white are kept."""
-    return (np.asarray(plane, np.float32) - 16) / 219
+# Of Y', Cb and Cr: the code that is 0 (black, neutral) and how many codes are 1.
+ZEROS, SPANS = np.array([16, 128, 128], np.float32), np.array([219, 224, 224], np.float32)
+
+
+def normalise(planes):
+    """Bytes of limited range [n, H, W] (Y', or Y', Cb and Cr) as networks have them, float32: luma 0 (black) .. 1 (white),
+    chroma −0.5 .. 0.5 around neutral; what lies beyond is kept. A plane [H, W] is luma."""
+    planes = np.asarray(planes, np.float32)
+    if planes.ndim == 2:
+        return (planes - ZEROS[0]) / SPANS[0]
+    n = len(planes)
+    return (planes - ZEROS[:n, None, None]) / SPANS[:n, None, None]
+
+
+def codes(planes):
+    """The way back, not rounded: [n, H, W]."""
+    n = len(planes)
+    return planes * SPANS[:n, None, None] + ZEROS[:n, None, None]
 
 
 def turned(patch, way):
-    """One of the 8 ways to turn and mirror a square."""
+    """One of the 8 ways to turn and mirror a square [..., p, p]."""
     if way & 4:
-        patch = patch.T
+        patch = np.swapaxes(patch, -1, -2)
     if way & 2:
-        patch = patch[::-1]
-    return patch[:, ::-1] if way & 1 else patch
+        patch = patch[..., ::-1, :]
+    return patch[..., ::-1] if way & 1 else patch
+
+
+def cut(rng, low, high, patch, scale):
+    """A random square of both, [n, p, p] and [n, s·p, s·p]. It begins at even places, as everything does in a video: there
+    lie the blocks of four that share their chroma, and the pixels that the networks' heads take together."""
+    y, x = (2 * rng.integers((side - patch) // 2 + 1) for side in low.shape[-2:])
+    s = scale
+    return low[:, y:y + patch, x:x + patch], high[:, s * y:s * (y + patch), s * x:s * (x + patch)]
 
 
 class PhotoSource:
     """Patches of photographs with their bicubic reduction (scale 2) or themselves (scale 1), strength 0.
 
-    Of two places drawn, the one with more detail is taken: flat patches teach little.
+    Of two places drawn, the one with more detail is taken: flat patches teach little. `colour`: chroma too.
     """
 
     # Sizes of the photographs and how often each is drawn: the smaller, the sharper.
     SIZES = {1.0: 0.15, 0.75: 0.2, 0.5: 0.25, 0.35: 0.25, 0.25: 0.15}
 
-    def __init__(self, scale):
+    def __init__(self, scale, colour=False):
         self.store = PlaneStore('training', sizes=tuple(self.SIZES))
-        self.scale = scale
+        self.scale, self.kept = scale, 3 if colour else 1
         odds = np.array([self.SIZES[row['size']] for row in self.store.index])
         self.odds = odds / odds.sum()
 
@@ -40,29 +64,40 @@ class PhotoSource:
         high, low = self.store.pair(row)
         if self.scale == 1:
             low = high
-        y, x = rng.integers(low.shape[0] - patch + 1), rng.integers(low.shape[1] - patch + 1)
-        s = self.scale
-        return low[y:y + patch, x:x + patch], high[s * y:s * (y + patch), s * x:s * (x + patch)]
+        return cut(rng, low[:self.kept], high[:self.kept], patch, self.scale)
 
     def sample(self, rng, patch):
-        """(low, high, strength): float32 [p, p], [s·p, s·p] in 0..1, and a number in 0..1."""
+        """(low, high, strength): float32 [n, p, p], [n, s·p, s·p] as `normalise` has them, and a number in 0..1."""
         pair, other = self._draw(rng, patch), self._draw(rng, patch)
-        if other[0].std() > pair[0].std():
+        if other[0][0].std() > pair[0][0].std():
             pair = other
         way = rng.integers(8)
         return normalise(turned(pair[0], way)), normalise(turned(pair[1], way)), 0.0
 
 
 class DrawnSource(PhotoSource):
-    """Patches of drawn pictures with their bicubic reduction or themselves, strength 0."""
+    """Patches of drawn pictures with their bicubic reduction or themselves, strength 0. They are grey; colours are
+    made of the grey: every plane of chroma is another straight function of luma, so that edges lie where luma has them."""
 
-    def __init__(self, scale, store=None):
-        self.store, self.scale = store or DrawnStore(), scale
+    def __init__(self, scale, store=None, colour=False):
+        self.store, self.scale, self.kept = store or DrawnStore(), scale, 1
+        self.colour = colour
         self.odds = np.full(len(self.store.index), 1 / len(self.store.index))
+
+    def sample(self, rng, patch):
+        low, high, strength = super().sample(rng, patch)
+        if not self.colour:
+            return low, high, strength
+        halved = resize(mean_of_four(low[0]), patch, patch, 'lanczos3')
+        slopes, levels = rng.normal(0, 0.3, 2), rng.normal(0, 0.15, 2)
+        slopes, levels = slopes.clip(-0.6, 0.6), levels.clip(-0.2, 0.2)
+        tint = (lambda plane: [plane, *(np.float32(s) * (plane - 0.5) + np.float32(l) for s, l in zip(slopes, levels))])
+        return np.stack([low[0], *tint(halved)[1:]]), np.stack(tint(high[0])), strength
 
 
 class NoiseSource(PhotoSource):
-    """The same with noise of a sensor or plain Gaussian noise on the low-resolution luma, rounded to bytes.
+    """The same with noise of a sensor or plain Gaussian noise on the low-resolution luma, rounded to bytes; in two of
+    three on chroma (at half the size) as well, weaker.
 
     Strength is the noise's standard deviation in 8-bit codes / 50, told with an error of up to a tenth; small
     ones are drawn more often (50·u²).
@@ -71,34 +106,47 @@ class NoiseSource(PhotoSource):
     def sample(self, rng, patch):
         low, high, _ = super().sample(rng, patch)
         deviation = 50 * rng.random() ** 2
-        noise = rng.standard_normal(low.shape, np.float32)
+        noise = rng.standard_normal(low[0].shape, np.float32)
         if rng.random() < 0.3:
             # Photon noise: grows with the light; the same power over the patch.
-            noise *= np.sqrt(0.3 + 0.7 * np.clip(low, 0, 1) / max(0.05, float(low.mean())))
-        codes = np.clip(np.rint(low * 219 + 16 + deviation * noise), 0, 255)
-        return normalise(codes), high, float(min(1.0, deviation / 50 * rng.uniform(0.9, 1.1)))
+            noise *= np.sqrt(0.3 + 0.7 * np.clip(low[0], 0, 1) / max(0.05, float(low[0].mean())))
+        told = float(min(1.0, deviation / 50 * rng.uniform(0.9, 1.1)))
+        added = [deviation * noise]
+        if len(low) == 3:
+            weaker = deviation * rng.uniform(0.2, 0.8) * (rng.random() < 2 / 3)
+            added += [weaker * resize(rng.standard_normal((patch // 2, patch // 2), np.float32), patch, patch, 'lanczos3')
+                      for _ in range(2)]
+        return normalise(np.clip(np.rint(codes(low) + np.stack(added)), 0, 255)), high, told
+
+
+def with_strength(planes, strength):
+    """What networks take, [n + 1, H, W]: luma, strength, and what chroma there is."""
+    return np.stack([planes[0], np.full_like(planes[0], strength), *planes[1:]])
 
 
 class Batches:
     """Mixes sources by their shares."""
 
-    def __init__(self, sources, shares, batch, patch, scale, seed):
+    def __init__(self, sources, shares, batch, patch, scale, seed, colour=False):
         self.sources = [sources[name] for name in shares]
         self.shares = np.array(list(shares.values()))
         if abs(self.shares.sum() - 1) > 1e-6:
             raise ValueError('the shares of a recipe do not sum to 1')
         self.batch, self.patch, self.scale, self.seed = batch, patch, scale, seed
+        self.planes = 3 if colour else 1
 
     def at(self, number):
-        """(input [N, 2, p, p], wanted [N, 1, s·p, s·p]) of batch `number`."""
+        """(input [N, 2 or 4, p, p], wanted [N, 1 or 3, s·p, s·p]) of batch `number`: luma, strength and perhaps chroma;
+        luma and perhaps chroma."""
         rng = np.random.default_rng([self.seed, number])
         p, s = self.patch, self.scale
-        x = np.empty((self.batch, 2, p, p), np.float32)
-        y = np.empty((self.batch, 1, s * p, s * p), np.float32)
+        x = np.empty((self.batch, self.planes + 1, p, p), np.float32)
+        y = np.empty((self.batch, self.planes, s * p, s * p), np.float32)
         # Every batch holds each kind by its share, the remainder by lot.
         counts = rng.multinomial(1, self.shares, self.batch).sum(0)
         for i, source in enumerate(np.repeat(np.arange(len(self.sources)), counts)):
-            x[i, 0], y[i, 0], x[i, 1] = self.sources[source].sample(rng, p)
+            low, y[i], strength = self.sources[source].sample(rng, p)
+            x[i] = with_strength(low, strength)
         return torch.from_numpy(x), torch.from_numpy(y)
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from .photos import HERE, GroundError, bicubic_pair, luma
+from .photos import HERE, GroundError, bicubic_pair, ycbcr, ycbcr_420
 from .release import load_averaged, load_state
-from .resize import to_bytes
 from .validate import photo_score, scores
 
 PAPERS = HERE / 'papers.json'
@@ -19,12 +18,12 @@ def _rgb(path):
 
 
 def pairs_of(folder):
-    """[(name, HR luma, LR luma)] as bytes. Without files named *_HR.* every picture is reduced (bicubic)."""
+    """[(name, HR, LR)] as bytes [3, H, W]. Without files named *_HR.* every picture is reduced (bicubic)."""
     folder = Path(folder)
     high = sorted(folder.glob('*_HR.*'))
     if high:
         files = [(p, p.with_name(p.name.replace('_HR.', '_LR.'))) for p in high]
-        return [(h.name, to_bytes(luma(_rgb(h))), to_bytes(luma(_rgb(l)))) for h, l in files]
+        return [(h.name, ycbcr(_rgb(h)), ycbcr_420(_rgb(l))) for h, l in files]
     pictures = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in ('.png', '.jpg', '.bmp', '.webp')]
     if not pictures:
         raise GroundError(f'no_pictures: {folder} holds no pictures.')
@@ -39,7 +38,7 @@ def pairs_of(folder):
 def score(network, run, wanted):
     """Scores a run that is not shipped on sets, [(name, folder)], strength 0, in float32; keeps them in PAPERS."""
     state = load_state(Path(run) / 'last.pt')
-    net, found = load_averaged(network, state), {}
+    net, found = load_averaged(state), {}
     for name, folder in wanted:
         pairs = pairs_of(folder)
         found[f'{name} ({len(pairs)})'] = {n: [round(float(v), 4) for v in row] for n, row in scores(net, pairs).items()}

@@ -16,9 +16,12 @@ Made by this project: trained by `engine/training` on the photographs listed bel
 no weights come from elsewhere. This page is written by `engine/training/ground.sh tables`; the numbers are those of
 the files in this folder as OpenVINO runs them. `manifest.json` says the same to programs.
 
-Input `x`: float32 [1, 2, H, W], H and W even. Plane 0: luma, gamma-coded, 0 black, 1 white. Plane 1: the strength of
-restoration, 0 to 1: the root mean square of what noise and coding added to the luma, in 8-bit codes / 50
-(0: enlarge only; 0.5: noise of sigma 25). Output `y`: float32 [1, 1, scale·H, scale·W], luma, not clipped.
+Layout `luma+strength`, input `x`: float32 [1, 2, H, W], H and W even. Plane 0: luma, gamma-coded, 0 black, 1 white.
+Plane 1: the strength of restoration, 0 to 1: the root mean square of what noise and coding added to the luma, in 8-bit
+codes / 50 (0: enlarge only; 0.5: noise of sigma 25). Output `y`: float32 [1, 1, scale·H, scale·W], luma, not clipped.
+
+Layout `ycbcr+strength`, input `x`: float32 [1, 4, H, W]: the same, and Cb and Cr on luma's grid, 0 neutral, −0.5 to 0.5.
+Output `y`: float32 [1, 3, scale·H, scale·W], Y, Cb and Cr, not clipped.
 '''
 
 
@@ -33,7 +36,7 @@ def _table(head, rows):
 def _models():
     models = json.loads((MODELS / 'manifest.json').read_text())['models']
     # Faces have a page of their own; a file that serves under two names is shown once.
-    models = list({m['file']: m for m in reversed(models) if m['layout'] == 'luma+strength'}.values())[::-1]
+    models = list({m['file']: m for m in reversed(models) if m['layout'] != 'face'}.values())[::-1]
     for model in models:
         data = (MODELS / model['file']).read_bytes()
         if hashlib.sha256(data).hexdigest() != model['sha256']:
@@ -46,23 +49,25 @@ def _files(models):
     rows = []
     for m in models:
         fast, median = OpenVinoNet(m['bytes'], m['scale']).milliseconds()
-        rows.append([f'`{m["file"]}`', m['scale'], m['precision'], len(m['bytes']), f'{fast:.1f} / {median:.1f}',
-                     m['scores'].get('loss_db', '')])
+        rows.append([f'`{m["file"]}`', m['scale'], m['layout'], m['precision'], len(m['bytes']),
+                     f'{fast:.1f} / {median:.1f}', m['scores'].get('loss_db', '')])
     return ('\n## Files\n\nTime: one frame of 960×540, 2 threads, fastest / median of 20 runs, on ' + device() + '.\n'
-            + _table(['file', 'scale', 'precision', 'bytes', 'ms', 'dB below fp32'], rows))
+            + _table(['file', 'scale', 'layout', 'precision', 'bytes', 'ms', 'dB below fp32'], rows))
 
 
 def _scores(model):
     """Tables of one file: photographs, clips, noise."""
     s, text = model['scores'], f'\n### `{model["file"]}`\n'
     others = ['bicubic', 'lanczos3'] if model['scale'] == 2 else ['source']
+    chroma = {k: name for k, name in CHROMA.items() if k in s.get('validation', {})}
     rows = []
     if 'validation' in s:
-        rows.append(['photographs, strength 0', '', s['validation']['psnr_y'], *(s['validation'][o] for o in others)])
+        v = s['validation']
+        rows.append(['photographs, strength 0', '', v['psnr_y'], *(v[o] for o in others), *(v[c] for c in chroma)])
     for table in ('clips', 'noise'):
         for group, r in s[table].items():
-            rows.append([group, r['pictures'], r['network'], *(r[o] for o in others)])
-    return text + _table(['validation data', 'pictures', 'network', *others], rows)
+            rows.append([group, r['pictures'], r['network'], *(r[o] for o in others), *(r.get(c, '') for c in chroma)])
+    return text + _table(['validation data', 'pictures', 'network', *others, *chroma.values()], rows)
 
 
 def _on_sets(models, wanted):
@@ -83,7 +88,14 @@ def _on_sets(models, wanted):
     return text + _table(head + [f'`{m["file"]}`' for m in enlarging], rows)
 
 
-COLUMNS = {'psnr_y': 'PSNR-Y', 'ssim_y': 'SSIM-Y', 'gain_over_lanczos3_db': 'over Lanczos-3', 'worst_gain_db': 'worst',
+SCORES = '''
+## Scores
+
+PSNR-Y in dB on pictures that were not trained on; “chroma”: mean PSNR of Cb and Cr at half of luma's size, as videos carry
+them (the networks of luma alone leave chroma to Lanczos-3).
+'''
+CHROMA = {'network_chroma': 'chroma, network', 'lanczos3_chroma': 'chroma, lanczos3'}
+COLUMNS = {'psnr_y': 'PSNR-Y', 'psnr_cb': 'PSNR-Cb', 'psnr_cr': 'PSNR-Cr', 'ssim_y': 'SSIM-Y', 'gain_over_lanczos3_db': 'over Lanczos-3', 'worst_gain_db': 'worst',
            'vmaf': 'VMAF', 'flicker_ratio': 'flicker', 'ms_per_frame': 'ms', 'cpu_ms_per_frame': 'CPU ms'}
 
 
@@ -169,7 +181,7 @@ def write_tables(wanted, benches=()):
     `benches`: files of what bench:networks printed."""
     named = named_sets(wanted)
     models = _models()
-    text = INTRODUCTION + _files(models) + '\n## Scores\n\nPSNR-Y in dB on pictures that were not trained on.\n'
+    text = INTRODUCTION + _files(models) + SCORES
     text += ''.join(_scores(m) for m in models) + _on_sets(models, named) + _papers()
     text += _engine(benches) + _neighbours() + _training(models)
     for png in sorted(MODELS.glob('curves-*.png')):

@@ -17,11 +17,20 @@ from .optimiser import optimiser_for
 
 def build(network):
     """A network of `recipes.Network` in the memory layout that convolutions on CPUs like best."""
-    return HalfResolutionNet(network.scale, network.features, network.layers).to(memory_format=torch.channels_last)
+    planes, outputs = (4, 3) if network.colour else (2, 1)
+    net = HalfResolutionNet(network.scale, network.features, network.layers, planes, outputs)
+    return net.to(memory_format=torch.channels_last)
 
 
 def loss_of(output, wanted, recipe):
-    """Charbonnier, plus the same on the differences of neighbours (edges count twice)."""
+    """Charbonnier, plus the same on the differences of neighbours (edges count twice); chroma by its weight."""
+    if output.shape[1] > 1:
+        return (_plane_loss(output[:, :1], wanted[:, :1], recipe)
+                + recipe.chroma_term * _plane_loss(output[:, 1:], wanted[:, 1:], recipe))
+    return _plane_loss(output, wanted, recipe)
+
+
+def _plane_loss(output, wanted, recipe):
     error = output - wanted
 
     def charbonnier(e):

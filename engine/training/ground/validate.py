@@ -6,23 +6,23 @@ import torch
 
 from .clips import ClipSource
 from .metrics import psnr, ssim
-from .photos import PlaneStore
+from .photos import PlaneStore, mean_of_four
 from .resize import resize, to_bytes
-from .samples import normalise
+from .samples import codes, normalise, with_strength
 
 
 @lru_cache(maxsize=4)
 def validation_pairs(side=448):
-    """[(name, HR, LR)]: the middle of every validation photograph at its reduced sizes (bytes)."""
+    """[(name, HR, LR)]: the middle of every validation photograph at its reduced sizes (bytes [3, H, W])."""
     store, pairs = PlaneStore('validation'), []
     for row in store.index:
         if row['size'] == 1.0:
             continue
         high, low = store.pair(row)
-        h, w = (min(side, n) // 4 * 4 for n in high.shape)
-        y, x = (high.shape[0] - h) // 4 * 2, (high.shape[1] - w) // 4 * 2
-        pairs.append((f"{row['file']}@{row['size']}", np.array(high[y:y + h, x:x + w]),
-                      np.array(low[y // 2:(y + h) // 2, x // 2:(x + w) // 2])))
+        h, w = (min(side, n) // 4 * 4 for n in high.shape[1:])
+        y, x = ((n - kept) // 8 * 4 for n, kept in zip(high.shape[1:], (h, w)))
+        pairs.append((f"{row['file']}@{row['size']}", np.array(high[:, y:y + h, x:x + w]),
+                      np.array(low[:, y // 2:(y + h) // 2, x // 2:(x + w) // 2])))
     return pairs
 
 
@@ -33,39 +33,57 @@ def device_of(net):
 
 @torch.no_grad()
 def upscale(net, low, strength=0.0):
-    """Bytes [H, W] of limited range through a network → bytes [s·H, s·W]. Odd sides are mirrored by one."""
-    h, w = low.shape
-    x = normalise(np.pad(low, ((0, h % 2), (0, w % 2)), 'edge'))
-    x = np.stack([x, np.full_like(x, strength)])[None]
+    """Bytes [3, H, W] of limited range through a network → bytes [1 or 3, s·H, s·W]. Odd sides are mirrored by one."""
+    h, w = low.shape[1:]
+    x = normalise(np.pad(low, ((0, 0), (0, h % 2), (0, w % 2)), 'edge'))
+    x = with_strength(x, strength)[None, :net.planes]
     x = torch.from_numpy(x).to(device_of(net)).contiguous(memory_format=torch.channels_last)
-    y = net(x)[0, 0].cpu().numpy() * 219 + 16
-    return to_bytes(y[:net.scale * h, :net.scale * w])
+    return to_bytes(codes(net(x)[0].cpu().numpy())[:, :net.scale * h, :net.scale * w])
 
 
 def filters(low, scale=2):
-    """What the networks are held against: {'bicubic', 'lanczos3'} → bytes."""
-    h, w = low.shape
-    return {name: to_bytes(resize(low, h * scale, w * scale, name)) for name in ('bicubic', 'lanczos3')}
+    """What the networks are held against, luma: {'bicubic', 'lanczos3'} → bytes."""
+    h, w = low.shape[1:]
+    return {name: to_bytes(resize(low[0], h * scale, w * scale, name)) for name in ('bicubic', 'lanczos3')}
+
+
+def chroma_scores(picture, low, high):
+    """PSNR of chroma at half of luma's size, as it is delivered, the mean of both planes: of a picture and of Lanczos-3.
+    Nothing for a picture of luma alone."""
+    if len(picture) == 1:
+        return {}
+    def score(planes):
+        # Bounded: a grey picture's chroma has no error at all, and one such would outweigh all others.
+        return float(np.mean([min(60.0, psnr(mean_of_four(p.astype(float)), mean_of_four(h.astype(float))))
+                              for p, h in zip(planes, high[1:])]))
+    plain = [resize(p, *high.shape[1:], 'lanczos3') for p in low[1:]]
+    return {'network_chroma': score(picture[1:]), 'lanczos3_chroma': score(plain)}
 
 
 @lru_cache(maxsize=1)
 def filter_scores():
     """Mean PSNR-Y of the filters on the validation pairs."""
-    rows = [{n: psnr(p, high) for n, p in filters(low).items()} for _, high, low in validation_pairs()]
+    rows = [{n: psnr(p, high[0]) for n, p in filters(low).items()} for _, high, low in validation_pairs()]
     return {n: float(np.mean([r[n] for r in rows])) for n in rows[0]}
 
 
 def photo_score(net):
     """Mean PSNR-Y of a ×2 network on the validation pairs, strength 0."""
-    return float(np.mean([psnr(upscale(net, low), high) for _, high, low in validation_pairs()]))
+    return float(np.mean([psnr(upscale(net, low)[0], high[0]) for _, high, low in validation_pairs()]))
+
+
+def photo_chroma(net):
+    """The same of chroma, of the network and of Lanczos-3; nothing of a network that makes luma alone."""
+    rows = [chroma_scores(upscale(net, low), low, high) for _, high, low in validation_pairs() if net.outputs == 3]
+    return {n: float(np.mean([r[n] for r in rows])) for n in (rows[0] if rows else ())}
 
 
 def scores(net, pairs):
-    """(PSNR, SSIM) of network, bicubic and Lanczos-3 on pairs: {method: (dB, SSIM)}."""
+    """(PSNR, SSIM) of luma by network, bicubic and Lanczos-3 on pairs: {method: (dB, SSIM)}."""
     table = {}
     for _, high, low in pairs:
-        for name, picture in {'network': upscale(net, low), **filters(low)}.items():
-            table.setdefault(name, []).append((psnr(picture, high), ssim(picture, high)))
+        for name, picture in {'network': upscale(net, low)[0], **filters(low)}.items():
+            table.setdefault(name, []).append((psnr(picture, high[0]), ssim(picture, high[0])))
     return {name: tuple(np.mean(rows, 0)) for name, rows in table.items()}
 
 
@@ -99,12 +117,14 @@ def mean_of(table, method='network'):
 
 
 def clip_scores(net, every=1):
-    """PSNR-Y on the validation clips by codec: ×2 beside the filters, ×1 beside the source as it is."""
+    """PSNR-Y (and PSNR of chroma, of networks that make it) on the validation clips by codec: ×2 beside the filters, ×1
+    beside the source as it is."""
     rows = []
     for group, coded, clean, high, error in validation_clips()[::every]:
         picture, wanted = upscale(net, coded, min(1.0, error / 50)), high if net.scale == 2 else clean
-        others = filters(coded) if net.scale == 2 else {'source': coded}
-        rows.append((group, {n: psnr(p, wanted) for n, p in {'network': picture, **others}.items()}))
+        others = filters(coded) if net.scale == 2 else {'source': coded[0]}
+        rows.append((group, {**{n: psnr(p, wanted[0]) for n, p in {'network': picture[0], **others}.items()},
+                             **chroma_scores(picture, coded, high)}))
     return _table(rows)
 
 
@@ -114,8 +134,9 @@ def noise_scores(net, deviations=(10, 25, 50)):
     for _, high, low in validation_pairs():
         wanted = high if net.scale == 2 else low
         for deviation in deviations:
-            noisy = to_bytes(low + deviation * rng.standard_normal(low.shape))
-            others = filters(noisy) if net.scale == 2 else {'source': noisy}
-            pictures = {'network': upscale(net, noisy, deviation / 50), **others}
-            rows.append((f'sigma {deviation}', {n: psnr(p, wanted) for n, p in pictures.items()}))
+            noisy = np.array(low)
+            noisy[0] = to_bytes(low[0] + deviation * rng.standard_normal(low[0].shape))
+            others = filters(noisy) if net.scale == 2 else {'source': noisy[0]}
+            pictures = {'network': upscale(net, noisy, deviation / 50)[0], **others}
+            rows.append((f'sigma {deviation}', {n: psnr(p, wanted[0]) for n, p in pictures.items()}))
     return _table(rows)

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from ground import clips, degrade
+from ground import clips, degrade, photos
 from ground.metrics import psnr, ssim
 from ground.resize import KERNELS, resize, weights
 
@@ -73,11 +73,34 @@ def test_clips_repeat_by_seed_and_lie_in_range():
         for (a, b) in zip(*made):
             assert a[1].tobytes() == b[1].tobytes() and a[2].tobytes() == b[2].tobytes()
             # x264 decides a block otherwise now and then (one run in 40, the same bytes put in), one thread or not.
-            assert psnr(a[0], b[0]) > 30 and a[3] == pytest.approx(b[3], rel=0.1)
+            assert psnr(a[0][0], b[0][0]) > 30 and a[3] == pytest.approx(b[3], rel=0.1)
         coded, clean, high, error = made[0][0]
-        assert coded.shape == clean.shape == (clips.SIDE, clips.SIDE) and high.shape == (2 * clips.SIDE,) * 2
+        assert coded.shape == (3, *clean.shape) and clean.shape == (clips.SIDE, clips.SIDE)
+        assert high.shape == (3, 2 * clips.SIDE, 2 * clips.SIDE)
         assert 0 < error < 60
-        assert psnr(coded, clean) > 18
+        assert psnr(coded[0], clean) > 18
+
+
+@pytest.mark.parametrize('full', [False, True])
+def test_coded_chroma_lies_where_that_of_the_original_does(full):
+    """A coloured disc off the middle: a grid shifted by half a pixel would show at its edge."""
+    y, x = np.mgrid[:360, :360]
+    disc = (np.hypot(y - 150, x - 200) < 90)[..., None]
+    picture = np.where(disc, [200, 60, 40], [60, 110, 190]).astype(np.uint8)
+    coding = {'codec': 'libx264', 'quality': 12, 'preset': 'fast'}
+    plan = {'motion': [0, 0], 'blur': False, 'filter': 'bicubic', 'linear': False, 'noise': 0.0, 'coarse': False,
+            'codings': [coding], 'full_chroma': full}
+    coded, _, high, _ = clips.make_clip(np.random.default_rng(3), picture, plan)[0]
+    for plane in (1, 2):
+        wanted = resize(high[plane], clips.SIDE, clips.SIDE)
+        off = [psnr(np.roll(coded[plane], shift, 1), wanted, 8) for shift in (-1, 0, 1)]
+        assert off[1] > 34 and off[1] > max(off[0], off[2]) + 3
+
+
+def test_colours_are_those_of_bt601():
+    red = np.full((8, 8, 3), (255, 0, 0), np.uint8)
+    assert photos.ycbcr(red)[:, 0, 0].tolist() == [81, 90, 240]
+    assert photos.ycbcr_420(red)[:, 4, 4].tolist() == [81, 90, 240]
 
 
 def degrade_plan(rng):

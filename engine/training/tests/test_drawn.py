@@ -28,7 +28,19 @@ def test_samples_are_pictures_and_their_bicubic_reduction(tmp_path, monkeypatch)
     high, low = store.pair(1)
     assert np.array_equal(again.pair(1)[0], high)
     assert high.min() >= 16 and high.max() <= 235
-    assert np.array_equal(low, to_bytes(resize(high, drawn.SIDE // 2, drawn.SIDE // 2)))
+    assert np.array_equal(low[0], to_bytes(resize(high[0], drawn.SIDE // 2, drawn.SIDE // 2)))
     x, y, strength = DrawnSource(2, store).sample(np.random.default_rng(1), 48)
-    assert x.shape == (48, 48) and y.shape == (96, 96) and strength == 0
+    assert x.shape == (1, 48, 48) and y.shape == (1, 96, 96) and strength == 0
     assert abs(x.mean() - y.mean()) < 0.02
+
+
+def test_coloured_samples_have_edges_where_luma_has_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(drawn, 'CACHE', tmp_path)
+    source = DrawnSource(2, drawn.DrawnStore(2), colour=True)
+    for seed in range(5):
+        x, y, _ = source.sample(np.random.default_rng(seed), 48)
+        assert x.shape == (3, 48, 48) and y.shape == (3, 96, 96) and np.abs(x[1:]).max() < 0.75
+        for plane in (1, 2):
+            low, high = np.ptp(y[0]), np.corrcoef(y[0].ravel(), y[plane].ravel())[0, 1]
+            assert low > 0.1 and abs(high) > 0.999
+            assert abs(x[plane].mean() - y[plane].mean()) < 0.02

@@ -6,18 +6,19 @@ import torch
 import torch.nn.functional as F
 from onnx import numpy_helper
 
-from ground.export import to_fp32
+from ground.export import from_fp32, to_fp32
 from ground.network import CollapsibleConv, HalfResolutionNet, grow, parameters_when_collapsed
 from ground.openvino_net import OpenVinoNet
 from ground.quantise import QuantNet, rounded_in_turn
 from ground.recipes import NETWORKS
 from ground.release import MODELS, load_averaged, load_state
 from ground.resize import resize
+from ground.samples import with_strength
 
 
-def net_of(scale, layers=3):
+def net_of(scale, layers=3, colour=False):
     torch.manual_seed(4)
-    net = HalfResolutionNet(scale, 16, layers).eval()
+    net = HalfResolutionNet(scale, 16, layers, *((4, 3) if colour else (2, 1))).eval()
     with torch.no_grad():  # a start of zero would hide mistakes
         for parameter in net.parameters():
             parameter.add_(0.02 * torch.randn_like(parameter))
@@ -45,26 +46,42 @@ def test_the_skip_of_x2_starts_as_cubic_interpolation():
     assert np.abs(skip - wanted)[8:-8, 8:-8].max() < 1e-5
 
 
-@pytest.mark.parametrize('scale', [1, 2])
+def test_the_skip_of_colour_enlarges_every_plane():
+    net = HalfResolutionNet(2, 16, 1, 4, 3)
+    picture = np.random.default_rng(1).random((3, 32, 40), np.float32) - 0.5
+    x = torch.from_numpy(with_strength(picture, 0.7)[None])
+    skip = torch.nn.functional.pixel_shuffle(net.skip(x) * net.gains[:, None, None], 4)[0].detach().numpy()
+    for made, plane in zip(skip, picture):
+        assert np.abs(made - resize(plane, 64, 80))[8:-8, 8:-8].max() < 1e-5
+
+
+KINDS = [(1, False), (2, False), (2, True)]
+
+
+@pytest.mark.parametrize('scale,colour', KINDS)
 @pytest.mark.parametrize('height,width', [(32, 48), (50, 34)])
-def test_onnx_is_pytorch(scale, height, width):
-    net = net_of(scale)
-    x = torch.rand(1, 2, height, width)
+def test_onnx_is_pytorch(scale, colour, height, width):
+    net = net_of(scale, colour=colour)
+    x = torch.rand(1, net.planes, height, width)
     data = to_fp32(net)
     assert {n.op_type for n in onnx.load_from_string(data).graph.node} <= {'Conv', 'Relu', 'Add', 'Slice',
                                                                            'DepthToSpace'}
     y = OpenVinoNet(data, scale)(x)
-    assert y.shape == (1, 1, scale * height, scale * width)
+    assert y.shape == (1, net.outputs, scale * height, scale * width)
     assert (y - net(x).detach()).abs().max() < 1e-5
+    again = from_fp32(data)
+    assert (again.planes, again.outputs) == (net.planes, net.outputs)
+    assert (again(x) - net(x)).abs().max() < 1e-5
+    assert HalfResolutionNet.shaped_as(net.state_dict()).load_state_dict(net.state_dict())
 
 
-@pytest.mark.parametrize('scale', [1, 2])
-def test_int8_file_is_the_quantised_network(scale):
-    net = net_of(scale)
+@pytest.mark.parametrize('scale,colour', KINDS)
+def test_int8_file_is_the_quantised_network(scale, colour):
+    net = net_of(scale, colour=colour)
     quant = QuantNet(net)
-    batches = [(torch.rand(2, 2, 32, 32), None)]
+    batches = [(torch.rand(2, net.planes, 32, 32), None)]
     quant.calibrate(batches)
-    x = torch.round(torch.rand(1, 2, 40, 48) * 219) / 219
+    x = torch.round(torch.rand(1, net.planes, 40, 48) * 219) / 219
     wanted = quant(x).detach()
     step = (wanted - OpenVinoNet(quant.to_int8(), scale)(x)).abs()
     # Both round; where a value lies on an edge, one step of one activation may differ.
@@ -117,6 +134,22 @@ def test_numbers_of_the_exported_network():
     assert exported == parameters_when_collapsed(net)
 
 
+def test_a_grown_network_with_colour_has_the_luma_of_the_one_without():
+    small = net_of(2)
+    large = HalfResolutionNet(2, 32, 6, 4, 3)
+    grow(large, small)
+    x = torch.rand(1, 4, 40, 32)
+    y = large(x)
+    assert (y[:, :1] - small(x[:, :2])).abs().max() < 1e-5
+    for plane in (1, 2):
+        wanted = resize(x[0, plane + 1].numpy(), 80, 64)
+        assert np.abs(y[0, plane].detach().numpy() - wanted)[8:-8, 8:-8].max() < 1e-5
+    y.sum().backward()
+    # The new planes are alive: luma learns from them, and they from what the body sees.
+    assert large.head.direct.grad[:16, 2:].abs().max() > 0
+    assert large.tail.direct.grad[16:, :16].abs().max() > 0
+
+
 def test_a_grown_network_begins_as_the_smaller_one():
     small, generator = net_of(2), torch.Generator().manual_seed(8)
     large = HalfResolutionNet(2, 32, 6)
@@ -137,7 +170,7 @@ def halved_bytes(net, x):
         y = F.conv2d(y, kernel.half(), bias.half(), stride, (kernel.shape[-1] - stride) // 2)
         y = F.relu(y) if at < len(layers) - 1 else y
         largest = max(largest, float(y.abs().max()))
-    y = y + F.conv2d(x.half(), net.skip.weight.half(), net.skip.bias.half(), 2, 2)
+    y = (y + F.conv2d(x.half(), net.skip.weight.half(), net.skip.bias.half(), 2, 2)) * net.gains[:, None, None].half()
     return F.pixel_shuffle(y, 2 * net.scale), largest
 
 
@@ -150,7 +183,9 @@ def saturated_inputs():
         pictures += [((even[:, None] // n + even[None] // n) % 2).float() * 1.16 - 0.07 for n in (1, 2, 4)]
         pictures += [(torch.rand(64, 64, generator=generator) > 0.5).float()]
         for picture in pictures:
-            yield torch.stack([picture, torch.full_like(picture, strength)])[None]
+            # Chroma as far as it goes, where luma is bright one way and where it is dark the other.
+            chroma = picture.sub(0.5).clamp(-0.57, 0.57)
+            yield torch.stack([picture, torch.full_like(picture, strength), chroma, -chroma])[None]
 
 
 SHIPPED = [name for name, network in NETWORKS.items() if (MODELS / network.file('fp32')).exists()]
@@ -159,7 +194,7 @@ SHIPPED = [name for name, network in NETWORKS.items() if (MODELS / network.file(
 @pytest.mark.parametrize('name', SHIPPED)
 def test_a_shipped_file_is_taken_up_as_it_is(name):
     data = (MODELS / NETWORKS[name].file('fp32')).read_bytes()
-    net = load_averaged(NETWORKS[name], load_state(MODELS / NETWORKS[name].file('fp32')))
+    net = load_averaged(load_state(MODELS / NETWORKS[name].file('fp32')))
     again = numpy_helper.to_array(onnx.load_from_string(to_fp32(net)).graph.initializer[2])
     assert np.allclose(again, numpy_helper.to_array(onnx.load_from_string(data).graph.initializer[2]), atol=1e-6)
     assert sum(c.narrow.abs().sum() for c in net.layers()) == 0 and net.head.widen.abs().sum() > 0
@@ -170,8 +205,9 @@ def test_a_shipped_file_is_taken_up_as_it_is(name):
 def test_shipped_weights_are_safe_in_float16(name):
     if NETWORKS[name].scale != 2:
         pytest.skip('runs on the processor alone')
-    net = load_averaged(NETWORKS[name], load_state(MODELS / NETWORKS[name].file('fp32')))
+    net = load_averaged(load_state(MODELS / NETWORKS[name].file('fp32')))
     for x in saturated_inputs():
+        x = x[:, :net.planes]
         y, largest = halved_bytes(net, x)
         assert largest < 65504 / 64 and torch.isfinite(y).all()
         assert (y.float() - net(x)).abs().mean() < 0.5 / 219
