@@ -31,6 +31,8 @@ interface Line {
   method: string;
   precision: string;
   psnr_y?: number;
+  psnr_cb?: number;
+  psnr_cr?: number;
   ssim_y?: number;
   gain_over_lanczos3_db?: number;
   worst_gain_db?: number;
@@ -150,6 +152,8 @@ function table(lines: Line[]): string {
   const rows = lines.map((line) => [
     `${line.method} ${line.precision}`,
     cell(line.psnr_y, 2),
+    cell(line.psnr_cb, 2),
+    cell(line.psnr_cr, 2),
     cell(line.ssim_y, 4),
     cell(line.gain_over_lanczos3_db, 2),
     cell(line.worst_gain_db, 2),
@@ -158,7 +162,7 @@ function table(lines: Line[]): string {
     cell(line.ms_per_frame, 1),
     cell(line.cpu_ms_per_frame, 1),
   ]);
-  const head = ['method', 'PSNR-Y', 'SSIM-Y', 'over Lanczos-3', 'worst', 'VMAF', 'flicker', `ms (${lines[0]!.timed_size})`, 'CPU ms'];
+  const head = ['method', 'PSNR-Y', 'Cb', 'Cr', 'SSIM-Y', 'over Lanczos-3', 'worst', 'VMAF', 'flicker', `ms (${lines[0]!.timed_size})`, 'CPU ms'];
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 

@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './cli/accounts.ts';
 import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
 import { modelsCommands } from './cli/models.ts';
+import { configWith, withEncoder, withMachine } from './cli/options.ts';
 import { operatorCommands, userCommands } from './cli/users.ts';
 import { verifyCommands } from './cli/verify.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -61,21 +62,21 @@ function program(): Command {
   framelift.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
   framelift.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
 
-  withEnhancements(framelift.command('enhance').description('enhance one file; no database is needed'))
+  withEncoder(withMachine(withEnhancements(framelift.command('enhance').description('enhance one file; no database is needed'))))
     .argument('<in>', 'a video file')
     .argument('<out>', 'the MP4 to write; replaced when it exists')
     .option('--from <seconds>', 'only from there on, to see how it looks; without sound', seconds)
     .option('--to <seconds>', 'only up to there; without sound', seconds)
     .action(async (input: string, output: string, options) => {
-      const config = loadConfig();
+      const config = configWith(options);
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
     });
 
-  withEnhancements(framelift.command('plan').description('say what enhance would do with a file, and why'))
+  withMachine(withEnhancements(framelift.command('plan').description('say what enhance would do with a file, and why')))
     .argument('<in>', 'a video file')
     .option('--json', 'one JSON object')
     .action(async (input: string, options) => {
-      const config = loadConfig();
+      const config = configWith(options);
       await (await enhance()).planCommand(await media(config), config, { input, ...options });
     });
 

@@ -60,6 +60,7 @@ const environment = z.object({
   FRAMELIFT_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   FRAMELIFT_RATE_LIMITS: rateLimits,
   FRAMELIFT_CONSOLE: flag.default(true),
+  FRAMELIFT_SIGN_UP: z.enum(['open', 'closed'], { error: 'must be open or closed' }).default('open'),
   FRAMELIFT_PROXY_HOPS: integer(0, 0, 10),
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
   FRAMELIFT_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
@@ -108,6 +109,8 @@ export interface Config {
   rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth', number>>;
   /** whether the page at /console and what it calls are served */
   console: boolean;
+  /** whether people may make accounts of their own there */
+  signUp: 'open' | 'closed';
   /** reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is not believed */
   proxyHops: number;
   leaseSeconds: number;
@@ -125,6 +128,15 @@ export interface Config {
 /** A wrong variable, in one line that names it. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  readonly variable: string;
+  /** half a sentence: what is wrong with it */
+  readonly problem: string;
+
+  constructor(variable: string, problem: string) {
+    super(`${variable}: ${problem}`);
+    this.variable = variable;
+    this.problem = problem;
+  }
 }
 
 /** Empty variables count as unset. Throws ConfigError naming the first wrong variable. */
@@ -133,14 +145,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
-    throw new ConfigError(`${String(issue.path[0])}: ${issue.message}`);
+    throw new ConfigError(String(issue.path[0]), issue.message);
   }
   const e = parsed.data;
   if (e.S3_ENDPOINT !== undefined && e.S3_BUCKET === undefined) {
-    throw new ConfigError('S3_BUCKET: is required when S3_ENDPOINT is set');
+    throw new ConfigError('S3_BUCKET', 'is required when S3_ENDPOINT is set');
   }
   if (e.S3_PUBLIC_ENDPOINT !== undefined && e.S3_ENDPOINT === undefined) {
-    throw new ConfigError('S3_ENDPOINT: is required when S3_PUBLIC_ENDPOINT is set');
+    throw new ConfigError('S3_ENDPOINT', 'is required when S3_PUBLIC_ENDPOINT is set');
   }
   return {
     port: e.PORT,
@@ -163,6 +175,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     linkSecret: e.FRAMELIFT_LINK_SECRET,
     rateLimits: e.FRAMELIFT_RATE_LIMITS,
     console: e.FRAMELIFT_CONSOLE,
+    signUp: e.FRAMELIFT_SIGN_UP,
     proxyHops: e.FRAMELIFT_PROXY_HOPS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
     metricsHost: e.FRAMELIFT_METRICS_HOST,

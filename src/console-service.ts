@@ -13,13 +13,13 @@ export interface DemoParts {
 }
 
 export interface ConsoleServiceOptions {
-  config: Pick<Config, 'publicUrl' | 's3' | 'proxyHops'>;
+  config: Pick<Config, 'publicUrl' | 's3' | 'signUp' | 'proxyHops'>;
   store: Store;
   demo?: DemoParts | undefined;
 }
 
 export function createConsole({ config, store, demo }: ConsoleServiceOptions): ConsoleDeps {
-  const { publicUrl, s3, proxyHops } = config;
+  const { publicUrl, s3, signUp, proxyHops } = config;
   const origins = publicUrl === undefined ? [] : [new URL(publicUrl).origin];
   return {
     store,
@@ -30,6 +30,7 @@ export function createConsole({ config, store, demo }: ConsoleServiceOptions): C
     mediaOrigins: s3 === undefined ? origins : [bucketOrigin(s3)],
     sampleUrl: demo?.sampleUrl ?? null,
     ...(demo === undefined ? {} : { uploads: demo.uploads }),
+    signUp,
     proxyHops,
   };
 }

@@ -8,7 +8,7 @@ import { known, positiveWhole, print, withStore } from './store.ts';
 /** characters; the database holds no more */
 const longestName = 200;
 
-function accountName(text: string): string {
+export function accountName(text: string): string {
   if (text.trim() === '' || text.length > longestName) {
     throw new InvalidArgumentError(`Expected a name of 1 to ${longestName} characters.`);
   }

@@ -1,11 +1,15 @@
 /** `framelift users …` and `framelift operators …`: people who sign in to the console. */
 import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { createPasswords } from '../domain/passwords.ts';
+import type { ConsoleUser } from '../store/index.ts';
+import { accountName } from './accounts.ts';
 import { known, type Opened, print, withStore } from './store.ts';
 
+/** characters, as the console takes them */
 const shortestPassword = 12;
+const longestPassword = 200;
 const passwordStdin = '--password-stdin';
 
 interface PasswordOptions {
@@ -17,12 +21,17 @@ async function readPassword({ passwordStdin = false }: PasswordOptions): Promise
   if (!passwordStdin) return { password: randomBytes(15).toString('base64url'), made: true };
   const password = (await textOf(process.stdin)).replace(/\r?\n$/, '');
   if (password.length < shortestPassword) throw new Error(`A password has at least ${shortestPassword} characters.`);
+  if (password.length > longestPassword) throw new Error(`A password has at most ${longestPassword} characters.`);
   return { password, made: false };
+}
+
+function requireEmail(email: string): void {
+  if (!/^[^\s@]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(email)) throw new Error(`${email} is no email address.`);
 }
 
 /** Makes the user where there is none: an operator has an approved account as everybody else has. */
 async function addOperator(email: string, options: PasswordOptions & { existing?: boolean }): Promise<void> {
-  if (!/^[^\s@]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(email)) throw new Error(`${email} is no email address.`);
+  requireEmail(email);
   const { password, made } = await readPassword(options);
   await withStore(async ({ store }) => {
     const found = await store.users.byEmail(email);
@@ -33,17 +42,35 @@ async function addOperator(email: string, options: PasswordOptions & { existing?
     if (found !== null && options.existing !== true) {
       throw new Error(`Somebody has signed up as ${email}. If that is who you mean, add --existing.`);
     }
-    if (found === null) await createUser(store, email, password);
+    if (found === null) await createUser(store, { email, password });
     const operator = await store.users.setOperator(email, true);
     print({ ...operator, ...(found === null && made ? { password } : {}) });
   });
 }
 
-async function createUser(store: Opened['store'], email: string, password: string): Promise<void> {
+interface NewUser {
+  email: string;
+  password: string;
+  /** of the account; default: the email */
+  name?: string | undefined;
+}
+
+/** With an account of their own, approved: who makes a user by hand has looked at who it is. */
+async function createUser(store: Opened['store'], { email, password, name = email }: NewUser): Promise<ConsoleUser> {
   const hash = await createPasswords().hash(password);
-  const user = await store.users.create({ email, password: hash, account: { name: email } });
-  if (user === null) throw new Error(`${email} has signed up just now; try again.`);
+  const user = await store.users.create({ email, password: hash, account: { name } });
+  if (user === null) throw new Error(`Somebody has signed up as ${email} already.`);
   await store.accounts.approve(user.accountId);
+  return user;
+}
+
+async function addUser(email: string, { name, ...options }: PasswordOptions & { name?: string }): Promise<void> {
+  requireEmail(email);
+  const { password, made } = await readPassword(options);
+  await withStore(async ({ store }) => {
+    const user = await createUser(store, { email, password, name });
+    print({ ...user, ...(made ? { password } : {}) });
+  });
 }
 
 /** Nobody stays signed in who was. */
@@ -58,6 +85,13 @@ async function resetPassword(email: string, options: PasswordOptions): Promise<v
 
 export function userCommands(): Command {
   const users = new Command('users').description('people who sign in to the console');
+  users
+    .command('add')
+    .description('make a user with an approved account of its own; the password is printed once')
+    .argument('<email>', 'with which they sign in')
+    .addOption(new Option('--name <name>', 'of the account; default: the email').argParser(accountName))
+    .option(passwordStdin, 'take the password from standard input instead of making one up')
+    .action(addUser);
   users
     .command('list')
     .description('list them, with their accounts')

@@ -1538,7 +1538,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'wrong_password' | 'key_not_active' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1675,8 +1675,8 @@ export type CreateJobErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
-     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
      */
@@ -1748,8 +1748,8 @@ export type CreateQuoteErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
-     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
      */
@@ -2514,7 +2514,7 @@ export type ConsoleSignUpErrors = {
      */
     400: Error;
     /**
-     * The browser says that another site sent it. Code: `cross_site_request`.
+     * The browser says that another site sent it, or the service takes no sign-ups. Codes: `cross_site_request`, `sign_up_closed`.
      */
     403: Error;
     /**
@@ -3254,8 +3254,8 @@ export type ConsoleCreateJobErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
-     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
      */
@@ -3323,8 +3323,8 @@ export type ConsoleCreateQuoteErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked),
-     * `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
+     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
      */

@@ -896,6 +896,7 @@ export const zErrorDetail = z.object({
         'csrf_token_invalid',
         'cross_site_request',
         'operator_required',
+        'sign_up_closed',
         'wrong_password',
         'key_not_active',
         'delivery_not_resendable',

@@ -21,6 +21,7 @@ export const requestErrorCodes = [
   'csrf_token_invalid',
   'cross_site_request',
   'operator_required',
+  'sign_up_closed',
   'wrong_password',
   'key_not_active',
   'delivery_not_resendable',
@@ -64,9 +65,6 @@ export interface FrameliftErrorOptions {
   /** Seconds after which a retry may succeed (429, 503). */
   retryAfterS?: number;
 }
-
-/** One message for every malformed, private or blocked address: it tells nothing of the network behind the guard. */
-export const urlNotAllowedMessage = 'This URL is not allowed: it must be a public http or https address.';
 
 export class FrameliftError extends Error {
   override readonly name = 'FrameliftError';

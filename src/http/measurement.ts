@@ -5,11 +5,11 @@ import { FrameliftError } from '../domain/errors.ts';
 import type { SourceFacts, Tier } from '../domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxDurationS } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
+import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { modelsOf } from './present.ts';
 import { assertSandboxMeasures } from './sandbox.ts';
-import { urlNotAllowed } from './validation.ts';
 
 export type JobInput = z.output<typeof zJobInput>;
 
@@ -51,7 +51,7 @@ export function parseUrl(text: string, param: string): URL {
   try {
     return new URL(text);
   } catch (cause) {
-    throw urlNotAllowed(param, cause);
+    throw urlNotAllowed(problemOfText(text), { param, cause });
   }
 }
 
@@ -61,7 +61,8 @@ export function parseWebhookUrl(deps: HttpDeps, text: string, param: string): UR
   try {
     deps.checkUrl(url.href);
   } catch (cause) {
-    throw urlNotAllowed(param, cause);
+    if (!(cause instanceof FrameliftError)) throw cause;
+    throw new FrameliftError(cause.code, cause.message, { param, cause });
   }
   return url;
 }

@@ -29,6 +29,7 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   csrf_token_invalid: 403,
   cross_site_request: 403,
   operator_required: 403,
+  sign_up_closed: 403,
   wrong_password: 403,
   link_expired: 403,
   link_invalid: 403,

@@ -1,7 +1,8 @@
 /** Turns what the contract's schemas refuse into one clear sentence with a code and a pointer. */
 import type { z } from 'zod';
-import { FrameliftError, type RequestErrorCode, urlNotAllowedMessage } from '../domain/errors.ts';
+import { FrameliftError, type RequestErrorCode } from '../domain/errors.ts';
 import { maxDurationS } from '../domain/limits.ts';
+import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 
 type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
 type Issue = z.core.$ZodIssue;
@@ -99,17 +100,13 @@ function specialCase(issue: Issue, value: unknown, param: string): FrameliftErro
   // The console wraps a job's body and names the lane beside it.
   const field = param.replace(/^\/request(?=\/)/, '');
   if (addresses.has(field) && typeof value === 'string') {
-    return urlNotAllowed(param);
+    return urlNotAllowed(problemOfText(value), { param });
   }
   if (field === '/duration_seconds' && issue.code === 'too_big' && Number.isInteger(value)) {
     const message = `A duration of ${String(value)} s was announced; at most ${maxDurationS} s are accepted.`;
     return new FrameliftError('video_too_long', message, { param });
   }
   return undefined;
-}
-
-export function urlNotAllowed(param: string, cause?: unknown): FrameliftError {
-  return new FrameliftError('url_not_allowed', urlNotAllowedMessage, { param, cause });
 }
 
 /** The first thing that is wrong with a body, a query or the headers. */

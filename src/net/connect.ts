@@ -86,7 +86,7 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
       const plain = tcp({ host: hostname, port, lookup: guardedLookup(options, port), noDelay: true });
       socket = plain.once('error', finish).once('connect', () => {
         try {
-          if (plain.remoteAddress === undefined) throw notAllowed('the socket has no address');
+          if (plain.remoteAddress === undefined) throw notAllowed('private', 'the socket has no address');
           policy.checkAddress(plain.remoteAddress, hostname, port);
           if (protocol !== 'https:') return finish(null);
           plain.off('error', finish).on('error', () => undefined); // from here on the TLS socket reports

@@ -4,13 +4,15 @@
  *
  * Ports: 80, 443, and from 1024 on all but those of well-known services that are no web servers (databases,
  * caches, orchestrators, remote desktops, mail and chat; the browsers' list of bad ports among them).
- * A redirect from https to http is not followed (request.ts).
+ * A redirect from https to http is not followed (session.ts).
+ *
+ * Lengths are no matter of this file: the contract bounds a URL as it is written, which grows when it is spelled as
+ * URL spells it, and a redirect may be as long as the headers of a reply.
  */
 import { isIP } from 'node:net';
-import { FrameliftError, urlNotAllowedMessage } from '../domain/errors.ts';
+import { FrameliftError } from '../domain/errors.ts';
+import { problemOfText, urlNotAllowed, type UrlProblem } from '../domain/urls.ts';
 import { isOwnAddress, isPublicAddress } from './addresses.ts';
-
-const maxUrlLength = 4096;
 
 const servicePorts = new Set([
   1080, 1099, 1433, 1434, 1521, 1719, 1720, 1723, 1883, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3128, 3260, 3306,
@@ -52,9 +54,24 @@ export interface UrlPolicy {
   checkAddress(address: string, hostname: string, port: number): void;
 }
 
-/** The same for all reasons; the cause is for logs. */
-export function notAllowed(reason: string): FrameliftError {
-  return new FrameliftError('url_not_allowed', urlNotAllowedMessage, { cause: new Error(reason) });
+/** For logs: it may name the address that was refused, which the customer is not told. */
+class Refusal extends Error {
+  readonly problem: UrlProblem;
+
+  constructor(problem: UrlProblem, reason: string) {
+    super(reason);
+    this.problem = problem;
+  }
+}
+
+export function notAllowed(problem: UrlProblem, reason: string): FrameliftError {
+  return urlNotAllowed(problem, { cause: new Refusal(problem, reason) });
+}
+
+/** A refusal met behind a redirect, as one who gave the first URL understands it; other errors as they are. */
+export function behindRedirect(error: unknown): unknown {
+  if (!(error instanceof FrameliftError && error.cause instanceof Refusal)) return error;
+  return urlNotAllowed(error.cause.problem, { cause: error.cause, redirected: true });
 }
 
 /** The port that a URL leads to, its scheme's default where it names none. */
@@ -92,26 +109,28 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
   const isExempt = (hostname: string, port: number) => allowed.has(`${hostname}:${port}`);
   const checkAddress = (address: string, hostname: string, port: number) => {
     if (isExempt(hostname, port)) return;
-    if (!isPublicAddress(address) || isOwnAddress(address)) throw notAllowed(`${hostname} leads to ${address}`);
+    if (!isPublicAddress(address) || isOwnAddress(address)) {
+      throw notAllowed('private', `${hostname} leads to ${address}`);
+    }
   };
   return {
     isExempt,
     checkAddress,
     check(input) {
       const text = String(input);
-      if (text.length > maxUrlLength || !URL.canParse(text)) throw notAllowed('the URL is malformed or too long');
+      if (!URL.canParse(text)) throw notAllowed(problemOfText(text), 'the URL is malformed');
       const url = new URL(text);
-      if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed(`the scheme is ${url.protocol}`);
-      if (url.username !== '' || url.password !== '') throw notAllowed('the URL carries a user name or password');
+      if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed('scheme', `the scheme is ${url.protocol}`);
+      if (url.username !== '' || url.password !== '') throw notAllowed('credentials', 'the URL carries a user name or password');
       const hostname = unbracketed(url.hostname);
       const port = portOf(url);
       // The fully qualified spelling `host.` must not slip past the list.
       const bare = hostname.replace(/\.+$/, '');
-      if (denied.has(bare) || denied.has(`${bare}:${port}`)) throw notAllowed(`${bare} is this service itself`);
+      if (denied.has(bare) || denied.has(`${bare}:${port}`)) throw notAllowed('private', `${bare} is this service itself`);
       if (isExempt(hostname, port)) return url;
-      if (isClosedPort(port)) throw notAllowed(`port ${port} is closed`);
+      if (isClosedPort(port)) throw notAllowed('port', `port ${port} is closed`);
       if (isIP(hostname) !== 0) checkAddress(hostname, hostname, port);
-      else if (isInsideName(hostname)) throw notAllowed(`${hostname} is a name of the inside network`);
+      else if (isInsideName(hostname)) throw notAllowed('private', `${hostname} is a name of the inside network`);
       return url;
     },
   };

@@ -9,7 +9,7 @@ import type { Dispatcher } from 'undici';
 import { guardedConnector } from './connect.ts';
 import type { ConnectorOptions } from './connect.ts';
 import { NetFailure, sortFailure } from './failure.ts';
-import { portOf } from './policy.ts';
+import { behindRedirect, portOf } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -109,13 +109,18 @@ export class Session {
   /** A GET that follows at most five redirects. */
   async get(target: string | URL, options: Omit<AskOptions, 'method' | 'body'> = {}): Promise<Reply> {
     let url = this.#options.policy.check(target);
-    for (let hops = 0; ; hops += 1) {
-      const reply = await this.ask(url, options);
-      if (!redirectStatuses.has(reply.status)) return reply;
-      reply.discard();
-      if (hops === maxRedirects)
-        throw new NetFailure('redirect', `the server redirects more than ${maxRedirects} times`);
-      url = this.#nextHop(url, reply.header('location'));
+    let hops = 0;
+    try {
+      for (;;) {
+        const reply = await this.ask(url, options);
+        if (!redirectStatuses.has(reply.status)) return reply;
+        reply.discard();
+        hops += 1;
+        if (hops > maxRedirects) throw new NetFailure('redirect', `the server redirects more than ${maxRedirects} times`);
+        url = this.#nextHop(url, reply.header('location'));
+      }
+    } catch (error) {
+      throw hops === 0 ? error : behindRedirect(error);
     }
   }
 

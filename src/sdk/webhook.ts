@@ -32,7 +32,7 @@ export type WebhookProblem =
   /** signed, but no event */
   | 'invalid_body';
 
-/** The request is not to be trusted; answer it with 400. */
+/** The request is not to be trusted; answer it with 400, but with 500 where `invalid_secret` says that the fault is here. */
 export class WebhookVerificationError extends FrameliftError {
   override name = 'WebhookVerificationError';
   readonly code: WebhookProblem;

@@ -2,20 +2,23 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ConsoleWorld, makeConsole } from '../helpers/console.ts';
 
-const document = '<!doctype html><title>Console</title>';
+const document = '<!doctype html>\n<html lang="en"><title>Console</title></html>';
 let world: ConsoleWorld;
 let folder: string;
+let pageDir: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'framelift-built-'));
-  const pageDir = join(folder, 'console');
+  pageDir = join(folder, 'console');
   await mkdir(join(pageDir, 'assets'), { recursive: true });
   await writeFile(join(folder, 'secret.js'), 'secret');
   await writeFile(join(pageDir, '.sources'), 'secret');
   await writeFile(join(pageDir, 'index.html'), document);
+  await writeFile(join(pageDir, 'index.html.gz'), gzipSync(document));
   await writeFile(join(pageDir, 'theme.js'), 'plain');
   for (const [suffix, text] of [
     ['', 'plain'],
@@ -75,6 +78,25 @@ describe('the document', () => {
     for (const path of ['/console/api', '/console/api/', '/console/api/nothing']) {
       expect((await get(path)).status, path).toBe(404);
     }
+  });
+});
+
+describe('the document of a service without sign-up', () => {
+  it('says so to the page, whatever the browser takes', async () => {
+    const closed = await makeConsole({ console: { pageDir, signUp: 'closed' } });
+    for (const path of ['/console', '/console/sign-up', '/console/index.html']) {
+      const response = await closed.app.request(path, { headers: { 'Accept-Encoding': 'gzip, br' } });
+      expect(response.headers.get('content-encoding')).toBeNull();
+      expect(await response.text(), path).toBe(document.replace('<html ', '<html data-sign-up="closed" '));
+    }
+    const script = await closed.app.request('/console/assets/app-1a2b.js', { headers: { 'Accept-Encoding': 'br' } });
+    expect(await script.text()).toBe('brotli');
+    await closed.close();
+  });
+
+  it('is otherwise sent as it was built', async () => {
+    const response = await get('/console/sign-up', { 'Accept-Encoding': 'gzip' });
+    expect(gunzipSync(await response.arrayBuffer()).toString()).toBe(document);
   });
 });
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
+  AuditLog,
   ConsoleDeliveryDetail,
   ConsoleDeliveryList,
   ConsoleJobDetail,
@@ -113,6 +114,29 @@ describe('the first operator', () => {
     await expect(run(process.execPath, [cli, 'operators', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
       stderr: expect.stringContaining('no email address'),
     });
+  });
+});
+
+describe('a user', () => {
+  it('is made on the command line with an approved account and a password that is printed once', async () => {
+    const made = await site.framelift<Made>('users', 'add', 'ada@example.com', '--name', 'Analytical Engines');
+    expect(made).toMatchObject({ email: 'ada@example.com', operator: false });
+    const { session, call } = await signIn('ada@example.com', made.password!);
+    expect(session.account).toMatchObject({ name: 'Analytical Engines', approval_status: 'approved', credits: 0 });
+    const { data } = await call<AuditLog>('GET', '/audit-log');
+    expect(data.map(({ kind }) => kind)).toEqual(['account.approved', 'user.created', 'account.created']);
+    await expect(run(process.execPath, [cli, 'users', 'add', 'Ada@example.com'], { env: site.env })).rejects.toMatchObject({
+      stderr: 'framelift: Somebody has signed up as Ada@example.com already.\n',
+    });
+  });
+
+  it('is refused without an address, and with a password that no form takes', async () => {
+    await expect(run(process.execPath, [cli, 'users', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
+      stderr: expect.stringContaining('no email address'),
+    });
+    const long = run(process.execPath, [cli, 'users', 'add', 'long@example.com', '--password-stdin'], { env: site.env });
+    long.child.stdin!.end('x'.repeat(201));
+    await expect(long).rejects.toMatchObject({ stderr: expect.stringContaining('at most 200 characters') });
   });
 });
 

@@ -67,6 +67,41 @@ describe('signing up', () => {
   });
 });
 
+describe('signing up where it is closed', () => {
+  let closed: ConsoleWorld;
+  let hashed = 0;
+  beforeAll(async () => {
+    const hash = async (text: string) => ((hashed += 1), text);
+    closed = await makeConsole({ console: { signUp: 'closed', passwords: { hash, verify: async () => false } } });
+  });
+  afterAll(() => closed.close());
+  const signUp = (email: string, headers: Record<string, string> = {}) =>
+    closed.browser().request('/console/api/sign-up', { method: 'POST', json: { email, password }, headers });
+
+  it('403 sign_up_closed, alike for a known address; nothing is hashed or stored', async () => {
+    await closed.store.users.create({ email: 'known@example.com', password: '$argon2id$quick$', account: { name: 'Known' } });
+    for (const email of ['new@example.com', 'known@example.com']) {
+      const response = await signUp(email);
+      expect(response.status).toBe(403);
+      const message = 'This service takes no sign-ups; ask its operator for an account.';
+      expect(await errorOf(response)).toMatchObject({ code: 'sign_up_closed', message, type: 'permission_error' });
+    }
+    expect(hashed).toBe(0);
+    expect(await closed.sql`SELECT 1 FROM console_users`).toHaveLength(1);
+    expect(await closed.sql`SELECT 1 FROM accounts`).toHaveLength(1);
+    expect(await closed.sql`SELECT 1 FROM rate_limits WHERE key_id LIKE 'email:%'`).toHaveLength(0);
+  });
+
+  it('is behind the guard against other sites and the pace of a network address', async () => {
+    expect((await errorOf(await signUp('new@example.com', { 'Sec-Fetch-Site': 'cross-site' }))).code).toBe('cross_site_request');
+    const limited = await makeConsole({ options: { rateLimits: { auth: 1 } }, console: { signUp: 'closed' } });
+    const json = { email: 'new@example.com', password };
+    const tries = [1, 2].map(() => limited.browser().request('/console/api/sign-up', { method: 'POST', json }));
+    expect((await Promise.all(tries)).map(({ status }) => status).toSorted()).toEqual([403, 429]);
+    await limited.close();
+  });
+});
+
 describe('signing in', () => {
   it('sets a cookie that scripts cannot read and other sites do not send, and keeps only hashes', async () => {
     const { email, browser } = await world.person();

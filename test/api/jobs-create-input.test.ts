@@ -84,7 +84,7 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     [{ resolution: undefined }, 'The field "resolution" is required.'],
     [{ resolution: '720p' }, 'The field "resolution" must be "1080p" or "4k".'],
     [{ video_url: 7 }, 'The field "video_url" must be a text.'],
-    [{ video_url: 'x' }, 'This URL is not allowed: it must be a public http or https address.'],
+    [{ video_url: 'x' }, 'This URL is not allowed: it must begin with http:// or https://.'],
     [{ duration_seconds: 0 }, 'The field "duration_seconds" must be at least 1.'],
     [{ duration_seconds: 1.5 }, 'The field "duration_seconds" must be a whole number.'],
     [{ secure: 'yes' }, 'The field "secure" must be true or false.'],
@@ -209,5 +209,37 @@ describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
       });
       expect(response.status, type).toBe(201);
     }
+  });
+});
+
+describe('url_not_allowed says what is wrong with the URL', () => {
+  const says: [string, RegExp][] = [
+    [`https://example.com/${'a'.repeat(2029)}`, /: it must have at most 2048 characters\.$/],
+    ['ftp://example.com/a.mp4', /: it must begin with http:\/\/ or https:\/\/\.$/],
+    ['example.com/a.mp4', /: it must begin with http/],
+    ['https://user:secret@example.com/a.mp4', /: it must hold no user name and no password\.$/],
+    ['https://example.com/a b.mp4', /: it must hold no spaces and no control characters\.$/],
+    ['https://bücher.example/a.mp4', /: its host must be a name in its ASCII form or an IPv4 address\.$/],
+    ['http://[::1]/a.mp4', /: its host must be /],
+    ['http://example.com:65536/', /: its port must be 80, 443, /],
+    ['http://example.com:0/', /: its port must be /],
+    ['http://example.com:25/', /: its port must be /],
+    ['http://10.0.0.5/', /: it must be a public http or https address\.$/],
+    ['http://localhost/', /: it must be a public http or https address\.$/],
+    ['http://xn--a.example/', /: its host must be /],
+  ];
+  it.each(says)('%s', async (webhook_url, sentence) => {
+    const response = await makeApi().request('/v1/jobs', { method: 'POST', json: { ...input, webhook_url } });
+    expect(response.status).toBe(400);
+    const { code, message, param } = await errorOf(response);
+    expect({ code, param }).toEqual({ code: 'url_not_allowed', param: '/webhook_url' });
+    expect(message).toMatch(sentence);
+    expect(message).not.toContain('secret');
+  });
+
+  it('counts the characters as they are written', async () => {
+    const webhook_url = `https://example.com/${'ü'.repeat(2028)}`;
+    const response = await makeApi().request('/v1/jobs', { method: 'POST', json: { ...input, webhook_url } });
+    expect(response.status).toBe(201);
   });
 });

@@ -9,6 +9,7 @@ import { carryDroppedKeywords } from '../../src/contract/plugin/keywords.ts';
 import { routes } from '../../src/contract/routes.gen.ts';
 import { statusByCode, typeByStatus } from '../../src/http/problem.ts';
 import { jobErrorCodes, requestErrorCodes } from '../../src/domain/errors.ts';
+import { maxUrlLength } from '../../src/domain/urls.ts';
 import { document, operations, validatorOf } from '../helpers/http-contract.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -109,6 +110,10 @@ describe('the document and the code name the same things', () => {
     expect(plain(schemas['JobError']!['properties']!['code']!['enum'])).toEqual(
       expect.arrayContaining([...jobErrorCodes]),
     );
+  });
+
+  it('the length of a URL', () => {
+    expect(plain(schemas['PublicUrl']!['maxLength'])).toBe(maxUrlLength);
   });
 
   it('examples that fit their schemas', () => {

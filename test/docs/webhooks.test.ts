@@ -167,5 +167,17 @@ describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
         await end(child);
       }
     });
+
+    // Whoever sends is not told that the request is bad, and nobody is trusted by a key of no bytes.
+    it.each(['', 'whsec_', 'whsec_A', 'svc_test_abc'])('says that its own secret is malformed: %j', { timeout: 300_000 }, async (secret) => {
+      const started = await startReceiver(language, secret).catch((error: Error) => error.message);
+      if (typeof started === 'string') return expect(started).toContain('FRAMELIFT_WEBHOOK_SECRET');
+      try {
+        expect(await post(started.port, plain)).toBe(500);
+        expect(started.printed()).toContain('invalid_secret');
+      } finally {
+        await end(started.child);
+      }
+    });
   });
 });

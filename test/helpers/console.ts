@@ -87,6 +87,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
       origins: [],
       mediaOrigins: [],
       sampleUrl: null,
+      signUp: 'open',
       proxyHops: 0,
       ...options.console,
     },

@@ -9,6 +9,7 @@ import type { FileServer } from '../helpers/fileserver.ts';
 import { makeCertificate, startRawServer } from '../helpers/rawserver.ts';
 
 const notAllowed = { code: 'url_not_allowed', message: expect.stringMatching(/^This URL is not allowed: it must be/) };
+const redirected = { code: 'url_not_allowed', message: expect.stringMatching(/^This URL redirects to one that is not allowed: its? [^\d]*(80, 443.*)?\.$/) };
 const timeouts = { connectMs: 500, headersMs: 500, idleMs: 500, retryDelayMs: 5, attempts: 2 };
 const certificate = await makeCertificate();
 
@@ -149,12 +150,27 @@ describe('redirects', () => {
     const secret = await startFileServer({ paths: { '/secret': { body: 'inside' } } });
     server.behave('/go', { redirect: location.replace('PORT', String(secret.port)) });
     use();
-    await expect(open(`${server.url}/go`)).rejects.toMatchObject(notAllowed);
+    await expect(open(`${server.url}/go`)).rejects.toMatchObject(redirected);
     await expect(client.download(`${server.url}/go`, '/tmp/framelift-never', { maxBytes: 1e9 })).rejects.toMatchObject(
-      notAllowed,
+      redirected,
     );
     expect(secret.connections).toBe(0);
     await secret.close();
+  });
+
+  it('to a name that leads inside are refused, and nothing tells where it leads', async () => {
+    server.behave('/go', { redirect: 'http://public.example:8080/a.mp4' });
+    use({ resolver: async () => [v4('10.1.2.3')] });
+    await expect(open(`${server.url}/go`)).rejects.toMatchObject({
+      code: 'url_not_allowed',
+      message: 'This URL redirects to one that is not allowed: it must be a public http or https address.',
+    });
+  });
+
+  it('may be longer than a URL that is given', async () => {
+    server.behave('/go', { redirect: `/a.mp4?token=${'a'.repeat(5000)}` });
+    use();
+    expect((await open(`${server.url}/go`)).size).toBe(10);
   });
 
   it('are followed when they are relative or absolute, for each redirect status, with the final URL reported', async () => {
@@ -276,7 +292,7 @@ describe('the log', () => {
     const write = (facts: object, message: string) => lines.push(JSON.stringify(facts) + message);
     use({ logger: { debug: write, warn: write } });
     server.behave('/private', { redirect: 'http://10.0.0.1/canary?token=canary' });
-    await expect(open(`${server.url}/private?key=canary`)).rejects.toMatchObject(notAllowed);
+    await expect(open(`${server.url}/private?key=canary`)).rejects.toMatchObject(redirected);
     const raw = await startRawServer((socket) => socket.destroy());
     use({ allowHosts: [raw.hostPort], logger: { debug: write, warn: write } });
     await expect(open(`http://${raw.hostPort}/a?key=canary`)).rejects.toMatchObject({ code: 'video_unreachable' });

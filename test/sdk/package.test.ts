@@ -152,6 +152,8 @@ describe('on Node', () => {
       for (const sent of [body, body + ' ']) { const { status } = await send(sent); console.log(status); }`,
     );
     expect(await project.run(process.execPath, 'receive.mjs', environment())).toBe('done: job_1\n204\n400\n');
+    const malformed = { ...environment(), FRAMELIFT_WEBHOOK_SECRET: 'whsec_' };
+    await expect(project.run(process.execPath, 'receive.mjs', malformed)).rejects.toThrow('The secret must be whsec_');
   });
 });
 

@@ -1,6 +1,6 @@
 /** The command line as a person uses it: in processes of its own, by the script that npm puts on the path. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ function framelift(args: string[], env: Record<string, string> = {}): Promise<Ou
 }
 
 describe('help', () => {
-  const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke', 'users', 'users reset-password'];
+  const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke', 'users', 'users add', 'users reset-password'];
   it.each(commands)('framelift %s --help', async (command) => {
     const { status, stdout } = await framelift([...command.split(' ').filter(Boolean), '--help']);
     expect(status).toBe(0);
@@ -76,6 +76,25 @@ describe('a part of a file', () => {
     expect(streams).toMatchObject([{ codec_name: 'h264', nb_read_frames: '10' }]);
     const rest = await framelift(['enhance', 'in.mp4', 'rest.mp4', '--resolution', '1080p', '--from', '0.8']);
     expect(rest.stdout).toMatch(/, 5 frames /);
+  });
+});
+
+describe('options for one run', () => {
+  it('hold before the variables of the environment', async () => {
+    const env = { FRAMELIFT_DEVICE: 'cuda:7', FRAMELIFT_THREADS: '2', FRAMELIFT_ENCODER_PRESET: 'medium', FRAMELIFT_ENCODER_CRF: '12' };
+    const options = ['--device', 'cpu', '--threads', '1', '--preset', 'ultrafast', '--crf', '41'];
+    const { status, stdout, stderr } = await framelift(['enhance', 'in.mp4', 'options.mp4', '--resolution', '1080p', ...options], env);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain(' on cpu');
+    // x264 writes into the stream how it was asked to encode.
+    const written = (await readFile(join(dir, 'options.mp4'))).toString('latin1');
+    expect(written).toContain('crf=41.0');
+    expect(written).toContain('subme=0');
+  });
+
+  it('hold for a plan, too', async () => {
+    const args = ['plan', 'in.mp4', '--resolution', '1080p', '--device', 'cpu', '--threads', '1'];
+    expect((await framelift(args, { FRAMELIFT_DEVICE: 'cuda:7' })).stdout).toMatch(/^in\.mp4: .* on cpu, /);
   });
 });
 
@@ -142,6 +161,28 @@ describe('an error is one line and exit status 1', () => {
     },
     'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
     'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
+    'a device that is none': {
+      args: ['plan', 'in.mp4', '--resolution', '4k', '--device', 'gpu'],
+      says: /^framelift: --device: must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all\n$/,
+    },
+    'threads that are no number': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--threads', 'all'],
+      says: /^framelift: --threads: must be a whole number\n$/,
+    },
+    'a preset that is none': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--preset', 'fastest'],
+      says: /^framelift: --preset: [^\n]+\n$/,
+    },
+    'a rate factor out of range': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--crf', '52'],
+      says: /^framelift: --crf: [^\n]+\n$/,
+    },
+    'a wrong variable beside right options': {
+      args: ['plan', 'in.mp4', '--resolution', '4k', '--threads', '1'],
+      env: { FRAMELIFT_DEVICE: 'gpu' },
+      says: /^framelift: FRAMELIFT_DEVICE: must be/,
+    },
+    'an encoder for a plan': { args: ['plan', 'in.mp4', '--resolution', '4k', '--crf', '20'], says: /unknown option '--crf'/ },
     'a model file that is none': { args: ['models', 'check', 'text.mp4'], says: /^framelift: Model “text\.mp4”: The model file is not an ONNX network, or it is damaged\.\n$/ },
     'a model file that is not there': { args: ['models', 'check', 'absent.onnx'], says: /^framelift: There is no file absent\.onnx\.\n$/ },
     'a folder of models without a manifest': {

@@ -9,6 +9,7 @@ describe('a wrong value', () => {
     ['PORT', '65536'],
     ['DATABASE_URL', 'mysql://localhost/x'],
     ['FRAMELIFT_DEVICE', 'gpu'],
+    ['FRAMELIFT_SIGN_UP', 'no'],
     ['FRAMELIFT_ALLOW_HOSTS', 'example.com'],
     ['FRAMELIFT_RATE_LIMITS', 'create=0'],
     ['FRAMELIFT_KEY_PEPPER', 'short'],

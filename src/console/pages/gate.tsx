@@ -11,6 +11,8 @@ import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
 
 const passwordLength = 12;
+/** What the service has written into the document that it sent (src/http/console/page.ts). */
+const takesSignUps = document.documentElement.dataset['signUp'] !== 'closed';
 
 export function GatePage() {
   const [location] = useLocation();
@@ -25,11 +27,16 @@ export function GatePage() {
           <Logo size={28} />
           Framelift
         </div>
-        {signingUp ? <SignUp /> : <SignIn />}
+        <Form signingUp={signingUp} />
       </main>
       <Welcome />
     </div>
   );
+}
+
+function Form({ signingUp }: { signingUp: boolean }) {
+  if (!signingUp) return <SignIn />;
+  return takesSignUps ? <SignUp /> : <NoSignUp />;
 }
 
 function Welcome() {
@@ -92,10 +99,25 @@ function SignIn() {
       <Button type="submit" tone="primary" busy={busy} wide>
         Sign in
       </Button>
-      <p className="muted">
-        New here? <Link href="/sign-up">Create an account</Link>
-      </p>
+      {takesSignUps && (
+        <p className="muted">
+          New here? <Link href="/sign-up">Create an account</Link>
+        </p>
+      )}
     </form>
+  );
+}
+
+/** The sentence of `sign_up_closed`. */
+function NoSignUp() {
+  return (
+    <div className="stack">
+      <h1>No sign-up</h1>
+      <p>This service takes no sign-ups; ask its operator for an account.</p>
+      <p className="muted">
+        Have one? <Link href="/sign-in">Sign in</Link>
+      </p>
+    </div>
   );
 }
 

@@ -26,6 +26,8 @@ export interface ConsoleDeps {
   sampleUrl: string | null;
   /** takes files of a local demo; absent elsewhere */
   uploads?: Uploads;
+  /** `closed`: sign-ups are refused, and the page offers none */
+  signUp: 'open' | 'closed';
   /** reverse proxies in front, whose X-Forwarded-For is believed */
   proxyHops: number;
 }

@@ -45,26 +45,32 @@ function policyOf(mediaOrigins: readonly string[]): string {
 }
 
 /** Registers GET (and HEAD) of /console and what lies below it, behind the operations at /console/api. */
-export function registerConsolePage(app: App, { pageDir, mediaOrigins }: ConsoleDeps): void {
-  const policy = policyOf(mediaOrigins);
+export function registerConsolePage(app: App, { pageDir, mediaOrigins, signUp }: ConsoleDeps): void {
+  const page: Page = { pageDir, policy: policyOf(mediaOrigins), signUp };
   // Where somebody arrives who types the address of the service and nothing more.
   app.get('/', (c) => c.redirect('console/', 302));
-  app.get('/console', (c) => answer(c, 'index.html', { pageDir, policy }));
+  app.get('/console', (c) => answer(c, 'index.html', page));
   app.get('/console/*', (c) => {
     const path = c.req.path.slice('/console/'.length);
     if (path.startsWith('api/') || path === 'api') throw notFound();
     // What looks like a file is one; every other address belongs to the page, whose document finds its way.
-    return answer(c, filePath.test(path) ? path : 'index.html', { pageDir, policy });
+    return answer(c, filePath.test(path) ? path : 'index.html', page);
   });
 }
 
 const notFound = () => new FrameliftError('not_found', 'There is nothing at this address.');
 
-async function answer(c: Context<AppEnv>, path: string, page: { pageDir: string; policy: string }): Promise<Response> {
+interface Page extends Pick<ConsoleDeps, 'pageDir' | 'signUp'> {
+  policy: string;
+}
+
+async function answer(c: Context<AppEnv>, path: string, page: Page): Promise<Response> {
   const extension = filePath.exec(path)?.[1] ?? '';
   const type = types[extension];
   if (type === undefined) throw notFound();
-  const accepted = acceptedEncodings(c.req.header('Accept-Encoding'));
+  const marked = path === 'index.html' && page.signUp === 'closed';
+  // A document that is marked here is sent plain: it is small, and the build's compressed forms are of another.
+  const accepted = marked ? [] : acceptedEncodings(c.req.header('Accept-Encoding'));
   const file = await readFirst(page.pageDir, path, accepted);
   if (file === null) {
     if (path !== 'index.html') throw notFound();
@@ -72,13 +78,18 @@ async function answer(c: Context<AppEnv>, path: string, page: { pageDir: string;
   }
   // The bundler puts a hash of the content into the names of assets.
   const lasting = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
-  return c.body(file.content, 200, {
+  return c.body(marked ? withoutSignUp(file.content) : file.content, 200, {
     'Content-Type': type,
     'Content-Security-Policy': page.policy,
     'Cache-Control': lasting,
     Vary: 'Accept-Encoding',
     ...(file.encoding === undefined ? {} : { 'Content-Encoding': file.encoding }),
   });
+}
+
+/** Tells the page before anybody has signed in that it has no sign-up to offer (src/console/pages/gate.tsx). */
+function withoutSignUp(document: Uint8Array): string {
+  return new TextDecoder().decode(document).replace('<html', '<html data-sign-up="closed"');
 }
 
 function acceptedEncodings(header = ''): (typeof encodings)[number][] {

@@ -32,11 +32,12 @@ type SessionHandlers = Pick<
 >;
 
 export function sessionHandlers(deps: WithConsole): SessionHandlers {
-  const { store, passwords, secureCookies } = deps.console;
+  const { store, passwords, secureCookies, signUp } = deps.console;
   const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
   const tryAt = (email: string) => countTry(deps.store.rateLimits, email, deps.options?.rateLimits?.auth);
   return {
     consoleSignUp: async (c) => {
+      if (signUp === 'closed') throw signUpClosed();
       const { email, password, name } = c.req.valid('json');
       await tryAt(email);
       // Hashed in any case: the time must not tell whether the address is known.
@@ -108,6 +109,11 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       return c.json({ ended: 1 }, 200);
     },
   };
+}
+
+function signUpClosed(): FrameliftError {
+  const message = 'This service takes no sign-ups; ask its operator for an account.';
+  return new FrameliftError('sign_up_closed', message);
 }
 
 /** The new session's token, which only the cookie carries. */
