@@ -54,6 +54,15 @@ export function accountCommands(): Command {
       withStore(async ({ store }) => print(known(await store.accounts.grant(id, credits, note), 'account', id))),
     );
   accounts
+    .command('withdraw')
+    .description('take back live credits that were granted; the ledger keeps both')
+    .argument('<account>', 'id, acct_…')
+    .argument('<credits>', 'how many', positiveWhole)
+    .option('--note <text>', 'kept in the ledger', '')
+    .action((id: string, credits: number, { note }: { note: string }) =>
+      withStore(async ({ store }) => print(known(await store.accounts.withdraw(id, credits, note), 'account', id))),
+    );
+  accounts
     .command('list')
     .description('list all accounts')
     .action(() => withStore(async ({ store }) => print(await store.accounts.list())));

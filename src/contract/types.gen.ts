@@ -1147,7 +1147,7 @@ export type ConsoleLedgerEntry = {
      * Number of the transfer.
      */
     id: number;
-    kind: 'grant' | 'charge' | 'refund';
+    kind: 'grant' | 'withdrawal' | 'charge' | 'refund';
     /**
      * Credits; negative when taken.
      */
@@ -1158,7 +1158,7 @@ export type ConsoleLedgerEntry = {
     balance: number;
     job_id: JobId | null;
     /**
-     * The operator's note on a grant.
+     * The operator's note on a grant or a withdrawal.
      */
     note: string;
     at: Timestamp;

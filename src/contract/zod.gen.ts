@@ -694,6 +694,7 @@ export const zConsoleLedgerEntry = z.object({
     id: z.int().gte(1),
     kind: z.enum([
         'grant',
+        'withdrawal',
         'charge',
         'refund'
     ]),

@@ -1,5 +1,6 @@
 /** Accounts: made pending, approved by an operator, funded by grants. */
 import { asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -69,25 +70,46 @@ export function accountQueries(db: Db, vault?: Vault) {
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
 
     /** Adds live credits (positive whole number) and returns the account; null for an unknown one. */
-    grant(accountId: string, credits: number, note = '', actor: Operator = {}): Promise<Account | null> {
-      if (!Number.isSafeInteger(credits) || credits < 1) {
-        throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
-      }
-      return transact(db, async (tx) => {
-        const [known] = await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId));
-        if (!known) return null;
-        const balance = await postTransfer(tx, { kind: 'grant', accountId, jobId: null, credits, note });
-        await appendEvent(tx, { accountId, kind: 'credits.granted', data: { credits, balance, ...actor } });
-        const [row] = await tx.select().from(accounts).where(eq(accounts.id, accountId));
-        return row!;
-      });
-    },
+    grant: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
+      moveCredits(db, { kind: 'grant', accountId, credits, note }, actor),
+
+    /**
+     * Takes live credits back that were granted (positive whole number) and returns the account; null for an unknown
+     * one. Throws FrameliftError `insufficient_credits` for more than the account has.
+     */
+    withdraw: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
+      moveCredits(db, { kind: 'withdrawal', accountId, credits, note }, actor),
   } satisfies AccountStore & Record<string, unknown>;
 }
 
 /** Who decided, for the audit log; absent: the operator's command line. */
 export interface Operator {
   operator_id?: string;
+}
+
+interface Movement {
+  kind: 'grant' | 'withdrawal';
+  accountId: string;
+  credits: number;
+  note: string;
+}
+
+function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Account | null> {
+  const { kind, accountId, credits } = movement;
+  if (!Number.isSafeInteger(credits) || credits < 1) {
+    throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
+  }
+  return transact(db, async (tx) => {
+    const [known] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+    if (!known) return null;
+    if (kind === 'withdrawal' && credits > known.credits) {
+      throw new FrameliftError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
+    }
+    const balance = await postTransfer(tx, { ...movement, jobId: null });
+    const event = kind === 'grant' ? 'credits.granted' : 'credits.withdrawn';
+    await appendEvent(tx, { accountId, kind: event, data: { credits, balance, ...actor } });
+    return { ...known, credits: balance };
+  });
 }
 
 type Decision = Exclude<ApprovalStatus, 'pending'>;

@@ -158,5 +158,5 @@ async function chargesOf(db: Db, row: JobRow): Promise<ConsoleJobDetail['charges
     .innerJoin(ledgerEntries, and(eq(ledgerEntries.transferId, ledgerTransfers.id), eq(ledgerEntries.book, 'customer')))
     .where(eq(ledgerTransfers.jobId, row.id))
     .orderBy(asc(ledgerTransfers.id));
-  return rows.flatMap(({ kind, balance, ...rest }) => (kind === 'grant' ? [] : [{ ...rest, kind, balance: balance ?? 0 }]));
+  return rows.flatMap(({ kind, balance, ...rest }) => (kind === 'grant' || kind === 'withdrawal' ? [] : [{ ...rest, kind, balance: balance ?? 0 }]));
 }

@@ -7,7 +7,7 @@ import type { Book, TransferKind } from './schema.ts';
 export interface Transfer {
   kind: TransferKind;
   accountId: string;
-  /** null for grants only */
+  /** null for grants and withdrawals only */
   jobId: string | null;
   /** positive whole number */
   credits: number;
@@ -118,6 +118,7 @@ export async function ledgerSums(db: Db): Promise<LedgerSums> {
     'total', coalesce(sum(amount), 0),
     'kinds', (SELECT jsonb_build_object(
       'grant', coalesce(sum(credits) FILTER (WHERE kind = 'grant'), 0),
+      'withdrawal', coalesce(sum(credits) FILTER (WHERE kind = 'withdrawal'), 0),
       'charge', coalesce(sum(credits) FILTER (WHERE kind = 'charge'), 0),
       'refund', coalesce(sum(credits) FILTER (WHERE kind = 'refund'), 0)) FROM ledger_transfers)) AS sums
     FROM ledger_entries`);

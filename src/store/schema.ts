@@ -168,7 +168,7 @@ export const consoleSessions = pgTable('console_sessions', {
   expiresAt: instant('expires_at').notNull(),
 });
 
-export type TransferKind = 'grant' | 'charge' | 'refund';
+export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
 export type Book = 'customer' | 'issued' | 'revenue';
 
 export const ledgerTransfers = pgTable('ledger_transfers', {
@@ -224,6 +224,7 @@ export type EventKind =
   | 'account.plan_changed'
   | 'retention.changed'
   | 'credits.granted'
+  | 'credits.withdrawn'
   | 'key.created'
   | 'key.rotated'
   | 'key.revoked'

@@ -42,6 +42,31 @@ describe('accounts and keys', () => {
     expect(() => world.store.accounts.grant('x', 0.5)).toThrow(RangeError);
   });
 
+  it('what was granted too much is taken back, and no more than is left', async () => {
+    const account = await fundedAccount(world.store, 40);
+    const { job } = await world.store.jobs.create(jobInput(account));
+    const left = 40 - job.creditsCharged;
+    const refused = world.store.accounts.withdraw(account.id, left + 1);
+    await expect(refused).rejects.toMatchObject({
+      code: 'insufficient_credits',
+      message: `The account has ${left} credits, not ${left + 1}.`,
+    });
+    const before = await world.store.ledgerSums();
+    expect(await world.store.accounts.withdraw(account.id, left, 'granted twice')).toMatchObject({ credits: 0 });
+    const after = await world.store.ledgerSums();
+    expect(after.kinds.withdrawal - before.kinds.withdrawal).toBe(left);
+    expect(after.books.issued - before.books.issued).toBe(left);
+    expect(after.total).toBe(0);
+    const [line] = await world.store.statements.ledger({ accountId: account.id, limit: 1 });
+    expect(line).toMatchObject({ kind: 'withdrawal', amount: -left, balance: 0, jobId: null, note: 'granted twice' });
+    expect((await eventKinds(account.id)).at(-1)).toBe('credits.withdrawn');
+  });
+
+  it('nothing can be taken from nobody', async () => {
+    expect(await world.store.accounts.withdraw('acct_00000000000000000000000000', 1)).toBeNull();
+    expect(() => world.store.accounts.withdraw('x', -1)).toThrow(RangeError);
+  });
+
   it('a rotated key and its successor both work until the overlap ends', async () => {
     const account = await fundedAccount(world.store, 1);
     const [first, second, third] = [randomHash(), randomHash(), randomHash()];

@@ -47,7 +47,12 @@ function Usage() {
   );
 }
 
-const kinds: Record<ConsoleLedgerEntry['kind'], string> = { grant: 'Grant', charge: 'Charge', refund: 'Refund' };
+const kinds: Record<ConsoleLedgerEntry['kind'], string> = {
+  grant: 'Grant',
+  withdrawal: 'Withdrawal',
+  charge: 'Charge',
+  refund: 'Refund',
+};
 
 function Ledger() {
   const ledger = useLedger();
