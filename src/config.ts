@@ -63,6 +63,7 @@ const environment = z.object({
   FRAMELIFT_SIGN_UP: z.enum(['open', 'closed'], { error: 'must be open or closed' }).default('open'),
   FRAMELIFT_PROXY_HOPS: integer(0, 0, 10),
   FRAMELIFT_LEASE_SECONDS: integer(20, 2, 3600),
+  FRAMELIFT_DRAIN_SECONDS: integer(0, 0, 86_400),
   FRAMELIFT_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
   FRAMELIFT_METRICS_PORT: integer(0, 0, 65535),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
@@ -114,6 +115,8 @@ export interface Config {
   /** reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is not believed */
   proxyHops: number;
   leaseSeconds: number;
+  /** how long a worker that is told to stop may finish the jobs that it has; 0 = it gives them back at once */
+  drainSeconds: number;
   /** address of `/metrics`: its own, since nobody has to sign in there */
   metricsHost: string;
   /** its port; undefined: there is none */
@@ -178,6 +181,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     signUp: e.FRAMELIFT_SIGN_UP,
     proxyHops: e.FRAMELIFT_PROXY_HOPS,
     leaseSeconds: e.FRAMELIFT_LEASE_SECONDS,
+    drainSeconds: e.FRAMELIFT_DRAIN_SECONDS,
     metricsHost: e.FRAMELIFT_METRICS_HOST,
     metricsPort: given['FRAMELIFT_METRICS_PORT'] === undefined ? undefined : e.FRAMELIFT_METRICS_PORT,
     tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -10,7 +10,7 @@ import { createConsole, type DemoParts } from './console-service.ts';
 import { registerDiskMetrics } from './disk-metrics.ts';
 import { buildApp } from './http/app.ts';
 import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
-import { createWorker, createWorkerMetrics, scratchRoot } from './jobs/index.ts';
+import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from './jobs/index.ts';
 import { createMeasure } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { installedModels, modelNames } from './media/models.ts';
@@ -35,6 +35,8 @@ export interface Service {
   logger: Logger;
   /** ends requests and jobs in order and frees everything; safe to call twice */
   stop(): Promise<void>;
+  /** ends the waiting of a stop() for the jobs that run */
+  hurry(): void;
 }
 
 /** Undoes what was started, last first, each even when another fails. */
@@ -92,16 +94,19 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
 
   const registry = await serveMetrics({ config, roles, logger, store, shutdown });
+  let worker: Worker | undefined;
   if (roles.worker) {
     const sandboxSample = createSandboxSample({ dataDir: config.dataDir, media });
-    const worker = createWorker({
+    const made = createWorker({
       ...{ databaseUrl, store, media, net, storage, evidence, sandboxSample, logger, config },
       metrics: createWorkerMetrics(registry),
     });
-    await worker.start();
-    shutdown.add(() => worker.stop());
+    await made.start();
+    shutdown.add(() => made.stop());
+    worker = made;
   }
-  if (!roles.api) return { url: null, store, keyPepper: secrets.keyPepper, logger, stop: () => shutdown.run() };
+  const ends = { stop: () => shutdown.run(), hurry: () => worker?.hurry() };
+  if (!roles.api) return { url: null, store, keyPepper: secrets.keyPepper, logger, ...ends };
 
   const description = await readFile(new URL('../openapi.yaml', import.meta.url), 'utf8');
   const measure = createMeasure({ net, media });
@@ -119,7 +124,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   if (config.publicUrl === undefined && anyAddress.has(config.host)) {
     logger.warn({ url }, 'FRAMELIFT_PUBLIC_URL is not set: links to results begin with an address that others cannot reach');
   }
-  return { url, store, keyPepper: secrets.keyPepper, logger, stop: () => shutdown.run() };
+  return { url, store, keyPepper: secrets.keyPepper, logger, ...ends };
 }
 
 interface MetricsParts {

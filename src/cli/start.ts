@@ -1,4 +1,4 @@
-/** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order. */
+/** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order; a second one ends what it waits for. */
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { misspelt } from '../config-hints.ts';
@@ -12,13 +12,16 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   for (const hint of misspelt()) console.error(`framelift: ${hint}`);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
-  process.on('SIGINT', () => stopping.abort()).on('SIGTERM', () => stopping.abort());
+  let hurry = () => {};
+  const signalled = () => (stopping.signal.aborted ? hurry() : stopping.abort());
+  process.on('SIGINT', signalled).on('SIGTERM', signalled);
   const demo = roles.api && roles.worker && config.demo;
   const uploadFolder = join(config.dataDir, 'uploads');
   const sample = demo ? await startSample(config, uploadFolder) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
     const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
+    hurry = () => service.hurry();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
       else console.log(service.url === null ? 'A worker of Framelift is running.' : `Framelift is running at ${service.url}`);

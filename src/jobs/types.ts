@@ -24,6 +24,8 @@ export interface WorkerConfig {
   spareChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
+  /** for which stop() lets the media jobs that run go on; none when absent */
+  drainSeconds?: number;
   sandboxDelayMs: number;
 }
 

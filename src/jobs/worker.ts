@@ -20,10 +20,13 @@ export interface Worker {
   readonly id: string;
   start(): Promise<void>;
   /**
-   * Takes no more jobs, aborts the running steps and gives their jobs back at once. Resolves within the grace
-   * period; what has not let go by then is found by its lease. For SIGTERM; may be called more than once.
+   * Takes no more jobs, lets the media steps that run go on for `drainSeconds`, aborts what still runs and gives those
+   * jobs back. After the abort it resolves within the grace period; what has not let go by then is found by its lease.
+   * For SIGTERM; may be called more than once.
    */
   stop(): Promise<void>;
+  /** Ends the waiting of a stop(): the running steps are aborted now. */
+  hurry(): void;
 }
 
 /** Sandbox jobs mostly sleep, destroying mostly waits: they never stand in the way of a media job. */
@@ -58,6 +61,13 @@ export function createWorker(deps: WorkerDeps): Worker {
   ];
   let started: Promise<Running> | undefined;
   let stopped: Promise<void> | undefined;
+  const impatient = new AbortController();
+  const stop = async () => {
+    const drainMs = 1000 * (worker.config.drainSeconds ?? 0);
+    if (drainMs > 0) await (await started)?.drain(drainMs, impatient.signal);
+    stopper.abort(new WorkerStopping());
+    await (await started)?.stop();
+  };
   return {
     id: worker.id,
     async start() {
@@ -65,14 +75,16 @@ export function createWorker(deps: WorkerDeps): Worker {
       await started;
     },
     stop() {
-      stopper.abort(new WorkerStopping());
-      stopped ??= Promise.resolve(started).then((running) => running?.stop());
+      stopped ??= stop();
       return stopped;
     },
+    hurry: () => impatient.abort(),
   };
 }
 
 interface Running {
+  /** Takes no more media steps and resolves when those that run have ended, or after so long, or when hurried. */
+  drain(ms: number, hurried: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -98,13 +110,26 @@ async function startRunning(worker: WorkerContext, specs: RunnerSpec[]): Promise
   );
   const spares = keepSpares(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
-  return { stop: () => stopRunning({ worker, runners, upkeep, connections, spares }) };
+  const [media] = runners;
+  return {
+    drain: (ms, hurried) => drain(worker, media!, { ms, hurried }),
+    stop: () => stopRunning({ worker, runners, upkeep, connections, spares }),
+  };
+}
+
+/** Leases, webhooks and what is to be destroyed go on meanwhile: nothing else of the worker has stopped. */
+async function drain(worker: WorkerContext, media: KeptRunner, { ms, hurried }: { ms: number; hurried: AbortSignal }) {
+  worker.logger.info({ worker: worker.id, seconds: ms / 1000 }, 'the worker takes no more jobs and finishes those it has');
+  const finished = new AbortController();
+  const patience = sleep(ms, undefined, { signal: AbortSignal.any([hurried, finished.signal]) }).catch(() => undefined);
+  await Promise.race([media.stop(), patience]);
+  finished.abort();
 }
 
 interface RunningParts {
   worker: WorkerContext;
   runners: KeptRunner[];
-  upkeep: Running;
+  upkeep: { stop(): Promise<void> };
   connections: pg.Pool;
   spares: StandBy | undefined;
 }

@@ -336,6 +336,49 @@ describe('a sandbox job', () => {
   });
 });
 
+describe('a worker that is told to stop', () => {
+  const running = async (config: object, finish: Promise<unknown>) => {
+    const job = await create();
+    shop.media.onEnhance = ({ signal }) => Promise.race([finish.then(() => enhanceResult), hang(signal)]);
+    const worker = shop.worker({ config });
+    await worker.start();
+    await eventually(() => shop.media.running === 1);
+    return { job, worker };
+  };
+
+  it('finishes the job that it has, and takes no other', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { job, worker } = await running({ drainSeconds: 60, workerConcurrency: 1 }, promise);
+    const stopped = worker.stop();
+    await world.store.accounts.grant(account.id, 30);
+    const other = await create();
+    const sandboxed = await create({ lane: 'test' });
+    await ended(sandboxed, 'done');
+    expect((await now(job))?.status).toBe('running');
+    resolve();
+    await stopped;
+    expect((await now(job))?.status).toBe('done');
+    expect((await now(other))?.status).toBe('queued');
+    expect(shop.errors).toEqual([]);
+    await world.store.jobs.delete(account.id, 'live', other.id);
+  });
+
+  it.each([
+    ['after its time', { drainSeconds: 1 }, (_: { hurry(): void }) => {}],
+    ['when it is told again', { drainSeconds: 60 }, (worker: { hurry(): void }) => worker.hurry()],
+  ])('gives it back %s', async (_when, config, then) => {
+    const { job, worker } = await running(config, new Promise(() => {}));
+    const stopped = worker.stop();
+    then(worker);
+    await stopped;
+    expect(shop.media.running).toBe(0);
+    const [row] = await world.sql`SELECT locked_by FROM graphile_worker._private_jobs WHERE key = ${`step:${job.id}`}`;
+    expect(row).toEqual({ locked_by: null });
+    expect((await now(job))?.status).not.toBe('error');
+    await world.store.jobs.delete(account.id, 'live', job.id);
+  });
+});
+
 describe('media children that wait', () => {
   it('are kept in the worker’s own scratch folder while it runs, as many as it is told', async () => {
     const worker = shop.worker({ config: { spareChildren: 2, device: 'cuda:all', threads: 3 } });
