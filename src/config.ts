@@ -5,13 +5,15 @@ import { z } from 'zod';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
 
-const integer = (fallback: number, min: number, max: number) =>
-  z
+const integer = (fallback: number, min: number, max: number) => {
+  const error = `must be from ${min} to ${max}`;
+  return z
     .string()
     .regex(/^-?\d+$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().int().min(min).max(max))
+    .pipe(z.number().min(min, error).max(max, error))
     .default(fallback);
+};
 
 const flag = z
   .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
+import { zEmail } from '../contract/zod.gen.ts';
 import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './accounts.ts';
@@ -26,7 +27,7 @@ async function readPassword({ passwordStdin = false }: PasswordOptions): Promise
 }
 
 function requireEmail(email: string): void {
-  if (!/^[^\s@]{1,64}@[A-Za-z0-9.-]{1,189}$/.test(email)) throw new Error(`${email} is no email address.`);
+  if (!zEmail.safeParse(email).success) throw new Error(`${email} is no email address.`);
 }
 
 /** Makes the user where there is none: an operator has an approved account as everybody else has. */
