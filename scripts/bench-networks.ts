@@ -99,7 +99,9 @@ function models(): string[] {
   if (o.file !== undefined) {
     return [[basename(o.file, '.onnx'), resolve(o.file), o.layout, 'fp32', o.scale, o.multiple, 64].join(',')];
   }
-  const found = installedModels(process.env['FRAMELIFT_MODELS_DIR']).filter(({ name }) => o.model === undefined || name === o.model);
+  const found = installedModels(process.env['FRAMELIFT_MODELS_DIR'])
+    .filter(({ layout }) => layout !== 'face')
+    .filter(({ name }) => o.model === undefined || name === o.model);
   if (o.model !== undefined && found.length === 0) throw new Error(`There is no model named ${o.model}.`);
   return found.map(describe);
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from . import photos
+from .chroma import fit_chroma
 from .clips import ClipSource, make_shard
 from .neighbours import compare
 from .network import grow
@@ -22,6 +23,7 @@ from .trainer import Trainer, build, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
+CHROMA_BATCHES = 600
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
@@ -138,6 +140,8 @@ def release_command(args):
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
     batches = Batches(sources_for(chosen.shares, network.scale, network.colour), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
+    if network.colour:
+        fit_chroma(net, (batches.at(3 * 10**6 + i) for i in range(CHROMA_BATCHES)))  # that no training has seen
     quant = quantised(net, batches, chosen, args.int8_steps)
     command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
     training = {'recipe': state['label'], 'command': command, 'steps': state['number'],

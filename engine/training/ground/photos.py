@@ -99,9 +99,12 @@ def ycbcr(rgb):
 
 
 def ycbcr_420(rgb):
-    """The same after its chroma has been at half the size, as in nearly every video. H, W even."""
-    half = [to_bytes(mean_of_four(c)) for c in chroma(rgb)]
-    return np.stack([to_bytes(luma(rgb)), *(on_luma_grid(c, *rgb.shape[:2]) for c in half)])
+    """The same after its chroma has been at half the size, as in nearly every video. Odd sides repeat their last pixel."""
+    height, width = rgb.shape[:2]
+    even = np.pad(rgb, ((0, height % 2), (0, width % 2), (0, 0)), 'edge')
+    half = [to_bytes(mean_of_four(c)) for c in chroma(even)]
+    whole = [to_bytes(luma(even)), *(on_luma_grid(c, *even.shape[:2]) for c in half)]
+    return np.stack(whole)[:, :height, :width]
 
 
 def bicubic_pair(rgb, scale=2):

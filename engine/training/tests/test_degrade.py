@@ -101,6 +101,8 @@ def test_colours_are_those_of_bt601():
     red = np.full((8, 8, 3), (255, 0, 0), np.uint8)
     assert photos.ycbcr(red)[:, 0, 0].tolist() == [81, 90, 240]
     assert photos.ycbcr_420(red)[:, 4, 4].tolist() == [81, 90, 240]
+    odd = photos.ycbcr_420(red[:7, :5])
+    assert odd.shape == (3, 7, 5) and odd[:, 6, 4].tolist() == [81, 90, 240]
 
 
 def degrade_plan(rng):
