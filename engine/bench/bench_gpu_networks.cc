@@ -31,6 +31,7 @@ ModelFile Describe(const std::string& folder, const std::string& name) {
   file.path = folder + "/" + name + "-x2.onnx";
   file.multiple = 2;
   file.halo = 22;
+  if (name == "quality") file.layout = ModelFile::Layout::kYcbcrStrength;
   return file;
 }
 

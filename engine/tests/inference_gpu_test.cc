@@ -40,6 +40,11 @@ std::string Shipped(const std::string& name) { return ReadBytes(fs::path(FRAMELI
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// Of a shipped ×2 or ×1 file.
+ModelFile::Layout LayoutOf(const std::string& shipped) {
+  return Has(shipped, "quality") ? ModelFile::Layout::kYcbcrStrength : ModelFile::Layout::kLumaStrength;
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -360,7 +365,7 @@ TEST_F(TensorRtRtx, BuildsTheShippedNetworksForEveryGenerationThatItTargets) {
 
 TEST_F(TensorRtRtx, BuildsTheOtherShippedNetworks) {
   for (const auto& [name, scale] : {std::pair{"fast-x1.onnx", 1}, {"fast-x1-int8.onnx", 1}, {"quality-x2.onnx", 2}, {"quality-x2-int8.onnx", 2}}) {
-    GpuModel model = Open(File("shipped", ModelFile::Layout::kLumaStrength, scale, Shipped(name)), {8, 9});
+    GpuModel model = Open(File("shipped", LayoutOf(name), scale, Shipped(name)), {8, 9});
     EXPECT_EQ(model.precision(), Has(name, "int8") ? "int8" : "fp16") << name;
     EXPECT_FALSE(model.Compile(640, 360).empty()) << name;
   }
@@ -399,7 +404,7 @@ TEST_F(TensorRtRtx, BuildsAnEngineForARangeOfSizes) {
 
 TEST_F(TensorRtRtx, BuildsForTwoPicturesAtOnce) {
   for (const char* name : {"fast-x2.onnx", "fast-x2-int8.onnx", "quality-x2.onnx"}) {
-    GpuModel model = Open(File("shipped", ModelFile::Layout::kLumaStrength, 2, Shipped(name)), {8, 9});
+    GpuModel model = Open(File("shipped", LayoutOf(name), 2, Shipped(name)), {8, 9});
     const std::string one = model.Compile(640, 360);
     const std::string two = model.Compile(640, 360, 2);
     EXPECT_TRUE(Has(two, "-640x360x2-")) << two;

@@ -39,6 +39,7 @@ ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
   model.precision = precision;
   model.multiple = 2;
   model.halo = model.name == "quality" ? 38 : 22;
+  if (model.name == "quality") model.layout = ModelFile::Layout::kYcbcrStrength;
   return model;
 }
 ModelFile Fast() { return Shipped("fast-x2.onnx", ModelFile::Precision::kFp32); }
@@ -59,14 +60,15 @@ class GpuNetworks : public ::testing::Test {
     backend_ = inference::OpenGpuBackend(place_.target);  // throws: these tests fail where nothing runs networks
   }
 
-  /// Waves and noise as the shipped networks take them.
-  static std::vector<float> Pattern(int width, int height, unsigned seed) {
+  /// Waves and noise as the shipped networks take them: luma, the strength, and of those in colour Cb and Cr.
+  static std::vector<float> Pattern(int width, int height, unsigned seed, int planes = 2) {
     const std::size_t plane = static_cast<std::size_t>(width) * height;
-    std::vector<float> input(2 * plane, 0.3F);
+    std::vector<float> input(planes * plane, 0.3F);
     std::minstd_rand random(seed);
     for (std::size_t i = 0; i < plane; ++i) {
       const double wave = std::sin(0.05 * static_cast<double>(i % width)) * std::cos(0.03 * static_cast<double>(i / width));
       input[i] = static_cast<float>(0.5 + 0.4 * wave + 0.05 * (static_cast<double>(random() % 1000) / 1000 - 0.5));
+      for (int p = 2; p < planes; ++p) input[p * plane + i] = static_cast<float>((p == 2 ? 0.3 : -0.2) * wave);
     }
     return input;
   }
@@ -134,8 +136,9 @@ TEST_F(GpuNetworks, GiveWhatOpenVinoGivesInFloat) {
     for (const auto& [width, height] : sizes) {
       SCOPED_TRACE(std::string(c.file) + ", " + std::to_string(width) + "×" + std::to_string(height));
       const ModelFile file = Shipped(c.file, c.precision);
-      const std::vector<float> input = Pattern(width, height, 3);
-      auto cpu = openvino->Load(inference::ReadModelFile(file), "", "")->Compile({{2, height, width}, 1, 8, false});
+      const int planes = inference::InputPlanes(file.layout);
+      const std::vector<float> input = Pattern(width, height, 3, planes);
+      auto cpu = openvino->Load(inference::ReadModelFile(file), "", "")->Compile({{planes, height, width}, 1, 8, false});
       std::copy(input.begin(), input.end(), cpu->Input(0));
       cpu->Start(0);
       cpu->Wait(0);
