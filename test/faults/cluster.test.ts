@@ -122,11 +122,22 @@ async function havoc(stop: AbortSignal): Promise<string[]> {
   const story: string[] = [];
   while (story.length < kills.atLeast || (!stop.aborted && story.length < kills.atMost)) {
     await sleep(500 + 1500 * random());
-    const victims = shuffled(cluster.machines).slice(0, random() < 0.3 ? 2 : 1);
+    const victims = mayDie(story).slice(0, random() < 0.3 ? 2 : 1);
     story.push(...victims.map((victim) => `${victim.role} ${cluster.machines.indexOf(victim)}`));
     await Promise.all(victims.map((victim) => cluster.crash(victim, 200 + 1300 * random())));
   }
   return story;
+}
+
+/** A job whose worker dies five times fails and is refunded, as it should: so four workers die at most, one at a time. */
+const mostWorkers = 4;
+function mayDie(story: readonly string[]) {
+  const dead = story.filter((line) => line.startsWith('work ')).length;
+  const [worker, ...others] = shuffled(cluster.machines.filter(({ role }) => role === 'work'));
+  const apis = cluster.machines.filter(({ role }) => role !== 'work');
+  // As likely a worker as an API by their numbers, while any may die.
+  const isWorker = dead < mostWorkers && random() < (1 + others.length) / cluster.machines.length;
+  return isWorker ? [worker!, ...shuffled(apis)] : shuffled(apis);
 }
 
 const shuffled = <T>(list: readonly T[]): T[] =>
