@@ -15,6 +15,11 @@ export function accountName(text: string): string {
   return text;
 }
 
+const movements = {
+  grant: 'add live credits; 1 credit = 1 US cent',
+  withdraw: 'take back live credits that were granted; the ledger keeps both',
+} as const;
+
 export function accountCommands(): Command {
   const accounts = new Command('accounts').description('accounts: create, approve, reject, fund');
   accounts
@@ -44,24 +49,17 @@ export function accountCommands(): Command {
     .action((id: string, plan: string) =>
       withStore(async ({ store }) => print(known(await store.accounts.setPlan(id, plan), 'account', id))),
     );
-  accounts
-    .command('grant')
-    .description('add live credits; 1 credit = 1 US cent')
-    .argument('<account>', 'id, acct_…')
-    .argument('<credits>', 'how many', positiveWhole)
-    .option('--note <text>', 'kept in the ledger', '')
-    .action((id: string, credits: number, { note }: { note: string }) =>
-      withStore(async ({ store }) => print(known(await store.accounts.grant(id, credits, note), 'account', id))),
-    );
-  accounts
-    .command('withdraw')
-    .description('take back live credits that were granted; the ledger keeps both')
-    .argument('<account>', 'id, acct_…')
-    .argument('<credits>', 'how many', positiveWhole)
-    .option('--note <text>', 'kept in the ledger', '')
-    .action((id: string, credits: number, { note }: { note: string }) =>
-      withStore(async ({ store }) => print(known(await store.accounts.withdraw(id, credits, note), 'account', id))),
-    );
+  for (const [name, what] of Object.entries(movements) as [keyof typeof movements, string][]) {
+    accounts
+      .command(name)
+      .description(what)
+      .argument('<account>', 'id, acct_…')
+      .argument('<credits>', 'how many', positiveWhole)
+      .option('--note <text>', 'kept in the ledger', '')
+      .action((id: string, credits: number, { note }: { note: string }) =>
+        withStore(async ({ store }) => print(known(await store.accounts[name](id, credits, note), 'account', id))),
+      );
+  }
   accounts
     .command('list')
     .description('list all accounts')
