@@ -161,12 +161,24 @@ class FullChroma {
     if (resizer_) resizer_->Run(image, full_, pool, pixel::Planes::kChroma);
   }
 
-  /// Cb (1) or Cr (2) of the picture that Run was given, which must still be as it was.
+  /// Hands `convert` each row of an area: Y, Cb, Cr of the picture that Run was given (which must still be as it was), the
+  /// row of the first plane, and how many of its values the picture has.
+  template <typename Convert>
+  void FillAreaRows(const Image& image, const InputArea& area, pixel::ThreadPool& pool, const Convert& convert) const {
+    const pixel::ConstPlane luma = image.plane(0);
+    const pixel::ConstPlane cb = Of(image, 1);
+    const pixel::ConstPlane cr = Of(image, 2);
+    FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
+      convert(luma.Row(from) + area.x, cb.Row(from) + area.x, cr.Row(from) + area.x,
+              area.data + static_cast<std::ptrdiff_t>(to) * area.width, inside);
+    });
+  }
+
+ private:
   pixel::ConstPlane Of(const Image& image, int plane) const {
     return resizer_ ? std::as_const(full_).plane(plane) : image.plane(plane);
   }
 
- private:
   std::unique_ptr<pixel::Resizer> resizer_;  ///< none where chroma lies on luma's grid already
   Image full_;
 };
@@ -183,16 +195,12 @@ class YcbcrBridge : public TensorBridge {
   void Prepare(const Image& image, pixel::ThreadPool& pool) override { full_.Run(image, pool); }
 
   void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
-    const pixel::ConstPlane luma = image.plane(0);
-    const pixel::ConstPlane cb = full_.Of(image, 1);
-    const pixel::ConstPlane cr = full_.Of(image, 2);
     const std::ptrdiff_t plane = std::ptrdiff_t{area.width} * area.height;
-    FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
-      float* row = area.data + static_cast<std::ptrdiff_t>(to) * area.width;
-      FillRow(luma.Row(from) + area.x, row, inside, area.width, luma_);
+    full_.FillAreaRows(image, area, pool, [&](const auto* y, const auto* cb, const auto* cr, float* row, int inside) {
+      FillRow(y, row, inside, area.width, luma_);
       std::fill_n(row + plane, area.width, strength_);
-      FillRow(cb.Row(from) + area.x, row + 2 * plane, inside, area.width, chroma_);
-      FillRow(cr.Row(from) + area.x, row + 3 * plane, inside, area.width, chroma_);
+      FillRow(cb, row + 2 * plane, inside, area.width, chroma_);
+      FillRow(cr, row + 3 * plane, inside, area.width, chroma_);
     });
   }
 
@@ -228,13 +236,9 @@ class RgbBridge : public TensorBridge {
   void Prepare(const Image& image, pixel::ThreadPool& pool) override { full_.Run(image, pool); }
 
   void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
-    const pixel::ConstPlane luma = image.plane(0);
-    const pixel::ConstPlane cb = full_.Of(image, 1);
-    const pixel::ConstPlane cr = full_.Of(image, 2);
     const std::ptrdiff_t plane = std::ptrdiff_t{area.width} * area.height;
-    FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
-      float* red = area.data + static_cast<std::ptrdiff_t>(to) * area.width;
-      ToRgb(luma.Row(from) + area.x, cb.Row(from) + area.x, cr.Row(from) + area.x, inside, red, red + plane, red + 2 * plane);
+    full_.FillAreaRows(image, area, pool, [&](const auto* y, const auto* cb, const auto* cr, float* red, int inside) {
+      ToRgb(y, cb, cr, inside, red, red + plane, red + 2 * plane);
       for (int p = 0; p < 3; ++p) RepeatLast(red + p * plane, inside, area.width);
     });
   }
