@@ -273,10 +273,10 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     const workers = cluster.machines.filter(({ role }) => role === 'work');
     for (const { dataDir } of workers) {
       const scratch = join(dataDir, 'scratch');
-      const left = async () => {
-        const folders = await readdir(scratch).catch(() => []);
-        return (await Promise.all(folders.map((name) => readdir(join(scratch, name))))).flat();
-      };
+      // A living worker sweeps folders of dead ones meanwhile: what it removed between two looks holds nothing.
+      const within = (folder: string) => readdir(folder).catch(() => []);
+      const left = async () =>
+        (await Promise.all((await within(scratch)).map((name) => within(join(scratch, name))))).flat();
       // What waits for the next job is no job's: the folder of the living worker's spare children, and of none that died.
       const isClean = (names: string[]) => names.length <= 1 && names.every((name) => name === 'spares');
       await eventually(async () => isClean(await left()), 60_000);
