@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './cli/accounts.ts';
-import { auditCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
+import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
 import { modelsCommands } from './cli/models.ts';
 import { configWith, withEncoder, withMachine } from './cli/options.ts';
 import { operatorCommands, userCommands } from './cli/users.ts';
@@ -98,7 +98,7 @@ function program(): Command {
 
   const groups = [
     ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
-    ...[ledgerCommands(), auditCommands(), signingKeyCommands(), verifyCommands()],
+    ...[ledgerCommands(), auditCommands(), certificateCommands(), signingKeyCommands(), verifyCommands()],
   ];
   for (const group of groups) {
     framelift.addCommand(group);

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Lane, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
-import { known, positiveWhole, print, withStore } from './store.ts';
+import { known, type Opened, positiveWhole, print, withStore } from './store.ts';
 
 /** characters; the database holds no more */
 const longestName = 200;
@@ -20,6 +20,31 @@ const movements = {
   withdraw: 'take back live credits that were granted; the ledger keeps both',
 } as const;
 
+/** Jobs deleted in one go; each is a transaction of its own. */
+const deletedAtOnce = 200;
+
+async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Promise<void> {
+  await withStore(async ({ store }) => {
+    const { name } = known(await store.accounts.get(id), 'account', id);
+    if (!yes) throw new Error(`Closing ${id} (${name}) deletes its keys, users, jobs and videos for good; add --yes.`);
+    const closed = known(await store.accounts.close(id), 'account', id);
+    let deletedJobs = 0;
+    for (let deleted = [id]; deleted.length > 0; ) {
+      deleted = await store.jobs.deleteOfClosed(deletedAtOnce);
+      deletedJobs += deleted.length;
+    }
+    print({ ...closed, deletedJobs });
+  });
+}
+
+/** Throws for an account that is unknown or closed. */
+async function requireOpen({ store }: Opened, id: string): Promise<void> {
+  const { closedAt } = known(await store.accounts.get(id), 'account', id);
+  if (closedAt !== null) throw new Error(`The account ${id} is closed.`);
+}
+
+const openAccount = 'open account';
+
 export function accountCommands(): Command {
   const accounts = new Command('accounts').description('accounts: create, approve, reject, fund');
   accounts
@@ -32,14 +57,14 @@ export function accountCommands(): Command {
     .description('let the live keys of an account work')
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
-      withStore(async ({ store }) => print(known(await store.accounts.approve(id), 'account', id))),
+      withStore(async ({ store }) => print(known(await store.accounts.approve(id), openAccount, id))),
     );
   accounts
     .command('reject')
     .description('refuse the live keys of an account')
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
-      withStore(async ({ store }) => print(known(await store.accounts.reject(id), 'account', id))),
+      withStore(async ({ store }) => print(known(await store.accounts.reject(id), openAccount, id))),
     );
   accounts
     .command('set-plan')
@@ -47,7 +72,7 @@ export function accountCommands(): Command {
     .argument('<account>', 'id, acct_…')
     .argument('<plan>', 'a name: letters, digits, - and _')
     .action((id: string, plan: string) =>
-      withStore(async ({ store }) => print(known(await store.accounts.setPlan(id, plan), 'account', id))),
+      withStore(async ({ store }) => print(known(await store.accounts.setPlan(id, plan), openAccount, id))),
     );
   for (const [name, what] of Object.entries(movements) as [keyof typeof movements, string][]) {
     accounts
@@ -57,9 +82,15 @@ export function accountCommands(): Command {
       .argument('<credits>', 'how many', positiveWhole)
       .option('--note <text>', 'kept in the ledger', '')
       .action((id: string, credits: number, { note }: { note: string }) =>
-        withStore(async ({ store }) => print(known(await store.accounts[name](id, credits, note), 'account', id))),
+        withStore(async ({ store }) => print(known(await store.accounts[name](id, credits, note), openAccount, id))),
       );
   }
+  accounts
+    .command('close')
+    .description('end the keys of an account, forget its users, delete its jobs with their videos; the books stay')
+    .argument('<account>', 'id, acct_…')
+    .option('--yes', 'it cannot be undone')
+    .action(closeAccount);
   accounts
     .command('list')
     .description('list all accounts')
@@ -73,8 +104,9 @@ interface KeyOptions {
 }
 
 async function createKey(accountId: string, { lane, tier }: KeyOptions): Promise<void> {
-  await withStore(async ({ store, secrets }) => {
-    known(await store.accounts.get(accountId), 'account', accountId);
+  await withStore(async (opened) => {
+    const { store, secrets } = opened;
+    await requireOpen(opened, accountId);
     const { key, lastFour } = generateApiKey(lane);
     const hash = hashApiKey(key, secrets.keyPepper);
     const record = await store.keys.create({ accountId, lane, tier, hash, lastFour });

@@ -1,4 +1,4 @@
-/** `framelift ledger|audit|signing-keys|webhooks …`: the books, the evidence and the deliveries of a service. */
+/** `framelift ledger|audit|certificates|signing-keys|webhooks …`: the books, the evidence and the deliveries of a service. */
 import { Command } from 'commander';
 import { known, positiveWhole, print, type Opened, withStore } from './store.ts';
 
@@ -40,6 +40,32 @@ export function auditCommands(): Command {
       }),
     );
   return audit;
+}
+
+/** Every certificate with the public keys: all that `verify certificate` needs. */
+async function exportCertificates({ store, evidence }: Opened, accountId: string) {
+  const issued = await store.certificates.all(accountId);
+  return {
+    account_id: accountId,
+    certificates: issued.map(({ jobId, jws, issuedAt }) => ({ job_id: jobId, certificate: jws, issued_at: issuedAt })),
+    pending: await store.certificates.pending(accountId),
+    jwks: await evidence.jwks(),
+  };
+}
+
+export function certificateCommands(): Command {
+  const certificates = new Command('certificates').description('the deletion certificates');
+  certificates
+    .command('export')
+    .description('print all deletion certificates of an account, also of a closed one, with the public keys, as one JSON')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async (opened) => {
+        known(await opened.store.accounts.get(id), 'account', id);
+        print(await exportCertificates(opened, id));
+      }),
+    );
+  return certificates;
 }
 
 export function signingKeyCommands(): Command {

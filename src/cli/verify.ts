@@ -47,13 +47,38 @@ async function keysFor(options: VerifyOptions, file: Record<string, unknown> | u
   return parsed.data;
 }
 
-/** The file is the certificate itself (a compact JWS), or what the API answered, with it in `certificate`. */
+const isCertificate = (value: unknown): value is string => typeof value === 'string' && compactJws.test(value);
+
+/**
+ * The file is the certificate itself (a compact JWS), or what the API answered, with it in `certificate`, or an export,
+ * with many in `certificates`.
+ */
 async function certificateCommand(path: string, options: VerifyOptions): Promise<void> {
   const text = await read(path);
   const file = asObject(text);
+  if (Array.isArray(file?.['certificates'])) {
+    print({ valid: true, certificates: await verifyAll(file['certificates'], await keysFor(options, file)) });
+    return;
+  }
   const jws = file === undefined ? text.trim() : file['certificate'];
-  if (typeof jws !== 'string' || !compactJws.test(jws)) throw new Error(`${path} holds no certificate.`);
+  if (!isCertificate(jws)) throw new Error(`${path} holds no certificate.`);
   print({ valid: true, certificate: await verifyCertificate(jws, await keysFor(options, file)) });
+}
+
+/** Throws for the first that proves nothing, with its place. */
+async function verifyAll(exported: unknown[], keys: Jwks) {
+  const payloads = [];
+  for (const [at, one] of exported.entries()) {
+    const jws = (one as { certificate?: unknown } | null)?.certificate;
+    if (!isCertificate(jws)) throw new Error(`Certificate ${at} (counted from 0) is none.`);
+    payloads.push(
+      await verifyCertificate(jws, keys).catch((cause: unknown) => {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new Error(`Certificate ${at} (counted from 0): ${reason}`, { cause });
+      }),
+    );
+  }
+  return payloads;
 }
 
 /** The file is an export (`entries`, oldest first), or the API's answer with the whole log (`data`, newest first). */
@@ -76,7 +101,7 @@ export function verifyCommands(): Command {
   verify
     .command('certificate')
     .description('check a deletion certificate and print what it states')
-    .argument('<file>', "a compact JWS, or the API's answer")
+    .argument('<file>', "a compact JWS, the API's answer, or what `framelift certificates export` printed")
     .option(...keys)
     .action(certificateCommand);
   verify

@@ -257,7 +257,11 @@ export const zCertificatePayload = z.object({
     objects: z.array(zDestroyedObject),
     method: z.enum(['logical deletion, verified absent']),
     storage: z.enum(['filesystem', 's3']),
-    actor: z.enum(['customer', 'retention']),
+    actor: z.enum([
+        'customer',
+        'retention',
+        'operator'
+    ]),
     deleted_at: zTimestamp,
     issued_at: zTimestamp,
     audit: zAuditPosition

@@ -31,7 +31,7 @@ export const certificatePayload = z.strictObject({
   ),
   method: z.literal('logical deletion, verified absent'),
   storage: z.enum(['filesystem', 's3']),
-  actor: z.enum(['customer', 'retention']),
+  actor: z.enum(['customer', 'retention', 'operator']),
   deleted_at: timestamp,
   issued_at: timestamp,
   /** position of the deletion in the account's audit log */

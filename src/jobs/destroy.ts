@@ -54,7 +54,8 @@ async function certify(worker: WorkerContext, jobId: string): Promise<void> {
   else if (await store.certificates.isDue(jobId)) await store.objects.destroyLater(jobId, 1);
 }
 
-function certificateOf(job: DestroyedJob, storage: CertificatePayload['storage']): CertificatePayload {
+/** What is signed for a job whose objects are gone. */
+export function certificateOf(job: DestroyedJob, storage: CertificatePayload['storage']): CertificatePayload {
   return {
     id: job.certificateId,
     version: 1,

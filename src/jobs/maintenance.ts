@@ -51,6 +51,7 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
         report('overdue webhooks queued again', await store.deliveries.requeueOverdue(tuning.webhooks.overdueS));
         await store.rateLimits.prune();
         await store.users.dropEndedSessions();
+        report('jobs of closed accounts deleted', await store.jobs.deleteOfClosed(200));
       },
     },
     { name: 'description', everyMs: seldomMs, run: describeWorker(worker) },

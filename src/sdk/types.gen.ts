@@ -391,9 +391,9 @@ export type CertificatePayload = {
     method: 'logical deletion, verified absent';
     storage: 'filesystem' | 's3';
     /**
-     * Who caused it, the customer's call or the end of the retention.
+     * Who caused it, the customer's call, the end of the retention, or the operator who closed the account.
      */
-    actor: 'customer' | 'retention';
+    actor: 'customer' | 'retention' | 'operator';
     deleted_at: Timestamp;
     issued_at: Timestamp;
     audit: AuditPosition;

@@ -1,13 +1,13 @@
 /** Accounts: made pending, approved by an operator, funded by grants. */
-import { asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
 import type { Vault } from '../domain/vault.ts';
-import { type Db, transact } from './database.ts';
+import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
-import { accounts } from './schema.ts';
+import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
 import type { Account, AccountStore, ApprovalStatus } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
@@ -17,6 +17,11 @@ export interface CreateAccount {
   plan?: string;
 }
 
+/** As operators see one: a closed one is still in the books. */
+export interface AccountRecord extends Account {
+  closedAt: Date | null;
+}
+
 export function accountQueries(db: Db, vault?: Vault) {
   const byId = db
     .select(getTableColumns(accounts))
@@ -24,12 +29,12 @@ export function accountQueries(db: Db, vault?: Vault) {
     .where(eq(accounts.id, sql.placeholder('id')))
     .prepare('account_by_id');
   return {
-    async get(accountId: string): Promise<Account | null> {
+    async get(accountId: string): Promise<AccountRecord | null> {
       const [row] = await byId.execute({ id: accountId });
       return row ?? null;
     },
 
-    list(): Promise<Account[]> {
+    list(): Promise<AccountRecord[]> {
       return db.select(getTableColumns(accounts)).from(accounts).orderBy(asc(accounts.createdAt), asc(accounts.id));
     },
 
@@ -66,16 +71,22 @@ export function accountQueries(db: Db, vault?: Vault) {
       return row ?? null;
     },
 
-    /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown account. */
+    /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed account. */
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
 
-    /** Adds live credits (positive whole number) and returns the account; null for an unknown one. */
+    /**
+     * Ends every key, forgets the name and the users with their sessions, and keeps the books and the audit log. The
+     * jobs are deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is.
+     */
+    close: (accountId: string): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId)),
+
+    /** Adds live credits (positive whole number) and returns the account; null for an unknown or closed one. */
     grant: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
       moveCredits(db, { kind: 'grant', accountId, credits, note }, actor),
 
     /**
-     * Takes live credits back that were granted (positive whole number) and returns the account; null for an unknown
-     * one. Throws FrameliftError `insufficient_credits` for more than the account has.
+     * Takes live credits back that were granted (positive whole number) and returns the account; null for an unknown or
+     * closed one. Throws FrameliftError `insufficient_credits` for more than the account has.
      */
     withdraw: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
       moveCredits(db, { kind: 'withdrawal', accountId, credits, note }, actor),
@@ -100,7 +111,7 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
     throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
   }
   return transact(db, async (tx) => {
-    const [known] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+    const known = await lockOpen(tx, accountId);
     if (!known) return null;
     if (kind === 'withdrawal' && credits > known.credits) {
       throw new FrameliftError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
@@ -112,13 +123,47 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
   });
 }
 
+/** Locks an account that is not closed; null when there is none. */
+async function lockOpen(tx: Tx, accountId: string): Promise<Account | null> {
+  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
+  const [row] = await tx.select().from(accounts).where(open).for('update');
+  return row ?? null;
+}
+
+/** What a closed account is called; its own name may be that of a person. */
+const closedName = 'closed';
+
+async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
+  const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+  if (!before || before.closedAt !== null) return before ?? null;
+  const [row] = await tx
+    .update(accounts)
+    .set({ closedAt: sql`now()`, name: closedName, approvalStatus: 'rejected' })
+    .where(eq(accounts.id, accountId))
+    .returning();
+  const keys = await tx
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()` })
+    .where(and(eq(apiKeys.accountId, accountId), isNull(apiKeys.revokedAt)))
+    .returning({ id: apiKeys.id });
+  const people = tx.select({ id: consoleUsers.id }).from(consoleUsers).where(eq(consoleUsers.accountId, accountId));
+  await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, people));
+  const users = await tx
+    .delete(consoleUsers)
+    .where(eq(consoleUsers.accountId, accountId))
+    .returning({ id: consoleUsers.id });
+  const data = { credits: before.credits, keys_revoked: keys.length, users_removed: users.length };
+  await appendEvent(tx, { accountId, kind: 'account.closed', data });
+  return row!;
+}
+
 type Decision = Exclude<ApprovalStatus, 'pending'>;
 
-/** null for an unknown account; setting the status that it has changes nothing. */
+/** null for an unknown or closed account; setting the status that it has changes nothing. */
 function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {
   return transact(db, async (tx) => {
-    const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
-    if (!before || before.approvalStatus === status) return before ?? null;
+    const before = await lockOpen(tx, accountId);
+    if (!before || before.approvalStatus === status) return before;
     const [row] = await tx
       .update(accounts)
       .set({ approvalStatus: status })
@@ -133,8 +178,8 @@ async function setPlan(db: Db, accountId: string, plan: string): Promise<Account
   if (!/^[\w-]{1,50}$/.test(plan))
     throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
   return transact(db, async (tx) => {
-    const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
-    if (!before || before.plan === plan) return before ?? null;
+    const before = await lockOpen(tx, accountId);
+    if (!before || before.plan === plan) return before;
     const [row] = await tx.update(accounts).set({ plan }).where(eq(accounts.id, accountId)).returning();
     await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan } });
     return row!;

@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
-import { certificates, jobs, type ObjectRole, objects } from './schema.ts';
+import { certificates, type DeletedBy, jobs, type ObjectRole, objects } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
 /** What a certificate states, before it is signed. */
@@ -14,7 +14,7 @@ export interface DestroyedJob {
   jobId: string;
   accountId: string;
   objects: DestroyedObject[];
-  actor: 'customer' | 'retention';
+  actor: DeletedBy;
   deletedAt: Date;
   issuedAt: Date;
   /** the entry of the audit log that records this certificate; everything before it is linked into its hash */
@@ -51,6 +51,17 @@ export function certificateQueries(db: Db) {
         .where(and(eq(jobs.id, jobId), isDue));
       return row !== undefined;
     },
+
+    /** Of an account, oldest first. */
+    all: (accountId: string) =>
+      db
+        .select({ jobId: certificates.jobId, jws: certificates.jws, issuedAt: certificates.issuedAt })
+        .from(certificates)
+        .where(eq(certificates.accountId, accountId))
+        .orderBy(asc(certificates.id)),
+
+    /** How many deleted jobs of an account wait for theirs. */
+    pending: (accountId: string): Promise<number> => db.$count(jobs, and(eq(jobs.accountId, accountId), isDue)),
 
     issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) =>
       transact(db, (tx) => issue(tx, jobId, sign)),

@@ -1,5 +1,5 @@
 /** Jobs as customers see them: made, read, listed, deleted. */
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
@@ -12,7 +12,7 @@ import { appendEvent, eventData } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { enqueueDestroy, queuedStep, stepKey } from './queue.ts';
-import { type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
+import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import { type JobFeed, watchJob } from './watch.ts';
 
@@ -20,7 +20,7 @@ export function jobQueries(
   db: Db,
   client: postgres.Sql,
   feed: JobFeed,
-): JobStore & { expireDue(limit: number): Promise<string[]> } {
+): JobStore & { expireDue(limit: number): Promise<string[]>; deleteOfClosed(limit: number): Promise<string[]> } {
   const get: JobStore['get'] = async (accountId, lane, jobId) => {
     const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, lane], { prepare: true });
     return row ? fromVisibleRow(row) : null;
@@ -44,6 +44,7 @@ export function jobQueries(
         deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.lane, lane)), 'customer'),
       ),
     expireDue: (limit) => expireDue(db, limit),
+    deleteOfClosed: (limit) => deleteOfClosed(db, limit),
   };
 }
 
@@ -197,16 +198,35 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
 
 /** Retention: deletes up to `limit` jobs whose time has come, each in its own transaction; returns their ids. */
 async function expireDue(db: Db, limit: number): Promise<string[]> {
+  const isDue = sql`${jobs.expiresAt} <= now()`;
   const due = await db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(isNull(jobs.deletedAt), sql`${jobs.expiresAt} <= now()`))
+    .where(and(isNull(jobs.deletedAt), isDue))
     .orderBy(jobs.expiresAt)
     .limit(limit);
-  const expired: string[] = [];
-  for (const { id } of due) {
-    const still = and(eq(jobs.id, id), sql`${jobs.expiresAt} <= now()`);
-    if (await transact(db, (tx) => deleteJob(tx, still, 'retention'))) expired.push(id);
+  return deleteEach(db, due, 'retention', isDue);
+}
+
+/**
+ * Deletes up to `limit` jobs of closed accounts, as `expireDue` does. A request that was let in before its account was
+ * closed may leave a job behind it, so this is asked again and again.
+ */
+async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
+  const left = await db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .innerJoin(accounts, and(eq(accounts.id, jobs.accountId), isNotNull(accounts.closedAt)))
+    .where(isNull(jobs.deletedAt))
+    .limit(limit);
+  return deleteEach(db, left, 'operator');
+}
+
+/** Those that still meet the condition when they are locked. */
+async function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
+  const deleted: string[] = [];
+  for (const { id } of which) {
+    if (await transact(db, (tx) => deleteJob(tx, and(eq(jobs.id, id), still), by))) deleted.push(id);
   }
-  return expired;
+  return deleted;
 }

@@ -63,7 +63,7 @@ export function operationQueries(db: Db) {
   return {
     overview: () => overview(db),
 
-    /** Newest first; `startingAfter` is an exclusive id. */
+    /** Those that are open, newest first; `startingAfter` is an exclusive id. */
     async accounts(query: { limit: number; startingAfter?: string | undefined; state?: ApprovalStatus | undefined }) {
       const { limit, startingAfter, state } = query;
       const rows = await db
@@ -71,6 +71,7 @@ export function operationQueries(db: Db) {
         .from(accounts)
         .where(
           and(
+            isNull(accounts.closedAt),
             startingAfter === undefined ? undefined : lt(accounts.id, startingAfter),
             state === undefined ? undefined : eq(accounts.approvalStatus, state),
           ),
@@ -80,9 +81,10 @@ export function operationQueries(db: Db) {
       return withPeople(db, rows);
     },
 
-    /** null for an unknown one */
+    /** null for an unknown or closed one */
     async account(accountId: string): Promise<OperatorAccount | null> {
-      const rows = await db.select().from(accounts).where(eq(accounts.id, accountId));
+      const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
+      const rows = await db.select().from(accounts).where(open);
       return (await withPeople(db, rows))[0] ?? null;
     },
 

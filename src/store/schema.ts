@@ -38,6 +38,7 @@ export const accounts = pgTable('accounts', {
   sandboxCredits: whole('sandbox_credits').notNull().default(10_000),
   retentionDays: integer('retention_days').notNull().default(30),
   createdAt: instant('created_at').notNull().defaultNow(),
+  closedAt: instant('closed_at'),
 });
 
 export const apiKeys = pgTable('api_keys', {
@@ -94,7 +95,7 @@ export const jobs = pgTable('jobs', {
   leaseExpiresAt: instant('lease_expires_at'),
 });
 
-export type DeletedBy = 'customer' | 'retention';
+export type DeletedBy = 'customer' | 'retention' | 'operator';
 export type ObjectRole = 'original' | 'output';
 
 export const objects = pgTable('objects', {
@@ -222,6 +223,7 @@ export type EventKind =
   | 'account.approved'
   | 'account.rejected'
   | 'account.plan_changed'
+  | 'account.closed'
   | 'retention.changed'
   | 'credits.granted'
   | 'credits.withdrawn'

@@ -7,12 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createVault } from '../../src/domain/vault.ts';
 import type { AuditEntry } from '../../src/domain/audit.ts';
 import { hashApiKey } from '../../src/domain/api-key.ts';
 import { type CertificatePayload, signCertificate } from '../../src/evidence/certificate.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
+import { createEvidence } from '../../src/evidence/index.ts';
+import { certificateOf } from '../../src/jobs/destroy.ts';
 import { createStore } from '../../src/store/index.ts';
 import { createSite, type Site } from '../helpers/service.ts';
+import { jobInput } from '../helpers/worker-world.ts';
 
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -84,6 +88,46 @@ describe('accounts and keys', { timeout: 300_000 }, () => {
       expect(status).toBe(1);
       expect(stderr).toContain(message);
     }
+  });
+});
+
+describe('closing an account', { timeout: 300_000 }, () => {
+  it('is asked for twice, and leaves its certificates to be exported', async () => {
+    const id = await account();
+    const store = createStore({ url: site.databaseUrl });
+    await site.framelift('keys', 'create', id);
+    const open = await store.accounts.get(id);
+    const input = jobInput(open!, { lane: 'test', tier: 'secure' });
+    const jobs = [await store.jobs.create(input), await store.jobs.create(input)].map(({ job }) => job.id);
+    const asked = await attempt(site.env, ['accounts', 'close', id]);
+    expect(asked).toMatchObject({ status: 1, stderr: expect.stringContaining('for good; add --yes.') });
+    expect((await store.accounts.get(id))?.closedAt).toBeNull();
+    expect(await site.framelift('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 2 });
+    expect(await site.framelift('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
+    for (const [args, message] of [
+      [['keys', 'create', id], 'is closed'],
+      [['accounts', 'approve', id], 'There is no open account'],
+      [['accounts', 'grant', id, '5'], 'There is no open account'],
+    ] as const) {
+      expect(await attempt(site.env, [...args])).toMatchObject({ status: 1, stderr: expect.stringContaining(message) });
+    }
+
+    expect(await site.framelift('certificates', 'export', id)).toMatchObject({ certificates: [], pending: 2 });
+    const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
+    const evidence = createEvidence({ keys: store.signingKeys, vault: createVault(keyPepper) });
+    const sign = await evidence.certificateSigner();
+    for (const job of jobs) await store.certificates.issue(job, (facts) => sign(certificateOf(facts, 'filesystem')));
+    const exported = await site.framelift<{ certificates: { certificate: string }[] }>('certificates', 'export', id);
+    const good = await offline('verify', 'certificate', await file('all.json', exported));
+    expect(JSON.parse(good.stdout)).toMatchObject({
+      valid: true,
+      certificates: jobs.map((job) => ({ job_id: job, account_id: id, actor: 'operator', objects: [] })),
+    });
+    const [first, second] = exported.certificates;
+    const forged = { ...exported, certificates: [first, { ...second, certificate: `${second!.certificate.slice(0, -8)}AAAAAAAA` }] };
+    const bad = await offline('verify', 'certificate', await file('forged.json', forged));
+    expect(bad).toMatchObject({ status: 1, stderr: expect.stringContaining('Certificate 1 (counted from 0): The signature') });
+    await store.close();
   });
 });
 

@@ -67,6 +67,51 @@ describe('accounts and keys', () => {
     expect(() => world.store.accounts.withdraw('x', -1)).toThrow(RangeError);
   });
 
+  it('a closed one has no keys, no users and no name any more, its jobs are refunded and deleted, its books are kept', async () => {
+    const { accounts, keys, users, jobs, operations } = world.store;
+    const account = await fundedAccount(world.store, 40);
+    const other = await fundedAccount(world.store, 40);
+    const hash = randomHash();
+    await keys.create({ accountId: account.id, lane: 'live', tier: 'standard', hash, lastFour: 'abcd' });
+    const user = await users.create({ email: 'leaves@example.com', password: '$argon2id$quick$', account: { id: account.id } });
+    const tokenHash = randomHash();
+    await users.openSession({ userId: user!.id, tokenHash, userAgent: '' });
+    const queued = [jobInput(account), jobInput(account, { lane: 'test' })];
+    const made = await Promise.all(queued.map((input) => jobs.create(input)));
+    const { job: kept } = await jobs.create(jobInput(other));
+
+    const [closed] = await Promise.all([accounts.close(account.id), accounts.close(account.id)]);
+    expect(closed).toMatchObject({ name: 'closed', approvalStatus: 'rejected', closedAt: expect.any(Date) });
+    expect(await keys.authenticate(hash)).toBeNull();
+    expect(await users.byEmail('leaves@example.com')).toBeNull();
+    expect(await users.identify(tokenHash)).toBeNull();
+    expect(await operations.account(account.id)).toBeNull();
+    const listed = (await operations.accounts({ limit: 1000 })).map(({ id }) => id);
+    expect([listed.includes(account.id), listed.includes(other.id)]).toEqual([false, true]);
+
+    expect((await jobs.deleteOfClosed(1)).length + (await jobs.deleteOfClosed(200)).length).toBe(2);
+    expect(await jobs.deleteOfClosed(200)).toEqual([]);
+    for (const { job } of made) expect(await jobs.get(account.id, job.lane, job.id)).toBeNull();
+    expect(await jobs.get(other.id, 'live', kept.id)).not.toBeNull();
+    expect(await accounts.get(account.id)).toMatchObject({ credits: 40 });
+    const kinds = await eventKinds(account.id);
+    expect(kinds.filter((kind) => kind === 'account.closed')).toHaveLength(1);
+    const deleted = await world.store.events.list({ accountId: account.id, jobId: made[0]!.job.id, limit: 1 });
+    expect(deleted[0]).toMatchObject({ kind: 'job.deleted', data: { by: 'operator' } });
+
+    // It stays closed.
+    const nothing = [
+      accounts.approve(account.id),
+      accounts.grant(account.id, 1),
+      accounts.withdraw(account.id, 1),
+      accounts.setPlan(account.id, 'studio'),
+      accounts.close('acct_00000000000000000000000000'),
+    ];
+    expect(await Promise.all(nothing)).toEqual([null, null, null, null, null]);
+    const again = await users.create({ email: 'leaves@example.com', password: '$argon2id$quick$', account: { name: 'Anew' } });
+    expect(again?.accountId).not.toBe(account.id);
+  });
+
   it('a rotated key and its successor both work until the overlap ends', async () => {
     const account = await fundedAccount(world.store, 1);
     const [first, second, third] = [randomHash(), randomHash(), randomHash()];
@@ -103,7 +148,9 @@ describe('accounts and keys', () => {
     const [hash, expired] = [randomHash(), randomHash()];
     const { id } = await world.store.keys.create({ ...key, hash });
     await world.store.keys.create({ ...key, hash: expired, expiresAt: new Date(Date.now() - 1000) });
-    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, lane: 'live', tier: 'secure', account });
+    const { id: accountId, credits, approvalStatus, retentionDays } = account;
+    const owner = { id: accountId, credits, approvalStatus, retentionDays };
+    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, lane: 'live', tier: 'secure', account: expect.objectContaining(owner) });
     expect(await world.store.keys.authenticate(expired)).toBeNull();
     expect(await world.store.keys.authenticate(randomHash())).toBeNull();
     expect((await world.store.keys.list(account.id))[0]?.lastUsedAt).toBeInstanceOf(Date);

@@ -47,11 +47,17 @@ export function CertificateProof({ jws }: { jws: string }) {
   );
 }
 
+const deletions = {
+  customer: 'Deleted on demand',
+  retention: 'Deleted at the end of the retention',
+  operator: 'Deleted when the account was closed',
+} as const satisfies Record<CertificatePayload['actor'], string>;
+
 function Verified({ payload }: { payload: CertificatePayload }) {
   return (
     <>
       <Notice tone="good" role="status" title="The signature is valid.">
-        {payload.actor === 'customer' ? 'Deleted on demand' : 'Deleted at the end of the retention'}, {formatDateTimeFull(payload.deleted_at)}.
+        {deletions[payload.actor]}, {formatDateTimeFull(payload.deleted_at)}.
       </Notice>
       <Facts
         facts={[
