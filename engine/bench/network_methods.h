@@ -294,7 +294,7 @@ class NlmeansMethod : public Method {
     in.close();
     const std::string format = " -f rawvideo -pix_fmt gray -s " + std::to_string(frames[0].width) + "x" + std::to_string(frames[0].height);
     const std::string command = "ffmpeg -v error -y" + format + " -i " + base + "/in.raw -vf nlmeans=s=" +
-                                std::to_string(std::clamp(strength, 1.0, 30.0)) + ":p=7:r=9 -f rawvideo -pix_fmt gray " + base + "/out.raw";
+                                std::to_string(std::clamp(strength, 1.0, 30.0)) + " -f rawvideo -pix_fmt gray " + base + "/out.raw";
     const bool ok = std::system(command.c_str()) == 0;
     std::ifstream out(base + "/out.raw", std::ios::binary);
     std::vector<Plane> made;

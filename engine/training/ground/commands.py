@@ -15,7 +15,7 @@ from .neighbours import compare
 from .network import grow
 from .photos import HERE, GroundError
 from .recipes import NETWORKS, RECIPES, recipe
-from .release import MODELS, device, load_averaged, load_state, quantised, release
+from .release import MODELS, device, load_averaged, load_state, quantised, release, training_of
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
@@ -134,22 +134,30 @@ def clock_of(state, args):
 def release_command(args):
     network = NETWORKS[args.network]
     folder = Path(args.run) if args.run else RUNS / args.network
+    shipped = MODELS / network.file('fp32') if args.shipped else None
     torch.set_num_threads(1)
-    state = load_state(folder / 'last.pt')
+    state = load_state(shipped or folder / 'last.pt')
     net = load_averaged(state)
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
     batches = Batches(sources_for(chosen.shares, network.scale, network.colour), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
-    if network.colour:
+    if network.colour and not shipped:
         fit_chroma(net, (batches.at(3 * 10**6 + i) for i in range(CHROMA_BATCHES)))  # that no training has seen
     quant = quantised(net, batches, chosen, args.int8_steps)
-    command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
-    training = {'recipe': state['label'], 'command': command, 'steps': state['number'],
-                'int8_steps': args.int8_steps, 'device': device(), 'hours': round(state['hours'], 2)}
-    for entry in release(network, net, quant, training, args.int8_limit):
+    training = training_of(shipped.name) if shipped else trained_as(state, args)
+    training = {**training, 'int8_steps': args.int8_steps}
+    fp32 = shipped and shipped.read_bytes()
+    for entry in release(network, net, quant, training, args.int8_limit, fp32):
         print(json.dumps({k: entry[k] for k in ('file', 'sha256', 'scores')}))
-    if (folder / 'log.jsonl').exists():
+    if not shipped and (folder / 'log.jsonl').exists():
         draw_curves(folder, network)
+
+
+def trained_as(state, args):
+    """What the manifest says of a run."""
+    command = args.command or f'bash engine/training/train {args.network} --recipe {state["label"]}'
+    return {'recipe': state['label'], 'command': command, 'steps': state['number'], 'device': device(),
+            'hours': round(state['hours'], 2)}
 
 
 def parser():
@@ -183,6 +191,7 @@ def parser():
     r = commands.add_parser('release', help='int8, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
+    r.add_argument('--shipped', action='store_true', help='not a run: int8 and scores anew from the shipped fp32 file')
     r.add_argument('--recipe', choices=RECIPES, help='of the samples that int8 is made on; default: that of the network')
     r.add_argument('--int8-steps', type=int, default=0, help='of training with rounding in the loop')
     r.add_argument('--int8-rate', type=float, default=1e-4)

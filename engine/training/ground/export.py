@@ -1,9 +1,11 @@
 """The collapsed network as ONNX, built node by node: fp32, or int8 as QuantizeLinear/DequantizeLinear pairs.
 
-Operators used: Conv, Relu, Add, Slice (×1 only), DepthToSpace, and in int8 files QuantizeLinear and
+Operators used: Conv, Relu, Add, Slice (×1, and int8 with colour), DepthToSpace, and in int8 files QuantizeLinear and
 DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even; of networks with
 colour [1, 4, H, W] and [1, 3, scale·H, scale·W] (`network.HalfResolutionNet`).
 """
+from dataclasses import dataclass
+
 import numpy as np
 import onnx
 import torch
@@ -65,32 +67,58 @@ class _Graph:
                   self.constant(f'{name}_wz', np.zeros(len(scales), np.int8))]
         return self.add('DequantizeLinear', inputs, f'{name}_wd', axis=0)
 
-    def conv(self, x, name, kernel, bias, stride, scales):
+    def planes(self, name, first, end):
+        """Some of the input."""
+        bounds = [self.constant(f'plane{at}', np.array([at], np.int64)) for at in (first, end)]
+        return self.add('Slice', ['x', *bounds, self.constant('axis', np.array([1], np.int64))], name)
+
+    def first_conv(self, name, kernel, bias, stride, quantised):
+        """Of the input: what has a step of its own is a tensor and a convolution of its own, and they are added up."""
+        parts = []
+        for first, end, *grid in quantised.inputs:
+            whole = end - first == kernel.shape[1]
+            x = 'x' if whole else self.planes(f'planes{first}', first, end)
+            own = bias if first == 0 else np.zeros_like(bias)
+            parts.append(self.conv(self.quantised(x, *grid), name if whole else f'{name}_{first}',
+                                   kernel[:, first:end], own, stride, quantised.grids[0]))
+        return parts[0] if len(parts) == 1 else self.add('Add', parts, name)
+
+    def conv(self, x, name, kernel, bias, stride, scales=None):
         size = kernel.shape[-1]
         inputs = [x, self.kernel(name, kernel, scales), self.constant(f'{name}_b', bias.astype(np.float32))]
         return self.add('Conv', inputs, name, kernel_shape=[size] * 2, strides=[stride] * 2,
                         pads=[(size - stride) // 2] * 4)
 
 
-def make_model(layers, skip, scale, ranges=None, grids=None):
-    """ONNX of the plain network. int8: `ranges` are (step, zero point) of the values before each convolution, `grids`
-    the steps of its weights (symmetric, ±127), one an output channel; fp32: None."""
+@dataclass(frozen=True)
+class Quantised:
+    """How an int8 file rounds."""
+    inputs: list   # of the network's input: (planes from, to, step, zero point)
+    steps: list    # of the values before each convolution, from the second on
+    grids: list    # of the weights of each convolution (symmetric, ±127), one an output channel
+
+
+def make_model(layers, skip, scale, quantised=None):
+    """ONNX of the plain network, fp32 or int8 (`Quantised`)."""
     graph, y = _Graph(), 'x'
     outputs = len(layers[-1][1]) // (4 * scale * scale)
     for at, (kernel, bias, stride) in enumerate(layers):
         last = at == len(layers) - 1
         name = 'tail' if last else f'conv{at}'
-        y = graph.quantised(y, *ranges[at]) if ranges is not None else y
-        y = graph.conv(y, name, kernel, bias, stride, None if grids is None else grids[at])
+        if quantised is None:
+            y = graph.conv(y, name, kernel, bias, stride)
+        elif at == 0:
+            y = graph.first_conv(name, kernel, bias, stride, quantised)
+        else:
+            y = graph.conv(graph.quantised(y, quantised.steps[at], 0), name, kernel, bias, stride, quantised.grids[at])
         if not last:
             y = graph.add('Relu', [y], f'relu{at}')
     if skip is not None:
-        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], 2, None)], 'sum')
+        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], 2)], 'sum')
         graph.add('DepthToSpace', [y], 'y', blocksize=2 * scale, mode='CRD')
     else:
         y = graph.add('DepthToSpace', [y], 'change', blocksize=2, mode='CRD')
-        bounds = [graph.constant(n, np.array([v], np.int64)) for n, v in (('from', 0), ('to', 1), ('axis', 1))]
-        graph.add('Add', [y, graph.add('Slice', ['x', *bounds], 'luma')], 'y')
+        graph.add('Add', [y, graph.planes('luma', 0, 1)], 'y')
     free = helper.make_tensor_value_info
     onnx_graph = helper.make_graph(
         graph.nodes, 'framelift', [free('x', TensorProto.FLOAT, [1, layers[0][0].shape[1], 'height', 'width'])],

@@ -1,20 +1,24 @@
 """int8: channels evened out, steps of activations found on samples, if wanted some training with rounding in the loop
-and straight-through gradients (Jacob et al. 2018), then the weights rounded one after the other so that each makes up
-for the errors of those before it (GPTQ, Frantar et al. 2023, arXiv 2210.17323).
+and straight-through gradients (Jacob et al. 2018), then layer after layer: the weights that come nearest to what the
+plain layer makes of plain values (asymmetric calibration: GPTAQ, Li et al. 2025, arXiv 2504.02692), rounded one after the
+other so that each makes up for the errors of those before it (GPTQ, Frantar et al. 2023, arXiv 2210.17323).
 """
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .export import collapsed_layers, make_model, skip_layer
+from .export import Quantised, collapsed_layers, make_model, skip_layer
 
-# 8-bit luma of limited range comes through exactly, below black and above white too (noise goes there, and cut off on
-# one side only it would be a bias); strength in as many steps.
-INPUT_STEP, INPUT_ZERO = 1 / 219, 16
-# With chroma, whose zero lies in the middle, the same bytes have to reach from −0.5 to 1.1: steps of 1.4 codes of luma.
-COLOUR_STEP, COLOUR_ZERO = 1.6 / 255, 80
+# (step, zero point) of the input's planes. 8-bit luma of limited range comes through exactly, below black and above white
+# too (noise goes there, and cut off on one side only it would be a bias); strength in as many steps. So does chroma,
+# whose zero lies in the middle: planes of one tensor share step and zero point, so it is a tensor of its own.
+LUMA, CHROMA = (1 / 219, 16), (1 / 224, 128)
 # Share of the mean square of the inputs that is added to their covariance, so that it can be inverted.
 DAMPING = 0.003
+# The same share, of how strongly weights are held to the plain ones where they are fitted to rounded inputs.
+RIDGE = 0.03
+# Mean square of what a network changes of a sample, below which that sample counts no more than others.
+CHANGE_FLOOR = 1e-4
 THINNED = 3  # of so many places one is looked at: neighbours say nearly the same
 
 
@@ -34,8 +38,9 @@ class QuantNet(nn.Module):
         self.skip = None if skip is None else nn.Conv2d(net.planes, len(skip[1]), 6, 2, 2)
         if skip is not None:
             self.skip.load_state_dict({'weight': torch.from_numpy(skip[0]), 'bias': torch.from_numpy(skip[1])})
-        self.register_buffer('steps', torch.full((len(layers),), INPUT_STEP if net.outputs == 1 else COLOUR_STEP))
-        self.input_zero = INPUT_ZERO if net.outputs == 1 else COLOUR_ZERO
+        # (planes from, to, step, zero point)
+        self.inputs = [(0, net.planes, *LUMA)] if net.outputs == 1 else [(0, 2, *LUMA), (2, net.planes, *CHROMA)]
+        self.register_buffer('steps', torch.zeros(len(layers)))  # of what lies between layers; the first is not used
         self.grids = [None] * len(layers)  # steps of each layer's weights, one an output channel
 
     def layer(self, at, y, kernel=None):
@@ -46,7 +51,9 @@ class QuantNet(nn.Module):
 
     def rounded(self, at, y):
         """The values before convolution `at` as bytes hold them."""
-        return torch.fake_quantize_per_tensor_affine(y, float(self.steps[at]), 0 if at else self.input_zero, 0, 255)
+        if at:
+            return as_bytes(y, float(self.steps[at]), 0)
+        return torch.cat([as_bytes(y[:, first:end], *grid) for first, end, *grid in self.inputs], 1)
 
     def before(self, x):
         """The values before every convolution, nothing rounded."""
@@ -72,25 +79,39 @@ class QuantNet(nn.Module):
 
     @torch.no_grad()
     def _find_steps(self, inputs):
-        """Of several ceilings below the largest value seen, the one with the smallest squared error."""
-        seen = None
-        for x in inputs:
-            parts = [v.flatten()[:: max(1, v.numel() // 100_000)] for v in self.before(x)]
-            seen = parts if seen is None else [torch.cat(p) for p in zip(seen, parts)]
-        for at, values in enumerate(seen[1:], 1):
-            steps = [float(values.max()) * share / 255 for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
-            errors = [(torch.fake_quantize_per_tensor_affine(values, s, 0, 0, 255) - values).square().mean()
-                      for s in steps]
+        """Of several ceilings below the largest value seen, the one with the smallest error: the mean of the samples' root
+        mean squares, since by squares the noisiest, which have the largest values, would choose for all."""
+        seen = [self.before(x)[1:] for x in inputs]
+        for at, values in enumerate(zip(*seen), 1):
+            top = max(float(v.max()) for v in values)
+            steps = [top * share / 255 for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
+            errors = [sum((as_bytes(v, s, 0) - v).square().mean((1, 2, 3)).sqrt().sum() for v in values) for s in steps]
             self.steps[at] = steps[int(torch.stack(errors).argmin())]
+
+    @torch.no_grad()
+    def _weights(self, inputs):
+        """How much the samples of each batch count, [N], 1 in the mean: the less, the more the network changes them, for
+        there its own error is the larger."""
+        found = []
+        for x in inputs:
+            y = self._finished(self.layer(len(self.kernels) - 1, self.before(x)[-1]), x)
+            plain = F.interpolate(x[:, :1], scale_factor=self.scale, mode='bicubic')
+            found.append(1 / ((y[:, :1] - plain).square().mean((1, 2, 3)) + CHANGE_FLOOR))
+        mean = torch.cat(found).mean()
+        return [weights / mean for weights in found]
 
     @torch.no_grad()
     def _round_weights(self, inputs):
         """Layer by layer, on what the layers before it give when they are rounded."""
+        plain, weights = inputs, self._weights(inputs)
         for at, kernel in enumerate(self.kernels):
             inputs = [self.rounded(at, y) for y in inputs]
-            moments = second_moments(inputs, kernel.shape[-1], self.strides[at])
+            shape = (kernel.shape[-1], self.strides[at])
+            moments = second_moments(inputs, inputs, weights, *shape)
             rows = torch.cat([kernel.flatten(1), self.biases[at][:, None]], 1).double()
-            self.grids[at] = kernel.flatten(1).abs().amax(1).clamp_min(1e-8) / 127
+            rows = fitted(rows, moments, second_moments(inputs, plain, weights, *shape))
+            plain = [self.layer(at, y) for y in plain]
+            self.grids[at] = rows[:, :-1].abs().amax(1).clamp_min(1e-8).float() / 127
             rows = rounded_in_turn(rows, moments, self.grids[at].double()).float()
             kernel.copy_(rows[:, :-1].reshape(kernel.shape))
             self.biases[at].copy_(rows[:, -1])
@@ -123,6 +144,10 @@ class QuantNet(nn.Module):
         y = x
         for at in range(len(self.kernels)):
             y = self.layer(at, self.rounded(at, y), self._kernel(at))
+        return self._finished(y, x)
+
+    def _finished(self, y, x):
+        """The picture that the last convolution's `y` and the input make."""
         if self.skip is not None:
             return F.pixel_shuffle(y + self.skip(x), 2 * self.scale)
         return F.pixel_shuffle(y, 2) + x[:, :1]
@@ -131,19 +156,39 @@ class QuantNet(nn.Module):
         """ONNX bytes with QuantizeLinear/DequantizeLinear pairs."""
         layers = [(k.detach().numpy(), b.detach().numpy(), s) for k, b, s in zip(self.kernels, self.biases, self.strides)]
         grids = [g.numpy() for g in self.grids]
-        ranges = [(step, 0 if at else self.input_zero) for at, step in enumerate(self.steps.tolist())]
-        return make_model(layers, skip_layer(self), self.scale, ranges, grids).SerializeToString()
+        quantised = Quantised(self.inputs, self.steps.tolist(), grids)
+        return make_model(layers, skip_layer(self), self.scale, quantised).SerializeToString()
 
 
-def second_moments(inputs, kernel, stride):
-    """[d + 1, d + 1], float64: means, over some of the places, of the products of what a convolution sees under its kernel (d values) and 1."""
+def as_bytes(values, step, zero):
+    """Values that are step · (0 … 255, less `zero`), the nearest."""
+    return torch.fake_quantize_per_tensor_affine(values, step, zero, 0, 255)
+
+
+def second_moments(inputs, others, weights, kernel, stride):
+    """[d + 1, d + 1], float64: means, over some of the places and by the samples' weights, of the products of what a
+    convolution sees under its kernel (d values) and 1 with the same of `others`."""
     total, count = 0, 0
-    for y in inputs:
-        seen = F.unfold(y, kernel, padding=(kernel - stride) // 2, stride=stride).transpose(1, 2).flatten(0, 1)[::THINNED]
-        seen = torch.cat([seen, torch.ones(len(seen), 1)], 1)
-        total = total + (seen.T @ seen).double()
-        count += len(seen)
+    for y, other, weight in zip(inputs, others, weights):
+        seen = _columns(y, kernel, stride)
+        weighted = (seen * weight[:, None, None]).flatten(0, 1)
+        crossed = seen if other is y else _columns(other, kernel, stride)
+        total = total + (weighted.T @ crossed.flatten(0, 1)).double()
+        count += len(weighted)
     return total / count
+
+
+def _columns(y, kernel, stride):
+    """[N, places, d + 1]"""
+    columns = F.unfold(y, kernel, padding=(kernel - stride) // 2, stride=stride)[..., ::THINNED].transpose(1, 2)
+    return torch.cat([columns, torch.ones(*columns.shape[:2], 1)], 2)
+
+
+def fitted(rows, moments, crossed):
+    """Rows of weights that make of rounded inputs, by least squares, what `rows` make of plain ones. `moments`: of the
+    rounded inputs; `crossed`: of those with the plain ones."""
+    held = RIDGE * moments.diag().mean() * torch.eye(len(moments), dtype=moments.dtype)
+    return torch.linalg.solve(moments + held, (crossed + held) @ rows.T).T
 
 
 def rounded_in_turn(rows, moments, grid):

@@ -104,11 +104,11 @@ def device():
     return f'{name.group(1) if name else platform.processor()}, {len(re.findall("^processor", text, re.M))} cores'
 
 
-def release(network, net, quant, training, int8_limit=None):
+def release(network, net, quant, training, int8_limit=None, fp32=None):
     """Writes both files and their entries in manifest.json; returns the entries. An int8 file that lies more than
-    `int8_limit` dB below fp32 is not shipped."""
+    `int8_limit` dB below fp32 is not shipped. `fp32`: the bytes of that file, where it is there already."""
     MODELS.mkdir(exist_ok=True)
-    files = {'fp32': to_fp32(net), 'int8': quant.to_int8()}
+    files = {'fp32': fp32 or to_fp32(net), 'int8': quant.to_int8()}
     scores = {precision: scores_of(data, network) for precision, data in files.items()}
     scores['int8']['loss_db'] = round(overall(scores['fp32']) - overall(scores['int8']), 3)
     if int8_limit is not None and scores['int8']['loss_db'] > int8_limit:
@@ -145,14 +145,19 @@ def load_averaged(state):
     return net.eval()
 
 
+def training_of(file):
+    """What the manifest says of how a shipped fp32 file was trained. Throws GroundError."""
+    entry = next((m for m in json.loads((MODELS / 'manifest.json').read_text())['models'] if m['file'] == file), None)
+    if entry is None or entry['precision'] != 'fp32':
+        raise GroundError(f'not_shipped: {file} is no fp32 file of the manifest.')
+    return entry['training']
+
+
 def load_state(path):
     """A checkpoint, or a shipped fp32 file as one without its optimiser's memory. Throws GroundError."""
     if not path.exists():
         raise GroundError(f'no_checkpoint: {path} is not there.')
     if path.suffix == '.onnx':
-        entry = next((m for m in json.loads((MODELS / 'manifest.json').read_text())['models'] if m['file'] == path.name), None)
-        if entry is None or entry['precision'] != 'fp32':
-            raise GroundError(f'not_shipped: {path.name} is no fp32 file of the manifest.')
-        steps, hours, label = (entry['training'][k] for k in ('steps', 'hours', 'recipe'))
+        steps, hours, label = (training_of(path.name)[k] for k in ('steps', 'hours', 'recipe'))
         return {'average': from_fp32(path.read_bytes()).state_dict(), 'number': steps, 'hours': hours, 'label': label}
     return torch.load(path, weights_only=True, map_location='cpu')

@@ -9,7 +9,7 @@ from onnx import numpy_helper
 from ground.export import from_fp32, to_fp32
 from ground.network import CollapsibleConv, HalfResolutionNet, grow, parameters_when_collapsed
 from ground.openvino_net import OpenVinoNet
-from ground.quantise import QuantNet, rounded_in_turn
+from ground.quantise import QuantNet, fitted, rounded_in_turn
 from ground.recipes import NETWORKS
 from ground.release import MODELS, load_averaged, load_state
 from ground.resize import resize
@@ -90,6 +90,14 @@ def test_int8_file_is_the_quantised_network(scale, colour):
     assert (wanted - plain).abs().mean() < 0.1 * plain.std()
 
 
+def test_bytes_of_videos_come_into_int8_networks_unchanged():
+    quant = QuantNet(net_of(2, colour=True))
+    luma, chroma = ((torch.arange(256) - zero) / span for zero, span in ((16, 219), (128, 224)))
+    strength = torch.arange(220) / 219
+    x = torch.stack([luma, torch.cat([strength, strength[-1:].expand(36)]), chroma, chroma.flip(0)]).view(1, 4, 16, 16)
+    assert torch.allclose(quant.rounded(0, x), x, atol=1e-6)
+
+
 def test_evening_out_changes_ranges_and_no_result():
     net = net_of(2)
     quant, x = QuantNet(net), torch.rand(2, 2, 32, 32)
@@ -101,6 +109,19 @@ def test_evening_out_changes_ranges_and_no_result():
     last = len(quant.kernels) - 1
     y = quant.layer(last, after[-1]) + quant.skip(x)
     assert torch.allclose(torch.nn.functional.pixel_shuffle(y, 4), net(x), atol=1e-5)
+
+
+def test_weights_are_fitted_to_what_is_rounded():
+    torch.manual_seed(4)
+    ones = torch.ones(2000, 1).double()
+    plain = torch.cat([torch.rand(2000, 6).double() @ torch.rand(6, 12).double(), ones], 1)
+    seen = torch.cat([(plain[:, :-1] * 1.1).round(decimals=1), ones], 1)  # too large, and coarse
+    rows = torch.randn(4, 13).double()
+    made = fitted(rows, seen.T @ seen / 2000, seen.T @ plain / 2000)
+    errors = [((seen @ r.T - plain @ rows.T) ** 2).mean() for r in (made, rows)]
+    assert errors[0] < 0.2 * errors[1]
+    same = plain.T @ plain / 2000
+    assert torch.allclose(fitted(rows, same, same), rows)
 
 
 def test_weights_rounded_in_turn_make_up_for_each_other():
