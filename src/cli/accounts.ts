@@ -43,7 +43,13 @@ async function requireOpen({ store }: Opened, id: string): Promise<void> {
   if (closedAt !== null) throw new Error(`The account ${id} is closed.`);
 }
 
-const openAccount = 'open account';
+/** Changes an account that is open, and prints it. */
+async function change(id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> {
+  await withStore(async (opened) => {
+    await requireOpen(opened, id);
+    print(known(await how(opened.store.accounts), 'open account', id));
+  });
+}
 
 export function accountCommands(): Command {
   const accounts = new Command('accounts').description('accounts: create, approve, reject, fund');
@@ -56,24 +62,18 @@ export function accountCommands(): Command {
     .command('approve')
     .description('let the live keys of an account work')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async ({ store }) => print(known(await store.accounts.approve(id), openAccount, id))),
-    );
+    .action((id: string) => change(id, (accounts) => accounts.approve(id)));
   accounts
     .command('reject')
     .description('refuse the live keys of an account')
     .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async ({ store }) => print(known(await store.accounts.reject(id), openAccount, id))),
-    );
+    .action((id: string) => change(id, (accounts) => accounts.reject(id)));
   accounts
     .command('set-plan')
     .description('name the plan that the account shows')
     .argument('<account>', 'id, acct_…')
     .argument('<plan>', 'a name: letters, digits, - and _')
-    .action((id: string, plan: string) =>
-      withStore(async ({ store }) => print(known(await store.accounts.setPlan(id, plan), openAccount, id))),
-    );
+    .action((id: string, plan: string) => change(id, (accounts) => accounts.setPlan(id, plan)));
   for (const [name, what] of Object.entries(movements) as [keyof typeof movements, string][]) {
     accounts
       .command(name)
@@ -82,7 +82,7 @@ export function accountCommands(): Command {
       .argument('<credits>', 'how many', positiveWhole)
       .option('--note <text>', 'kept in the ledger', '')
       .action((id: string, credits: number, { note }: { note: string }) =>
-        withStore(async ({ store }) => print(known(await store.accounts[name](id, credits, note), openAccount, id))),
+        change(id, (accounts) => accounts[name](id, credits, note)),
       );
   }
   accounts

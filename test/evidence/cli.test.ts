@@ -106,8 +106,8 @@ describe('closing an account', { timeout: 300_000 }, () => {
     expect(await site.framelift('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
     for (const [args, message] of [
       [['keys', 'create', id], 'is closed'],
-      [['accounts', 'approve', id], 'There is no open account'],
-      [['accounts', 'grant', id, '5'], 'There is no open account'],
+      [['accounts', 'approve', id], 'is closed'],
+      [['accounts', 'grant', id, '5'], 'is closed'],
     ] as const) {
       expect(await attempt(site.env, [...args])).toMatchObject({ status: 1, stderr: expect.stringContaining(message) });
     }
