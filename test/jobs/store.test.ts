@@ -148,9 +148,9 @@ describe('accounts and keys', () => {
     const [hash, expired] = [randomHash(), randomHash()];
     const { id } = await world.store.keys.create({ ...key, hash });
     await world.store.keys.create({ ...key, hash: expired, expiresAt: new Date(Date.now() - 1000) });
-    const { id: accountId, credits, approvalStatus, retentionDays } = account;
-    const owner = { id: accountId, credits, approvalStatus, retentionDays };
-    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, lane: 'live', tier: 'secure', account: expect.objectContaining(owner) });
+    const { closedAt, ...owner } = (await world.store.accounts.get(account.id))!;
+    expect(closedAt).toBeNull();
+    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, lane: 'live', tier: 'secure', account: owner });
     expect(await world.store.keys.authenticate(expired)).toBeNull();
     expect(await world.store.keys.authenticate(randomHash())).toBeNull();
     expect((await world.store.keys.list(account.id))[0]?.lastUsedAt).toBeInstanceOf(Date);
