@@ -17,7 +17,7 @@
 // antialiased bicubic, rounded to 8 bits; Y of BT.601 in [16, 235] of that is enlarged, rounded, and held against the
 // original's Y without a border of `scale` pixels. Clips: luma as the stream has it, the same otherwise, PSNR as the
 // mean over frames. h264: it goes through x264 (medium, the given CRF) in between, as 4:2:0; noise: Gaussian on luma,
-// seeded, and ffmpeg's nlmeans (its own patch and window, 7 and 15, the best of three strengths) with Lanczos-3 stands beside.
+// seeded, and ffmpeg's nlmeans (p = 7, r = 9 and its own 15, the best of three strengths) with Lanczos-3 stands beside.
 // Chroma: Cb and Cr of BT.601 in [16, 240] as 4:2:0, left-sited, made of a picture's R′G′B′ before and after it was reduced,
 // or a clip's own reduced by Lanczos-3; PSNR is that of the 4:2:0 samples without a border of half the luma's. Networks that
 // make colour get it as in a job and go back to 4:2:0 by the engine's resizer; for all else it is Lanczos-3's.
@@ -245,7 +245,9 @@ void Run(const Options& o) {
   for (const ModelFile& file : o.models) {
     if (file.scale == o.scale) methods.push_back(std::make_unique<NetworkMethod>(*backend, file));
   }
-  if (o.degrade == "noise") methods.push_back(std::make_unique<NlmeansMethod>(std::atof(o.parameter.c_str()), o.scale));
+  if (o.degrade == "noise") {
+    for (const int window : {9, 15}) methods.push_back(std::make_unique<NlmeansMethod>(std::atof(o.parameter.c_str()), o.scale, window));
+  }
   std::vector<Score> scores(methods.size());
   for (const std::string& path : o.files) {
     const Sample sample = Load(path, o);
