@@ -20,6 +20,19 @@ export function ledgerCommands(): Command {
   return ledger;
 }
 
+/** `… export ACCOUNT`: prints what there is of an account that is known. */
+function exportCommand(what: string, read: (opened: Opened, accountId: string) => Promise<object>): Command {
+  return new Command('export')
+    .description(what)
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async (opened) => {
+        known(await opened.store.accounts.get(id), 'account', id);
+        print(await read(opened, id));
+      }),
+    );
+}
+
 /** The whole log with its signed head and the public keys: all that `verify audit-log` needs. */
 async function exportAuditLog({ store, evidence }: Opened, accountId: string) {
   const { entries, head } = await store.audit.export(accountId);
@@ -29,16 +42,9 @@ async function exportAuditLog({ store, evidence }: Opened, accountId: string) {
 
 export function auditCommands(): Command {
   const audit = new Command('audit').description('the audit logs');
-  audit
-    .command('export')
-    .description("print an account's whole log with its signed head and the public keys, as one JSON")
-    .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async (opened) => {
-        known(await opened.store.accounts.get(id), 'account', id);
-        print(await exportAuditLog(opened, id));
-      }),
-    );
+  audit.addCommand(
+    exportCommand("print an account's whole log with its signed head and the public keys, as one JSON", exportAuditLog),
+  );
   return audit;
 }
 
@@ -55,16 +61,8 @@ async function exportCertificates({ store, evidence }: Opened, accountId: string
 
 export function certificateCommands(): Command {
   const certificates = new Command('certificates').description('the deletion certificates');
-  certificates
-    .command('export')
-    .description('print all deletion certificates of an account, also of a closed one, with the public keys, as one JSON')
-    .argument('<account>', 'id, acct_…')
-    .action((id: string) =>
-      withStore(async (opened) => {
-        known(await opened.store.accounts.get(id), 'account', id);
-        print(await exportCertificates(opened, id));
-      }),
-    );
+  const what = 'print all deletion certificates of an account, also of a closed one, with the public keys, as one JSON';
+  certificates.addCommand(exportCommand(what, exportCertificates));
   return certificates;
 }
 
