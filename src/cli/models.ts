@@ -44,13 +44,42 @@ function scale(text: string): number {
   return Number(text);
 }
 
+interface FolderOptions {
+  to?: string;
+}
+const folderOption = () => new Option('--to <dir>', 'folder of your networks; default: FRAMELIFT_MODELS_DIR');
+
+function folderOf({ to }: FolderOptions): string {
+  const folder = to ?? loadConfig().modelsDir;
+  if (folder === undefined) throw new Error('Where to? Set FRAMELIFT_MODELS_DIR, or name a folder: --to my-models.');
+  return folder;
+}
+
 export function modelsCommands(): Command {
   const models = new Command('models').description('networks: what is installed, and trying one');
   models
     .command('list')
     .description('list the installed networks')
+    .option('--speed', 'time each on this machine first, on frames of 480x270')
     .option('--json', 'one JSON array')
-    .action((options: { json?: boolean }) => listModels(loadConfig(), options.json === true));
+    .action((options: ListOptions) => listModels(loadConfig(), options));
+  models
+    .command('add')
+    .description('fetch a known open network, convert it and install it in a folder of yours')
+    .argument('[name]', 'leave it out for the list')
+    .addOption(folderOption())
+    .option('--accept-license <spdx>', 'needed for licences that forbid commercial use')
+    .action((name: string | undefined, options: FolderOptions & { acceptLicense?: string }) => addModel(name, options));
+  models
+    .command('convert')
+    .description('install a network of PyTorch (.pth, .safetensors) in a folder of yours; needs 5 GB of Python packages')
+    .argument('<file>', 'the network')
+    .option('--name <name>', 'what jobs call it; default: from the file name')
+    .addOption(folderOption())
+    .action(async (file: string, options: FolderOptions & { name?: string }) => {
+      const { convertNetwork } = await import('./models-add.ts');
+      await report(await convertNetwork({ file, name: options.name, folder: folderOf(options) }));
+    });
   models
     .command('check')
     .description('load an ONNX file and run it once; one sentence when something is wrong with it')
@@ -116,15 +145,50 @@ async function compileModels(media: Media, config: Config, name: string | undefi
   }
 }
 
-async function listModels(config: Config, json: boolean): Promise<void> {
-  const found = (await manifests()).installedModels(config.modelsDir);
-  if (json) {
-    console.log(JSON.stringify(found, null, 2));
-    return;
+async function addModel(name: string | undefined, options: FolderOptions & { acceptLicense?: string }): Promise<void> {
+  const { addNetwork, knownNetworks } = await import('./models-add.ts');
+  if (name !== undefined) return report(await addNetwork({ name, folder: folderOf(options), acceptLicense: options.acceptLicense }));
+  for (const network of knownNetworks()) {
+    const scales = network.files.map(({ scale: times }) => `×${times}`).join(' ');
+    console.log(`${network.name}  ${scales}  ${network.license}  ${network.title}, ${network.credit}`);
   }
-  if (found.length === 0) console.log('No networks are installed.');
+}
+
+/** Small frames: a network of 17 million parameters takes seconds of one. */
+const reportTrial = { width: 128, height: 96, frames: 2 };
+
+/** Runs each new network once in the media child, as a job would, and says what it is. */
+async function report(added: InstalledModel[]): Promise<void> {
+  const media = await open(loadConfig());
+  const { toModelFile } = await manifests();
+  for (const model of added) {
+    const result = await media.checkModel({ model: toModelFile(model), trial: reportTrial, timeoutMs: trialTimeoutMs });
+    console.log(`${label(model)}, ${model.license ?? 'licence unknown'}: good. ${summary(result)}`);
+  }
+}
+
+interface ListOptions {
+  speed?: boolean;
+  json?: boolean;
+}
+const listTrial = { width: 480, height: 270, frames: 3 };
+
+async function listModels(config: Config, { speed = false, json = false }: ListOptions): Promise<void> {
+  const { installedModels, toModelFile } = await manifests();
+  const found = installedModels(config.modelsDir);
+  const media = speed ? await open(config) : undefined;
+  const listed = [];
   for (const model of found) {
-    console.log(`${model.name}  ×${model.scale} ${model.precision} ${model.layout}  ${model.title}  (${basename(model.path)})`);
+    const trial = { ...listTrial, threads: config.threads };
+    const timed = await media?.checkModel({ model: toModelFile(model), trial, timeoutMs: trialTimeoutMs });
+    listed.push({ ...model, ...(timed === undefined ? {} : { msPerFrame: timed.msPerFrame }) });
+  }
+  if (json) return console.log(JSON.stringify(listed, null, 2));
+  if (listed.length === 0) console.log('No networks are installed.');
+  for (const model of listed) {
+    const time = model.msPerFrame === undefined ? '' : `  ${model.msPerFrame.toFixed(1)} ms for 480×270`;
+    const license = model.license ?? 'licence unknown';
+    console.log(`${label(model)} ${model.layout}  ${license}${time}  ${model.title}  (${basename(model.path)})`);
   }
 }
 

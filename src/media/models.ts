@@ -10,6 +10,8 @@ import { projectRoot } from './addon.ts';
 
 export interface InstalledModel extends ModelFile {
   title: string;
+  /** SPDX identifier, where the manifest states one */
+  license?: string;
   task: 'super-resolution' | 'restoration' | 'face-restoration';
   scale: number;
 }
@@ -42,6 +44,7 @@ const entry = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be 64 small hexadecimal digits')
     .optional(),
+  license: z.string().max(100).optional(),
   scores: z.object({ loss_db: z.number().optional(), bf16_loss_db: z.number().optional() }).default({}),
 });
 const manifest = z.object({ version: z.literal(1), models: z.array(entry).max(1000) });
@@ -121,6 +124,6 @@ export function modelNames(models: readonly InstalledModel[]): string[] {
 }
 
 /** The part that goes to the addon. */
-export function toModelFile({ title: _title, task: _task, ...file }: InstalledModel): ModelFile {
+export function toModelFile({ title: _title, task: _task, license: _license, ...file }: InstalledModel): ModelFile {
   return file;
 }

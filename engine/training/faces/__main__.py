@@ -97,7 +97,7 @@ def release(_):
                 'device': f"{saved['facts']['device']}, {platform.processor() or platform.machine()}"}
     entry = {'name': 'faces', 'title': 'Aligned faces, 256 pixels', 'task': 'face-restoration', 'scale': 1,
              'file': path.name, 'precision': 'fp32', 'layout': 'face', 'max_change': 32,
-             'sha256': hashlib.sha256(path.read_bytes()).hexdigest(), 'opset': 17, 'training': training,
+             'sha256': hashlib.sha256(path.read_bytes()).hexdigest(), 'license': 'Apache-2.0', 'opset': 17, 'training': training,
              'data': data_of(),
              'scores': {'validation_faces': {'degraded_db': before, 'restored_db': after, 'faces': len(check.faces)}}}
     manifest = MODELS / 'manifest.json'

@@ -1,0 +1,1 @@
+"""Networks of other tools as ONNX files that the engine runs."""
