@@ -19,13 +19,13 @@ const flag = z
   .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })
   .transform((value) => value === '1' || value === 'true' || value === 'yes');
 
-/** `create=120,read=600,other=240,auth=30`: calls by class; what is left out keeps its default. */
+/** `create=120,read=600,other=240,auth=30,pending=1000`: calls by class; what is left out keeps its default. */
 const rateLimits = z
   .string()
   .default('')
   .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
-  .pipe(z.array(z.string().regex(/^(create|read|other|auth)=[1-9]\d{0,6}$/, 'must be a list such as create=120,read=600,other=240')))
-  .transform((entries): Partial<Record<'create' | 'read' | 'other' | 'auth', number>> =>
+  .pipe(z.array(z.string().regex(/^(create|read|other|auth|pending)=[1-9]\d{0,6}$/, 'must be a list such as create=120,read=600,other=240')))
+  .transform((entries): Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>> =>
     Object.fromEntries(entries.map((entry) => entry.split('=')).map(([name, count]) => [name, Number(count)])),
   );
 
@@ -108,8 +108,8 @@ export interface Config {
   /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
   keyPepper: string | undefined;
   linkSecret: string | undefined;
-  /** calls a minute and key (`auth`: in ten minutes and network address), by class; absent = the default */
-  rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth', number>>;
+  /** calls a minute and key (`auth`: in ten minutes and network address, `pending`: jobs a day of an account without approval), by class; absent = the default */
+  rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>>;
   /** whether the page at /console and what it calls are served */
   console: boolean;
   /** whether people may make accounts of their own there */

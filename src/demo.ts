@@ -12,7 +12,7 @@ import { generateApiKey, hashApiKey } from './domain/api-key.ts';
 import { createPasswords } from './domain/passwords.ts';
 import type { Lane } from './domain/job.ts';
 import type { Service } from './main.ts';
-import { uploadPath } from './uploads.ts';
+import { uploadPath } from './storage/uploads.ts';
 
 const demoName = 'Demo';
 const demoEmail = 'demo@localhost';
@@ -61,7 +61,7 @@ export async function serveSample(
   { preferredPort, uploadFolder }: { preferredPort: number; uploadFolder: string },
 ): Promise<SampleServer> {
   const server = createServer((request, response) => {
-    const [, upload] = /^\/uploads\/([^/]+)$/.exec(request.url ?? '') ?? [];
+    const [, upload] = /^\/uploads\/(.+)$/.exec(request.url ?? '') ?? [];
     const file = request.url === '/sample.mp4' ? path : upload === undefined ? null : uploadPath(uploadFolder, upload);
     if (file === null) return response.writeHead(404).end();
     sendFile(file, request, response).catch(() => response.headersSent ? response.destroy() : response.writeHead(404).end());

@@ -90,7 +90,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
   shutdown.add(() => net.close());
   const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };
-  const storage = createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
+  const storage = await createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
 
   const registry = await serveMetrics({ config, roles, logger, store, shutdown });

@@ -1,12 +1,11 @@
 /** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order; a second one ends what it waits for. */
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { misspelt } from '../config-hints.ts';
 import type { DemoParts } from '../console-service.ts';
 import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome, welcomeBack } from '../demo.ts';
 import { type Roles, type Service, startService } from '../main.ts';
 import { sourceClip } from '../sample.ts';
-import { createUploads } from '../uploads.ts';
+import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
   for (const hint of misspelt()) console.error(`framelift: ${hint}`);
@@ -16,7 +15,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   const signalled = () => (stopping.signal.aborted ? hurry() : stopping.abort());
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
   const demo = roles.api && roles.worker && config.demo;
-  const uploadFolder = join(config.dataDir, 'uploads');
+  const uploadFolder = uploadsFolder(config.dataDir);
   const sample = demo ? await startSample(config, uploadFolder) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {

@@ -1095,6 +1095,10 @@ export const consoleCreateKeyRoute = createRoute({
             description: 'consoleCreateKey 403',
             content: { 'application/json': { schema: zError } }
         },
+        409: {
+            description: 'consoleCreateKey 409',
+            content: { 'application/json': { schema: zError } }
+        },
         413: {
             description: 'consoleCreateKey 413',
             content: { 'application/json': { schema: zError } }

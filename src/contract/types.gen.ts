@@ -382,7 +382,9 @@ export type CertificatePayload = {
     job_id: JobId;
     account_id: string;
     /**
-     * Everything that was ever stored for the job.
+     * Everything that was ever stored for the job. Empty for a sandbox job, for which nothing is stored: its
+     * result is a sample that all sandbox jobs share.
+     *
      */
     objects: Array<DestroyedObject>;
     /**
@@ -1538,7 +1540,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1631,7 +1633,7 @@ export type ListJobsErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1675,7 +1677,7 @@ export type CreateJobErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
      * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
@@ -1710,7 +1712,7 @@ export type CreateJobErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1748,7 +1750,7 @@ export type CreateQuoteErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
      * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
@@ -1775,7 +1777,7 @@ export type CreateQuoteErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1827,7 +1829,7 @@ export type DeleteJobErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1879,7 +1881,7 @@ export type GetJobErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1936,7 +1938,7 @@ export type GetJobResultErrors = {
      */
     409: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1988,7 +1990,7 @@ export type StreamJobEventsErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2050,7 +2052,7 @@ export type GetDeletionCertificateErrors = {
      */
     409: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2093,7 +2095,7 @@ export type GetAccountErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2130,7 +2132,8 @@ export type UpdateAccountData = {
 export type UpdateAccountErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -2155,7 +2158,7 @@ export type UpdateAccountErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2217,7 +2220,7 @@ export type ListAuditLogErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2509,7 +2512,8 @@ export type ConsoleSignUpData = {
 export type ConsoleSignUpErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -2526,7 +2530,7 @@ export type ConsoleSignUpErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2563,7 +2567,8 @@ export type ConsoleSignInData = {
 export type ConsoleSignInErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -2584,7 +2589,7 @@ export type ConsoleSignInErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2625,7 +2630,7 @@ export type ConsoleSignOutErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2662,7 +2667,7 @@ export type ConsoleGetSessionErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2699,7 +2704,8 @@ export type ConsoleChangePasswordData = {
 export type ConsoleChangePasswordErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -2720,7 +2726,7 @@ export type ConsoleChangePasswordErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2761,7 +2767,7 @@ export type ConsoleEndOtherSessionsErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2811,7 +2817,7 @@ export type ConsoleListSessionsErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2861,7 +2867,7 @@ export type ConsoleEndSessionErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2898,7 +2904,8 @@ export type ConsoleUpdateAccountData = {
 export type ConsoleUpdateAccountErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -2919,7 +2926,7 @@ export type ConsoleUpdateAccountErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -2969,7 +2976,7 @@ export type ConsoleListKeysErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3006,7 +3013,8 @@ export type ConsoleCreateKeyData = {
 export type ConsoleCreateKeyErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -3019,6 +3027,10 @@ export type ConsoleCreateKeyErrors = {
      */
     403: Error;
     /**
+     * The account has 25 keys that work; revoke one first. Code: `key_limit_reached`.
+     */
+    409: Error;
+    /**
      * The body is larger than 64 KB. Code: `payload_too_large`.
      */
     413: Error;
@@ -3027,7 +3039,7 @@ export type ConsoleCreateKeyErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3077,7 +3089,7 @@ export type ConsoleRevokeKeyErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3119,7 +3131,8 @@ export type ConsoleRotateKeyData = {
 export type ConsoleRotateKeyErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -3136,7 +3149,7 @@ export type ConsoleRotateKeyErrors = {
      */
     404: Error;
     /**
-     * The key does not work any more. Code: `key_not_active`.
+     * The key does not work any more, or both would be more than 25 that do. Codes: `key_not_active`, `key_limit_reached`.
      */
     409: Error;
     /**
@@ -3148,7 +3161,7 @@ export type ConsoleRotateKeyErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3210,7 +3223,7 @@ export type ConsoleListJobsErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3254,7 +3267,7 @@ export type ConsoleCreateJobErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
      * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
@@ -3285,7 +3298,7 @@ export type ConsoleCreateJobErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3323,7 +3336,7 @@ export type ConsoleCreateQuoteErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
      * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
@@ -3346,7 +3359,7 @@ export type ConsoleCreateQuoteErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3396,7 +3409,7 @@ export type ConsoleDeleteJobErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3442,7 +3455,7 @@ export type ConsoleGetJobErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3488,7 +3501,7 @@ export type ConsoleGetJobLinksErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3525,7 +3538,7 @@ export type ConsoleStreamJobsErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3561,7 +3574,7 @@ export type ConsoleUploadData = {
 
 export type ConsoleUploadErrors = {
     /**
-     * The body is empty. Code: `invalid_request`.
+     * The body is empty or did not arrive in full. Code: `invalid_request`.
      */
     400: Error;
     /**
@@ -3569,7 +3582,7 @@ export type ConsoleUploadErrors = {
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The account is not approved, or the request does not come from the console. Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
      */
     403: Error;
     /**
@@ -3585,7 +3598,7 @@ export type ConsoleUploadErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3622,7 +3635,7 @@ export type ConsoleGetWebhookSecretErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3663,7 +3676,7 @@ export type ConsoleRotateWebhookSecretErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3721,7 +3734,7 @@ export type ConsoleListDeliveriesErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3767,7 +3780,7 @@ export type ConsoleGetDeliveryErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3821,7 +3834,7 @@ export type ConsoleResendDeliveryErrors = {
      */
     409: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3877,7 +3890,7 @@ export type ConsoleTestWebhookErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3927,7 +3940,7 @@ export type ConsoleListLedgerErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -3973,7 +3986,7 @@ export type ConsoleGetUsageErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4027,7 +4040,7 @@ export type ConsoleListAuditLogErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4064,7 +4077,7 @@ export type ConsoleExportAuditLogErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4118,7 +4131,7 @@ export type ConsoleListCertificatesErrors = {
      */
     401: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4159,7 +4172,7 @@ export type OperatorGetOverviewErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4217,7 +4230,7 @@ export type OperatorListAccountsErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4259,7 +4272,8 @@ export type OperatorDecideData = {
 export type OperatorDecideErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -4284,7 +4298,7 @@ export type OperatorDecideErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4326,7 +4340,8 @@ export type OperatorGrantData = {
 export type OperatorGrantErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -4351,7 +4366,7 @@ export type OperatorGrantErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4405,7 +4420,7 @@ export type OperatorListWorkersErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -4459,7 +4474,7 @@ export type OperatorListFailuresErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**

@@ -904,6 +904,7 @@ export const zErrorDetail = z.object({
         'sign_up_closed',
         'wrong_password',
         'key_not_active',
+        'key_limit_reached',
         'delivery_not_resendable',
         'account_pending_approval',
         'secure_tier_required',

@@ -24,6 +24,7 @@ export const requestErrorCodes = [
   'sign_up_closed',
   'wrong_password',
   'key_not_active',
+  'key_limit_reached',
   'delivery_not_resendable',
   'account_pending_approval',
   'secure_tier_required',

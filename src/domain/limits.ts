@@ -9,6 +9,8 @@ export const maxSourceBytes = 2_000_000_000;
 export const linkValidityS = 3600;
 /** days that files are kept unless the account says otherwise */
 export const defaultRetentionDays = 30;
+/** keys of one account that work at the same time */
+export const maxLiveKeys = 25;
 /** days that a replaced key works on beside the new one */
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;

@@ -4,6 +4,7 @@
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { FrameliftError } from './errors.ts';
+import { createFairSemaphore } from './fair-semaphore.ts';
 
 /**
  * KiB of one hash, and passes over them; OWASP's Password Storage Cheat Sheet asks for 19 MiB and 2 at least. Above
@@ -16,35 +17,52 @@ const lanes = 1;
 const saltBytes = 16;
 const tagBytes = 32;
 
+/** `caller` is who asks (a network address): callers take turns. */
 export interface Passwords {
   /** a PHC string, such as `$argon2id$v=19$m=33792,t=2,p=1$…$…` */
-  hash(password: string): Promise<string>;
+  hash(password: string, caller?: string): Promise<string>;
   /** Whether the password is the one of that PHC string; null takes as long and is never right. */
-  verify(password: string, stored: string | null): Promise<boolean>;
+  verify(password: string, stored: string | null, caller?: string): Promise<boolean>;
 }
 
 export interface PasswordOptions {
   /** hashes at a time; default 1, so 33 MiB */
   parallel?: number;
-  /** hashes that may wait; one more is refused; default 64 */
+  /** hashes that may wait; one more is refused; default 256 */
   waiting?: number;
+  /** hashes of one caller that may wait; default 4 */
+  waitingEach?: number;
 }
 
-/** Both methods throw FrameliftError `service_unavailable` when too many wait already. */
-export function createPasswords({ parallel = 1, waiting = 64 }: PasswordOptions = {}): Passwords {
-  const enter = turnstile(parallel, waiting);
-  const derive = (password: string, parts: Parts) => enter(() => argon2id(password, parts));
+/**
+ * Both methods throw FrameliftError `rate_limit_exceeded` when too many of the caller's wait already, and
+ * `service_unavailable` when too many of everybody's do.
+ */
+export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }: PasswordOptions = {}): Passwords {
+  const turns = createFairSemaphore({ parallel, waiting, waitingEach, refusal });
+  const derive = (password: string, parts: Parts, caller: string) => turns.run(caller, () => argon2id(password, parts));
   return {
-    async hash(password) {
+    async hash(password, caller = '') {
       const parts = { salt: randomBytes(saltBytes), memoryKib, passes, lanes, tagBytes };
-      return format(parts, await derive(password, parts));
+      return format(parts, await derive(password, parts, caller));
     },
-    async verify(password, stored) {
+    async verify(password, stored, caller = '') {
       const parsed = stored === null ? decoy : parse(stored);
-      const tag = await derive(password, parsed.parts);
+      const tag = await derive(password, parsed.parts, caller);
       return timingSafeEqual(tag, parsed.tag) && stored !== null;
     },
   };
+}
+
+const retryAfterS = 5;
+
+function refusal(full: 'caller' | 'all'): FrameliftError {
+  if (full === 'caller') {
+    const message = `Too many sign-ins from this address at once; retry after ${retryAfterS} s.`;
+    return new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+  }
+  const message = 'Too many people sign in just now; retry shortly.';
+  return new FrameliftError('service_unavailable', message, { retryAfterS });
 }
 
 interface Parts {
@@ -89,30 +107,4 @@ function parse(stored: string): { parts: Parts; tag: Buffer } {
   const tag = Buffer.from(tagText, 'base64');
   const numbers = { memoryKib: Number(m), passes: Number(t), lanes: Number(p) };
   return { parts: { ...numbers, salt: Buffer.from(salt!, 'base64'), tagBytes: tag.length }, tag };
-}
-
-/** Lets `parallel` through at a time, in the order in which they came. */
-function turnstile(parallel: number, waiting: number) {
-  let inside = 0;
-  const queue: (() => void)[] = [];
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (inside >= parallel) {
-      if (queue.length >= waiting) {
-        throw new FrameliftError('service_unavailable', 'Too many people sign in just now; retry shortly.', {
-          retryAfterS: 5,
-        });
-      }
-      // Whoever leaves hands the place over, so that nobody slips in between.
-      await new Promise<void>((resolve) => queue.push(resolve));
-    } else {
-      inside += 1;
-    }
-    try {
-      return await work();
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) inside -= 1;
-      else next();
-    }
-  };
 }

@@ -10,6 +10,12 @@ export const sandboxScenarios = [
 ] as const;
 export type SandboxScenario = (typeof sandboxScenarios)[number];
 
+/**
+ * Where the results of sandbox jobs lie in the storage: one file for each target, which all such jobs refer to. It is
+ * the service's own sample and no customer's data, so that no job's deletion destroys it.
+ */
+export const samplePrefix = 'samples/';
+
 /** seconds that a `slow.*` job takes */
 export const slowScenarioS = 30;
 

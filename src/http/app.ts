@@ -2,7 +2,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { FrameliftError } from '../domain/errors.ts';
 import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
-import type { HttpDeps } from './deps.ts';
+import type { HttpDeps, WithStreams } from './deps.ts';
 import type { AppEnv } from './env.ts';
 import type { Handlers } from './handlers.ts';
 import { accessLog } from './middleware/access-log.ts';
@@ -23,9 +23,11 @@ import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { operationHandlers } from './routes/operations.ts';
 import { resultHandlers } from './routes/results.ts';
+import { createStreams } from './streams.ts';
 import { refusalOfAddress, validationError } from './validation.ts';
 
 const defaultBodyLimitBytes = 65_536;
+const defaultBodyTimeoutMs = 30_000;
 
 export type App = OpenAPIHono<AppEnv>;
 
@@ -45,13 +47,17 @@ export function buildApp(deps: HttpDeps): App {
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders());
   app.use(onlyErrors());
-  const console = deps.console === undefined ? undefined : { ...deps, console: deps.console };
-  const handlers = { ...allHandlers(deps), ...(console === undefined ? {} : consoleHandlers(console)) };
+  const parts = { ...deps, streams: createStreams({ ...options.streams, usable: (credentials) => usable(deps, credentials) }) };
+  const console = deps.console === undefined ? undefined : { ...parts, console: deps.console };
+  const handlers = { ...allHandlers(parts), ...(console === undefined ? {} : consoleHandlers(console)) };
   registerRoutes(app, handlers, {
     authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
     limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
     approve: requireApproval(),
-    body: jsonBody({ limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes }),
+    body: jsonBody({
+      limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes,
+      timeoutMs: options.bodyTimeoutMs ?? defaultBodyTimeoutMs,
+    }),
     ...(console === undefined ? {} : { console: consoleMiddleware(console) }),
   });
   if (deps.console !== undefined) registerConsolePage(app, deps.console);
@@ -62,7 +68,18 @@ export function buildApp(deps: HttpDeps): App {
   return app;
 }
 
-function allHandlers(deps: HttpDeps): Handlers {
+/** Keys and sessions that may still be used, of those that opened streams. */
+async function usable({ store, console }: HttpDeps, credentials: string[]): Promise<Set<string>> {
+  const keys = credentials.filter((id) => id.startsWith('key_'));
+  const sessions = credentials.filter((id) => id.startsWith('sess_'));
+  const [ofKeys, ofSessions] = await Promise.all([
+    keys.length === 0 ? [] : store.keys.usable(keys),
+    sessions.length === 0 || console === undefined ? [] : console.store.users.open(sessions),
+  ]);
+  return new Set([...ofKeys, ...ofSessions]);
+}
+
+function allHandlers(deps: WithStreams): Handlers {
   return {
     ...jobHandlers(deps),
     ...resultHandlers(deps),

@@ -1,9 +1,11 @@
 /** POST /v1/jobs behind its validation: replay, lane, measurement, price, one call of the store. */
 import { jcs, sha256Hex } from '../domain/audit.ts';
+import { FrameliftError } from '../domain/errors.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
-import type { Idempotency, Principal } from '../store/types.ts';
+import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { assertTierAllowed, type JobInput, measureVideo, parseUrl, parseWebhookUrl, tierOf } from './measurement.ts';
+import { defaultQuotas } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 import { assertSandboxPays } from './sandbox.ts';
 
@@ -34,6 +36,7 @@ export async function createJob(
   const webhookUrl = body.webhook_url === undefined ? null : parseWebhookUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
   if (principal.lane === 'test') assertSandboxPays(videoUrl);
+  await countJobOfPending(deps, principal.account);
   return store.jobs.create({
     ...requested(principal, body),
     videoUrl: videoUrl.href,
@@ -42,6 +45,19 @@ export async function createJob(
     idempotency,
     traceparent: currentTraceparent(),
   });
+}
+
+const dayS = 86_400;
+
+/** Whoever signs up can use the sandbox at once: a day's jobs bound what a stranger makes the service keep. */
+async function countJobOfPending({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
+  if (approvalStatus === 'approved') return;
+  const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
+  const verdict = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
+  if (verdict.allowed) return;
+  const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
+  const message = `An account that is not approved may make ${limit} jobs a day; retry after ${retryAfterS} s, or ask for approval.`;
+  throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
 }
 
 function idempotencyOf(key: string | undefined, body: JobInput): Idempotency | null {

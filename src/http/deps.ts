@@ -6,6 +6,7 @@ import type { Storage } from '../storage/types.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
 import type { ConsoleDeps } from './console/deps.ts';
 import type { HttpMetrics } from './metrics.ts';
+import type { Streams, StreamsOptions } from './streams.ts';
 
 /** The part of pino that http uses. */
 export interface HttpLogger {
@@ -59,14 +60,19 @@ export interface HttpDeps {
   options?: HttpOptions;
 }
 
+/** What handlers get: the open streams of events are counted over all of them. */
+export type WithStreams = HttpDeps & { streams: Streams };
+
 export interface HttpOptions {
   /** ms that the measurement inside POST /v1/jobs may take; default 19,000, so that the call answers within 20 s */
   measureTimeoutMs?: number;
   /** bytes of a request body; default 65,536 */
   bodyLimitBytes?: number;
+  /** ms that a JSON body may take to arrive; default 30,000 */
+  bodyTimeoutMs?: number;
   /** names of installed models beside `auto` and `none`; default: no others */
   models?: readonly string[];
-  /** calls a minute and key, by class; default create 120, read 600, other 240 */
+  /** calls a minute and key, by class (src/http/middleware/rate-limit.ts has the defaults) */
   rateLimits?: Partial<Record<RateClass, number>>;
   /** ms that a sandbox job takes, for quotes; default 2000 */
   sandboxDelayMs?: number;
@@ -76,6 +82,8 @@ export interface HttpOptions {
   eventHeartbeatMs?: number;
   /** ms after which a stream of events is ended, to be opened again; default 15 min */
   eventStreamMs?: number;
+  /** how many streams of events may be open at a time, and how often their keys are looked at */
+  streams?: Omit<StreamsOptions, 'usable'>;
   /** ms that DELETE waits for the certificate of a job of the Secure tier; default 3000 */
   certificateWaitMs?: number;
 }

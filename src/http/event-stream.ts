@@ -1,13 +1,20 @@
 /** Server-sent events (WHATWG HTML §9.2): one event a change, comments while nothing changes. */
+import type { Context } from 'hono';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
+import type { AppEnv } from './env.ts';
 import { presentJob } from './present.ts';
+import type { OpenStream } from './streams.ts';
+
+/** Resolves when the reader has taken the event, so that a slow reader is told the latest state and not all before it. */
+export type SendEvent = (name: string, data: unknown) => Promise<void>;
 
 export interface EventStreamOptions {
   /** sends events until there are no more; the signal ends it */
-  run(signal: AbortSignal, send: (name: string, data: unknown) => void): Promise<void>;
-  /** aborted when the caller goes away */
-  signal: AbortSignal;
+  run(signal: AbortSignal, send: SendEvent): Promise<void>;
+  /** the stream's place among the open ones */
+  place: OpenStream;
   /** ms between two comments */
   heartbeatMs: number;
   /** ms after which the stream is ended */
@@ -16,73 +23,70 @@ export interface EventStreamOptions {
   onFailure(error: unknown): void;
 }
 
-function eventText(name: string, data: unknown): string {
-  // JSON in one line, so that it needs one `data:` line.
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+/** The answer; it ends with its run, its reader, its lifetime, or the credential that opened it. */
+export function eventStream(c: Context<AppEnv>, options: EventStreamOptions): Response {
+  const response = streamSSE(c, (stream) => follow(c.req.raw.signal, stream, options));
+  response.headers.set('Cache-Control', 'no-store');
+  // The server sets these itself where the protocol has them.
+  for (const name of ['Transfer-Encoding', 'Connection']) response.headers.delete(name);
+  response.headers.set('X-Accel-Buffering', 'no');
+  return response;
 }
 
-/** Bytes of the stream; cancelling it ends the run. */
-export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+async function follow(request: AbortSignal, stream: SSEStreamingApi, options: EventStreamOptions): Promise<void> {
+  const { run, place, heartbeatMs, lifetimeMs, onFailure } = options;
   const ended = new AbortController();
-  const lifetime = setTimeout(() => ended.abort(), options.lifetimeMs);
-  const signal = AbortSignal.any([options.signal, ended.signal]);
-  const encoder = new TextEncoder();
-  let heartbeat: NodeJS.Timeout | undefined;
-  const finish = () => {
-    clearTimeout(lifetime);
-    clearInterval(heartbeat);
-    ended.abort();
-  };
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      const send = (text: string) => {
-        if (!signal.aborted) controller.enqueue(encoder.encode(text));
-      };
-      // Sent at once, so that proxies pass the headers on; then whenever nothing else was for a while.
-      send(': connected\n\n');
-      heartbeat = setInterval(() => send(': still here\n\n'), options.heartbeatMs);
-      void options
-        .run(signal, (name, data) => send(eventText(name, data)))
-        .catch((error: unknown) => {
-          if (!signal.aborted) options.onFailure(error);
-        })
-        .finally(() => {
-          finish();
-          closeQuietly(controller);
-        });
-    },
-    cancel: finish,
-  });
-}
-
-/** A stream that its reader has cancelled cannot be closed. */
-function closeQuietly(controller: ReadableStreamDefaultController): void {
+  const end = () => ended.abort();
+  stream.onAbort(end);
+  const lifetime = setTimeout(end, lifetimeMs);
+  const signal = AbortSignal.any([request, place.signal, ended.signal]);
+  // A reader that has stopped reading would hold a write, and with it the run, for ever.
+  signal.addEventListener('abort', () => stream.abort(), { once: true });
+  const comments = keepOpen(stream, heartbeatMs);
   try {
-    controller.close();
-  } catch {
-    // nothing to do
+    await run(signal, (name, data) => comments.around(() => stream.writeSSE({ event: name, data: JSON.stringify(data) })));
+  } catch (error) {
+    if (!signal.aborted) onFailure(error);
+  } finally {
+    clearTimeout(lifetime);
+    comments.stop();
+    place.close();
   }
 }
 
-export interface JobEventOptions extends Omit<EventStreamOptions, 'run'> {
+/** Comments at once, so that proxies pass the headers on, and then whenever nothing waits to be read. */
+function keepOpen(stream: SSEStreamingApi, heartbeatMs: number) {
+  let waiting = 0;
+  const around = async (write: () => Promise<unknown>) => {
+    waiting += 1;
+    try {
+      await write();
+    } finally {
+      waiting -= 1;
+    }
+  };
+  const comment = (text: string) => void (waiting === 0 && around(() => stream.write(`: ${text}\n\n`)));
+  comment('connected');
+  const timer = setInterval(() => comment('still here'), heartbeatMs);
+  return { around, stop: () => clearInterval(timer) };
+}
+
+export interface JobEvents {
   jobId: string;
   /** starts the store's watch; the signal ends it */
   watch(signal: AbortSignal): AsyncIterable<JobRecord>;
 }
 
-/** One job until it has ended. */
-export function jobEventStream({ jobId, watch, ...options }: JobEventOptions): ReadableStream<Uint8Array> {
-  return eventStream({
-    ...options,
-    async run(signal, send) {
-      let status: string | undefined;
-      for await (const job of watch(signal)) {
-        send(job.status === status ? 'progress' : 'status', presentJob(job));
-        status = job.status;
-        if (isFinal(job.status)) return;
-      }
-      // A watch that ends by itself before the job has ended saw it deleted.
-      send('deleted', { id: jobId, deleted: true });
-    },
-  });
+/** The run of a stream that follows one job until it has ended. */
+export function jobEvents({ jobId, watch }: JobEvents): EventStreamOptions['run'] {
+  return async (signal, send) => {
+    let status: string | undefined;
+    for await (const job of watch(signal)) {
+      await send(job.status === status ? 'progress' : 'status', presentJob(job));
+      status = job.status;
+      if (isFinal(job.status)) return;
+    }
+    // A watch that ends by itself before the job has ended saw it deleted.
+    if (!signal.aborted) await send('deleted', { id: jobId, deleted: true });
+  };
 }

@@ -42,6 +42,7 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   certificate_pending: 409,
   idempotency_key_reused: 409,
   key_not_active: 409,
+  key_limit_reached: 409,
   delivery_not_resendable: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,

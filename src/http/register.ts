@@ -19,7 +19,7 @@ export interface RouteMiddleware {
   /** for operations of the console, where there is one */
   console?: {
     /** of those that need no session */
-    anonymous: MiddlewareHandler<AppEnv>[];
+    anonymous(id: OperationId): MiddlewareHandler<AppEnv>[];
     session: MiddlewareHandler<AppEnv>;
     /** behind the session, since limits are per user */
     limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
@@ -68,7 +68,7 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
     if (needed === undefined) return [];
     return [middleware.authenticate, middleware.limit(rateClass), middleware.approve];
   }
-  if (needed === undefined) return [...console.anonymous];
+  if (needed === undefined) return console.anonymous(id);
   return [
     console.session,
     console.limit(rateClass),

@@ -3,6 +3,7 @@
  * past its time. All of it may run in many processes at once.
  */
 import { hostname } from 'node:os';
+import { removeExpiredUploads, uploadsFolder } from '../storage/uploads.ts';
 import type { WorkerDevice } from '../store/index.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './types.ts';
@@ -55,6 +56,7 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
       },
     },
     { name: 'description', everyMs: seldomMs, run: describeWorker(worker) },
+    { name: 'uploads', everyMs: rarelyMs, run: () => removeExpiredUploads(uploadsFolder(config.dataDir)) },
     { name: 'storage', everyMs: rarelyMs, run: () => destroyReturnedObjects(worker) },
   ];
 }

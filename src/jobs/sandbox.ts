@@ -1,21 +1,52 @@
 /** The only step of a sandbox job: fetch nothing, wait a little, deliver a sample of the target size. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FrameliftError } from '../domain/errors.ts';
 import type { Resolution } from '../domain/job.ts';
-import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
+import { samplePrefix, sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
+import type { StoredObject } from '../storage/types.ts';
 import { jobIdOf } from './payload.ts';
+import { withRoom } from './room.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 
-export const sandboxTask = (worker: WorkerContext) => (payload: unknown) =>
-  runStep(worker, 'sandbox', jobIdOf(payload), sandbox);
+export const sandboxTask = (worker: WorkerContext) => {
+  const samples = sharedSamples(worker);
+  return (payload: unknown) => runStep(worker, 'sandbox', jobIdOf(payload), (context) => sandbox(context, samples));
+};
+
+type SharedSamples = (path: string, resolution: Resolution) => Promise<StoredObject>;
+
+/**
+ * Stores a sample unless it is there: under a name made of its content, so that all jobs share one file, whichever
+ * worker stores it. Jobs that come together share one upload, too.
+ */
+function sharedSamples(worker: WorkerContext): SharedSamples {
+  const { storage, stopping } = worker;
+  const underWay = new Map<string, Promise<StoredObject>>();
+  const store = async (path: string, stored: StoredObject) => {
+    if ((await storage.stat(stored.key))?.size === stored.size) return stored;
+    return withRoom(worker, [{ folder: 'storage', bytes: stored.size }], () =>
+      storage.putFile(stored.key, path, { contentType: 'video/mp4', signal: stopping }),
+    );
+  };
+  return async (path, resolution) => {
+    const bytes = await readFile(path);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const key = `${samplePrefix}sandbox-${resolution}-${sha256.slice(0, 16)}.mp4`;
+    const stored = underWay.get(key) ?? store(path, { key, size: bytes.length, sha256, version: null });
+    underWay.set(key, stored);
+    return stored.finally(() => underWay.delete(key));
+  };
+}
 
 const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '1080p': { width: 1920, height: 1080 },
   '4k': { width: 3840, height: 2160 },
 };
 
-async function sandbox(context: StepContext): Promise<void> {
+async function sandbox(context: StepContext, samples: SharedSamples): Promise<void> {
   const { worker, job, fence, signal } = context;
   const scenario = sandboxScenario(job.videoUrl);
   const totalMs = scenario === 'slow' ? slowScenarioS * 1000 : worker.config.sandboxDelayMs;
@@ -25,10 +56,10 @@ async function sandbox(context: StepContext): Promise<void> {
     pretendToWork(context, totalMs),
   ]);
   if (path === null) throw new FrameliftError('processing_failed', 'The sandbox was asked to fail.');
-  const key = await worker.store.objects.announce(fence, 'output');
-  const stored = await worker.storage.putFile(key, path, { contentType: 'video/mp4', signal });
+  const stored = await samples(path, job.resolution);
   await worker.store.leases.finish(fence, {
     stored,
+    isShared: true,
     output: { ...sizes[job.resolution], size_bytes: stored.size, sha256: stored.sha256 },
     applied: null,
   });

@@ -137,7 +137,8 @@ export const getJobResult = <ThrowOnError extends boolean = false>(options: Opti
  *
  * The stream ends after the event whose `status` is `done` or `error`, or after `deleted`: close the
  * `EventSource` then, which would otherwise connect again and be told the same once more. Comments keep an idle
- * connection open. The service ends a stream after some minutes; connect again to go on. Every stream starts with
+ * connection open. The service ends a stream after some minutes, and soon after its key was revoked; connect
+ * again to go on. A reader that is slow is told the latest state, not every one before it. Every stream starts with
  * the job as it is now, so that nothing is missed; events carry no ids, and `Last-Event-ID` changes nothing.
  *
  */

@@ -382,7 +382,9 @@ export type CertificatePayload = {
     job_id: JobId;
     account_id: string;
     /**
-     * Everything that was ever stored for the job.
+     * Everything that was ever stored for the job. Empty for a sandbox job, for which nothing is stored: its
+     * result is a sample that all sandbox jobs share.
+     *
      */
     objects: Array<DestroyedObject>;
     /**
@@ -599,7 +601,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -692,7 +694,7 @@ export type ListJobsErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -736,7 +738,7 @@ export type CreateJobErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
      * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
@@ -771,7 +773,7 @@ export type CreateJobErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -809,7 +811,7 @@ export type CreateQuoteErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it), `url_not_allowed` (the address is malformed, private or blocked; the message
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
      * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
      * 2,000,000,000 bytes).
      *
@@ -836,7 +838,7 @@ export type CreateQuoteErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -888,7 +890,7 @@ export type DeleteJobErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -940,7 +942,7 @@ export type GetJobErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -997,7 +999,7 @@ export type GetJobResultErrors = {
      */
     409: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1049,7 +1051,7 @@ export type StreamJobEventsErrors = {
      */
     404: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1111,7 +1113,7 @@ export type GetDeletionCertificateErrors = {
      */
     409: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1154,7 +1156,7 @@ export type GetAccountErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1191,7 +1193,8 @@ export type UpdateAccountData = {
 export type UpdateAccountErrors = {
     /**
      * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it).
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
+     * or a body that did not arrive within 30 s).
      *
      */
     400: Error;
@@ -1216,7 +1219,7 @@ export type UpdateAccountErrors = {
      */
     415: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
@@ -1278,7 +1281,7 @@ export type ListAuditLogErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**

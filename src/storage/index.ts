@@ -2,14 +2,12 @@
 import { storageFolder } from './disk.ts';
 import { createFilesystemStorage } from './filesystem.ts';
 import type { FilesystemStorage } from './filesystem.ts';
-import { createS3Storage } from './s3.ts';
 import type { S3Storage } from './s3.ts';
 
 export { contentDisposition, safeFileName } from './disposition.ts';
 export { type DiskRoom, diskRoom, storageFolder } from './disk.ts';
 export { createFilesystemStorage } from './filesystem.ts';
 export type { FilesystemStorage } from './filesystem.ts';
-export { createS3Storage } from './s3.ts';
 export type { S3Storage } from './s3.ts';
 export type { LinkQuery, LinkVerdict } from './links.ts';
 export type { ByteRange, DownloadLink, Storage, StoredObject } from './types.ts';
@@ -25,9 +23,12 @@ export interface StorageConfig {
   linkSecret: string;
 }
 
-/** `kind` tells which one came; only the filesystem's links are verified by the API itself. */
-export function createStorage(config: StorageConfig): FilesystemStorage | S3Storage {
-  if (config.s3 !== undefined) return createS3Storage(config.s3);
+/**
+ * `kind` tells which one came; only the filesystem's links are verified by the API itself. The AWS SDK is loaded where
+ * it is needed only: it takes 10 to 40 MB of memory.
+ */
+export async function createStorage(config: StorageConfig): Promise<FilesystemStorage | S3Storage> {
+  if (config.s3 !== undefined) return (await import('./s3.ts')).createS3Storage(config.s3);
   const { publicUrl, linkSecret } = config;
   return createFilesystemStorage({ root: storageFolder(config.dataDir), publicUrl, linkSecret });
 }

@@ -1,6 +1,7 @@
 /** Jobs as the console shows them: both lanes of an account, with what happened to each. */
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type { JobRecord, JobStatus, Lane } from '../domain/job.ts';
+import { samplePrefix } from '../domain/sandbox.ts';
 import type { Db } from './database.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
@@ -132,8 +133,13 @@ async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null;
     .select({ key: objects.key, size: objects.sizeBytes })
     .from(objects)
     .where(and(eq(objects.jobId, row.id), eq(objects.state, 'stored')));
-  const file = (key: string | null) => stored.find((object) => object.key === key) ?? null;
+  const file = (key: string | null) => stored.find((object) => object.key === key) ?? sharedSample(row, key);
   return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null };
+}
+
+/** What a sandbox job refers to is the service's own, and no object of the job. */
+function sharedSample(row: JobRow, key: string | null): JobFile | null {
+  return key?.startsWith(samplePrefix) ? { key, size: row.output?.size_bytes ?? null } : null;
 }
 
 function momentsOf(db: Db, row: JobRow) {

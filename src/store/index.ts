@@ -8,7 +8,7 @@ import { consoleJobQueries } from './console-jobs.ts';
 import { connect } from './database.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { eventQueries } from './events.ts';
-import { jobQueries } from './jobs.ts';
+import { jobQueries, pollJobs } from './jobs.ts';
 import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
@@ -19,7 +19,7 @@ import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { userQueries } from './users.ts';
-import { JobFeed } from './watch.ts';
+import { JobFeed, type JobFeedOptions } from './watch.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
@@ -47,6 +47,8 @@ export interface StoreOptions {
   url: string;
   /** largest number of connections, default 10 */
   maxConnections?: number;
+  /** how often jobs that are watched are polled */
+  feed?: Pick<JobFeedOptions, 'pollMs'>;
   /** seals the accounts' webhook secrets; without it there are none */
   vault?: Vault;
 }
@@ -84,7 +86,7 @@ export function createStore(options: StoreOptions): Store {
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
   });
-  const feed = new JobFeed(options.url);
+  const feed = new JobFeed({ url: options.url, poll: (jobIds) => pollJobs(db, jobIds), ...options.feed });
   return {
     accounts: accountQueries(db, options.vault),
     keys: keyQueries(db, client),

@@ -1,5 +1,5 @@
 /** Jobs as customers see them: made, read, listed, deleted. */
-import { and, desc, eq, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
@@ -46,6 +46,15 @@ export function jobQueries(
     expireDue: (limit) => expireDue(db, limit),
     deleteOfClosed: (limit) => deleteOfClosed(db, limit),
   };
+}
+
+/** What watchers of those jobs are told, in one text for each; deleted jobs are left out. */
+export async function pollJobs(db: Db, jobIds: string[]): Promise<Map<string, string>> {
+  const rows = await db
+    .select({ id: jobs.id, state: sql<string>`${jobs.status} || ' ' || ${jobs.progress}` })
+    .from(jobs)
+    .where(and(inArray(jobs.id, jobIds), isNull(jobs.deletedAt)));
+  return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
 async function createJob(

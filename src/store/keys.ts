@@ -1,12 +1,13 @@
 /** API keys: only their hashes are known here. */
-import { and, asc, desc, eq, getTableColumns, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
-import { keyOverlapDaysRange } from '../domain/limits.ts';
+import { FrameliftError } from '../domain/errors.ts';
+import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
-import { apiKeys } from './schema.ts';
+import { accounts, apiKeys } from './schema.ts';
 import type { Account, KeyStore, Principal } from './types.ts';
 
 export interface CreateKey {
@@ -79,8 +80,11 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return { keyId, lane, tier, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
+    /** Throws FrameliftError `key_limit_reached`. */
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
+        await lockAccount(tx, key.accountId);
+        await assertRoomForKey(tx, key.accountId);
         const [row] = await tx
           .insert(apiKeys)
           .values({ ...key, id: newId('key') })
@@ -91,6 +95,16 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       });
     },
 
+    async usable(keyIds: string[]): Promise<Set<string>> {
+      const approved = or(eq(apiKeys.lane, 'test'), eq(accounts.approvalStatus, 'approved'));
+      const rows = await db
+        .select({ id: apiKeys.id })
+        .from(apiKeys)
+        .innerJoin(accounts, eq(accounts.id, apiKeys.accountId))
+        .where(and(inArray(apiKeys.id, keyIds), isLive, approved));
+      return new Set(rows.map((row) => row.id));
+    },
+
     async get(keyId: string): Promise<KeyRecord | null> {
       const [row] = await db.select(visible).from(apiKeys).where(eq(apiKeys.id, keyId));
       return row ?? null;
@@ -98,7 +112,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
     /**
      * A new key of the same account, lane and tier; the old one works for `overlapDays` (0…7) more. null for a key
-     * that is unknown, revoked or expired.
+     * that is unknown, revoked or expired. Throws FrameliftError `key_limit_reached`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
@@ -138,11 +152,32 @@ export function keyQueries(db: Db, client: postgres.Sql) {
   } satisfies KeyStore & Record<string, unknown>;
 }
 
+const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
+
+/** Creations of one account's keys take turns. */
+async function lockAccount(tx: Tx, accountId: string): Promise<void> {
+  await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
+}
+
+/** Rate limits are per key, so that keys without number would be no limit. Throws FrameliftError `key_limit_reached`. */
+async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
+  const [live] = await tx
+    .select({ keys: count() })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.accountId, accountId), isLive));
+  if (live!.keys < maxLiveKeys) return;
+  const message = `The account has ${maxLiveKeys} keys that work, which is the most; revoke one first.`;
+  throw new FrameliftError('key_limit_reached', message);
+}
+
 async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: RotateKey, actor: Actor) {
   const { min, max } = keyOverlapDaysRange;
   if (!Number.isSafeInteger(overlapDays) || overlapDays < min || overlapDays > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for overlapDays but received ${overlapDays}`);
   }
+  const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
+  if (!owner) return null;
+  await lockAccount(tx, owner.accountId);
   const [old] = await tx
     .update(apiKeys)
     // least() leaves out what is null: a key without an end gets one.
@@ -151,6 +186,8 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .returning(visible);
   if (!old) return null;
   const { accountId, lane, tier } = old;
+  // Behind the update: with no overlap the old key has just ended and leaves its place.
+  await assertRoomForKey(tx, accountId);
   const [fresh] = await tx
     .insert(apiKeys)
     .values({ id: newId('key'), accountId, lane, tier, hash, lastFour })

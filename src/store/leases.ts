@@ -180,11 +180,13 @@ async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
 
 export interface FinishedJob {
   stored: StoredFile;
+  /** the file belongs to the service and not to the job, whose deletion leaves it alone */
+  isShared?: boolean;
   output: OutputFacts;
   applied: AppliedEnhancements | null;
 }
 
-async function finish(tx: Tx, fence: Fence, { stored, output, applied }: FinishedJob) {
+async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, applied }: FinishedJob) {
   const [row] = await tx
     .update(jobs)
     .set({
@@ -200,7 +202,7 @@ async function finish(tx: Tx, fence: Fence, { stored, output, applied }: Finishe
     .where(heldBy(fence))
     .returning();
   if (!row) throw new LeaseLost(fence.jobId);
-  await markStored(tx, stored);
+  if (!isShared) await markStored(tx, stored);
   await enqueueLeftovers(tx, row);
   await announceEnd(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });

@@ -6,29 +6,44 @@
 import type postgres from 'postgres';
 import type { RateClass, RateLimitStore, RatePolicy, RateVerdict } from './types.ts';
 
-/**
- * The database's clock decides, so that processes with other clocks agree. The row's own last moment keeps time from
- * running backwards between calls that waited for one another; a clock that was set back by more than `jumpS` is
- * believed. Parameters: key id, class, seconds per call, window in seconds, calls wanted.
- */
 const jumpS = 5;
-const takeQuery = `
+
+/**
+ * The row of one quota. The database's clock decides, so that processes with other clocks agree. The row's own last
+ * moment keeps time from running backwards between calls that waited for one another; a clock that was set back by more
+ * than `jumpS` is believed. $2 is the class and $4 the window in seconds; `wanted` calls of `perCall` seconds each.
+ */
+const upsert = ({ id, perCall, wanted }: { id: string; perCall: string; wanted: string }) => `
 INSERT INTO rate_limits AS r (key_id, class, at, tat, allowed)
-SELECT $1, $2, c.now, c.now + k.allowed * $3::float8, k.allowed
+SELECT ${id}, $2, c.now, c.now + k.allowed * ${perCall}::float8, k.allowed
 FROM (SELECT extract(epoch FROM clock_timestamp())::float8 AS now) c,
-  (SELECT least($5::int, floor($4::float8 / $3::float8 + 0.001)::int) AS allowed) k
+  (SELECT least(${wanted}, floor($4::float8 / ${perCall}::float8 + 0.001)::int) AS allowed) k
 ON CONFLICT (key_id, class) DO UPDATE SET (at, tat, allowed) = (
-  SELECT n.now, t.tat + k.allowed * $3::float8, k.allowed
+  SELECT n.now, t.tat + k.allowed * ${perCall}::float8, k.allowed
   FROM (SELECT CASE WHEN r.at - excluded.at > ${jumpS} THEN excluded.at ELSE greatest(r.at, excluded.at) END AS now) n,
     LATERAL (SELECT greatest(n.now, least(r.tat, n.now + $4::float8)) AS tat) t,
-    LATERAL (SELECT greatest(0, least($5::int, floor(($4::float8 - (t.tat - n.now)) / $3::float8 + 0.001)::int)) AS allowed) k)
+    LATERAL (SELECT greatest(0, least(${wanted},
+      floor(($4::float8 - (t.tat - n.now)) / ${perCall}::float8 + 0.001)::int)) AS allowed) k)
 RETURNING allowed, tat - at AS ahead`;
 
-interface Answer {
+const ofKey = upsert({ id: '$1', perCall: '$3', wanted: '$5::int' });
+const takeQuery = `${ofKey}, NULL AS "accountAllowed", NULL AS "accountAhead"`;
+/** Behind the key's row, so that all processes lock in one order and calls that the key refuses cost the account nothing. */
+const takeWithAccountQuery = `WITH of_key AS (${ofKey}),
+of_account AS (${upsert({ id: '$6', perCall: '$7', wanted: '(SELECT allowed FROM of_key)' })})
+SELECT k.allowed, k.ahead, a.allowed AS "accountAllowed", a.ahead AS "accountAhead" FROM of_key k, of_account a`;
+
+interface Quota {
   /** how many of the calls wanted */
   allowed: number;
   /** seconds until the quota is whole */
   ahead: number;
+}
+
+interface Answer extends Quota {
+  /** null where no account is counted */
+  accountAllowed: number | null;
+  accountAhead: number | null;
 }
 
 interface Waiting {
@@ -41,11 +56,14 @@ export function rateLimitQueries(client: postgres.Sql) {
   const queues = new Map<string, Waiting[]>();
 
   async function look(keyId: string, rateClass: RateClass, policy: RatePolicy, calls: Waiting[]): Promise<void> {
-    const perCallS = policy.windowS / policy.limit;
-    const values = [keyId, rateClass, perCallS, policy.windowS, calls.length];
+    const { limit, windowS, account } = policy;
+    const values = [keyId, rateClass, windowS / limit, windowS, calls.length];
     try {
-      const [row] = await client.unsafe<Answer[]>(takeQuery, values, { prepare: true });
-      calls.forEach((call, index) => call.resolve(verdict(row!, index, perCallS, policy.windowS)));
+      const [row] =
+        account === undefined
+          ? await client.unsafe<Answer[]>(takeQuery, values, { prepare: true })
+          : await client.unsafe<Answer[]>(takeWithAccountQuery, [...values, account.id, windowS / account.limit], { prepare: true });
+      calls.forEach((call, index) => call.resolve(verdict(row!, index, policy)));
     } catch (error) {
       for (const call of calls) call.reject(error);
     }
@@ -72,6 +90,10 @@ export function rateLimitQueries(client: postgres.Sql) {
       });
     },
 
+    async forget(keyId, rateClass) {
+      await client`DELETE FROM rate_limits WHERE key_id = ${keyId} AND class = ${rateClass}`;
+    },
+
     /** Forgets keys whose quota has long been whole; returns how many rows. */
     async prune(): Promise<number> {
       const result = await client`DELETE FROM rate_limits
@@ -81,8 +103,16 @@ export function rateLimitQueries(client: postgres.Sql) {
   } satisfies RateLimitStore & Record<string, unknown>;
 }
 
-/** What the `index`th of the calls that were judged together is told. */
-function verdict({ allowed, ahead }: Answer, index: number, perCallS: number, windowS: number): RateVerdict {
+/** What the `index`th of the calls that were judged together is told: the tighter of both quotas. */
+function verdict({ accountAllowed, accountAhead, ...key }: Answer, index: number, { limit, windowS, account }: RatePolicy): RateVerdict {
+  const ofKey = verdictOf(key, index, windowS / limit, windowS);
+  if (account === undefined || accountAllowed === null || accountAhead === null || !ofKey.allowed) return ofKey;
+  const quota = { allowed: accountAllowed, ahead: accountAhead };
+  const ofAccount = verdictOf(quota, index, windowS / account.limit, windowS);
+  return ofAccount.remaining < ofKey.remaining || !ofAccount.allowed ? ofAccount : ofKey;
+}
+
+function verdictOf({ allowed, ahead }: Quota, index: number, perCallS: number, windowS: number): RateVerdict {
   const passed = index < allowed;
   const later = passed ? allowed - 1 - index : 0;
   const aheadThen = ahead - later * perCallS;

@@ -66,6 +66,8 @@ export interface DeletedJob {
 export interface KeyStore {
   /** The principal of a key hash; null when unknown, revoked or expired. */
   authenticate(keyHash: Buffer): Promise<Principal | null>;
+  /** Those of the keys that may still be used: neither revoked nor expired, live ones of an approved account. */
+  usable(keyIds: string[]): Promise<Set<string>>;
 }
 
 export interface AccountStore {
@@ -74,8 +76,11 @@ export interface AccountStore {
   setRetention(accountId: string, days: number): Promise<Account | null>;
 }
 
-/** Classes of calls with a limit of their own, per key; `auth`: signing up and in at the console, per address. */
-export type RateClass = 'create' | 'read' | 'other' | 'auth';
+/**
+ * Classes of calls with a limit of their own, per key; `auth`: signing up and in at the console, per address; `pending`:
+ * jobs a day of an account that is not approved.
+ */
+export type RateClass = 'create' | 'read' | 'other' | 'auth' | 'pending';
 
 export interface RateVerdict {
   allowed: boolean;
@@ -91,11 +96,15 @@ export interface RatePolicy {
   /** calls in a window */
   limit: number;
   windowS: number;
+  /** whose calls of the class, of all its keys together, have a limit as well */
+  account?: { id: string; limit: number };
 }
 
 /** One limiter for all API processes: GCRA, one UPSERT a call, by the database's clock. */
 export interface RateLimitStore {
   take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
+  /** Gives the whole quota back at once. */
+  forget(keyId: string, rateClass: RateClass): Promise<void>;
 }
 
 export interface AuditStore {

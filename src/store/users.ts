@@ -1,5 +1,5 @@
 /** People who sign in to the console, and their sessions: only hashes of passwords and tokens are known here. */
-import { and, desc, eq, gt, lt, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -153,6 +153,15 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
       if (!row) return null;
       if (row.stale) await noteUse(db, row.sessionId);
       return toIdentity(row);
+    },
+
+    /** Those of the sessions that are open. */
+    async open(sessionIds: string[]): Promise<Set<string>> {
+      const rows = await db
+        .select({ id: consoleSessions.id })
+        .from(consoleSessions)
+        .where(and(inArray(consoleSessions.id, sessionIds), isOpen));
+      return new Set(rows.map((row) => row.id));
     },
 
     /** Newest first; `startingAfter` is an exclusive id. */

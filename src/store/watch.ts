@@ -1,6 +1,6 @@
 /**
- * Changes of jobs as they happen: one connection of this process LISTENs for all its watchers. A watcher also looks
- * by itself now and then, so that a notification lost with the connection delays it and no more.
+ * Changes of jobs as they happen: one connection of this process LISTENs for all its watchers. One query for all
+ * watched jobs also looks now and then, so that a notification lost with the connection delays them and no more.
  */
 import pg from 'pg';
 import type { JobRecord } from '../domain/job.ts';
@@ -8,8 +8,8 @@ import { isFinal } from '../domain/transitions.ts';
 
 const channel = 'framelift_jobs';
 const reconnectMs = 1000;
-/** how long a watcher waits before it looks without having been told */
-const defaultLookMs = 5000;
+/** ms between two polls of all watched jobs */
+const defaultPollMs = 5000;
 
 /** Wakes whoever waits for one job. A wake that comes while nobody waits is kept. */
 class Waker {
@@ -21,16 +21,16 @@ class Waker {
     this.#resolve?.();
   }
 
-  /** Resolves at a wake, after `ms`, or when the signal fires. */
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
+  /** Resolves at a wake, when the signal fires, or after `ms` if that is given. */
+  async wait(signal: AbortSignal, ms?: number): Promise<void> {
     if (!this.#woken && !signal.aborted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
         const done = () => {
           clearTimeout(timer);
           signal.removeEventListener('abort', done);
           resolve();
         };
+        const timer = ms === undefined ? undefined : setTimeout(done, ms);
         this.#resolve = done;
         signal.addEventListener('abort', done, { once: true });
       });
@@ -41,16 +41,32 @@ class Waker {
 }
 
 /** One LISTEN connection, opened with the first watcher and kept; made anew whenever it is lost. */
+export interface JobFeedOptions {
+  /** postgres:// URL */
+  url: string;
+  /** what changes about each of the jobs, in one text; jobs that are gone are left out */
+  poll(jobIds: string[]): Promise<Map<string, string>>;
+  /** ms between two polls; default 5000 */
+  pollMs?: number;
+}
+
 export class JobFeed {
   readonly #url: string;
+  readonly #poll: JobFeedOptions['poll'];
+  readonly #pollMs: number;
+  #pollTimer: NodeJS.Timeout | undefined;
+  /** of each watched job what the last poll saw */
+  #seen = new Map<string, string | undefined>();
   readonly #watchers = new Map<string, Set<Waker>>();
   readonly #accounts = new Map<string, Set<AccountWatcher>>();
   #client: pg.Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #state: 'idle' | 'connecting' | 'listening' | 'closed' = 'idle';
 
-  constructor(url: string) {
+  constructor({ url, poll, pollMs = defaultPollMs }: JobFeedOptions) {
     this.#url = url;
+    this.#poll = poll;
+    this.#pollMs = pollMs;
   }
 
   subscribe(jobId: string): { waker: Waker; close(): void } {
@@ -58,6 +74,7 @@ export class JobFeed {
     const wakers = this.#watchers.get(jobId) ?? new Set();
     this.#watchers.set(jobId, wakers.add(waker));
     void this.#connect();
+    this.#pollLater();
     const close = () => {
       wakers.delete(waker);
       if (wakers.size === 0 && this.#watchers.get(jobId) === wakers) this.#watchers.delete(jobId);
@@ -80,12 +97,34 @@ export class JobFeed {
   async close(): Promise<void> {
     this.#state = 'closed';
     clearTimeout(this.#retry);
+    clearTimeout(this.#pollTimer);
     this.#wakeAll();
     await this.#client?.end().catch(() => {});
   }
 
   get closed(): boolean {
     return this.#state === 'closed';
+  }
+
+  /** Polls as long as jobs are watched. */
+  #pollLater(): void {
+    if (this.#watchers.size === 0 || this.closed) return;
+    this.#pollTimer ??= setTimeout(() => void this.#pollNow(), this.#pollMs).unref();
+  }
+
+  /** Wakes the watchers of the jobs that changed since the last poll, and of those that it sees for the first time. */
+  async #pollNow(): Promise<void> {
+    const ids = [...this.#watchers.keys()];
+    try {
+      const found = ids.length === 0 ? new Map<string, string>() : await this.#poll(ids);
+      const known = this.#seen;
+      this.#seen = new Map(ids.map((id) => [id, found.get(id)]));
+      for (const id of ids) if (!known.has(id) || known.get(id) !== found.get(id)) this.#wake(id);
+    } catch {
+      // The database is away: the next poll tells.
+    }
+    this.#pollTimer = undefined;
+    this.#pollLater();
   }
 
   async #connect(): Promise<void> {
@@ -160,12 +199,10 @@ export interface WatchOptions {
   /** reads the job; null when it is unknown or deleted */
   read(): Promise<JobRecord | null>;
   signal: AbortSignal;
-  /** ms between two looks without a notification */
-  lookMs?: number;
 }
 
 /** The job now and after every change of status or progress; ends with it, its deletion, the signal or the feed. */
-export async function* watchJob({ feed, jobId, read, signal, lookMs = defaultLookMs }: WatchOptions) {
+export async function* watchJob({ feed, jobId, read, signal }: WatchOptions) {
   // Subscribed before the first look, so that no change falls between.
   const { waker, close } = feed.subscribe(jobId);
   try {
@@ -175,7 +212,7 @@ export async function* watchJob({ feed, jobId, read, signal, lookMs = defaultLoo
       if (last?.status !== job.status || last.progress !== job.progress) yield job;
       if (isFinal(job.status)) return;
       last = job;
-      await waker.wait(lookMs, signal);
+      await waker.wait(signal);
     }
   } finally {
     close();
@@ -210,7 +247,7 @@ export async function* watchAccount<Job extends { id: string }>(
   try {
     let newest = await options.newest();
     while (!signal.aborted && !feed.closed) {
-      await watcher.waker.wait(lookMs, signal);
+      await watcher.waker.wait(signal, lookMs);
       if (signal.aborted) return;
       const ids = [...watcher.changed];
       const open = watcher.missed;

@@ -51,7 +51,7 @@ beforeAll(async () => {
   operator = await world.person({ operator: true });
   plain = await world.person();
   const take = async () => ({ allowed: false, remaining: 0, resetS: 59, retryAfterS: 1.2 });
-  const app = buildApp({ ...world.deps, store: { ...world.store, rateLimits: { take } } });
+  const app = buildApp({ ...world.deps, store: { ...world.store, rateLimits: { ...world.store.rateLimits, take } } });
   limited = Object.assign(makeBrowser(app), { cookie: operator.browser.cookie, csrf: operator.browser.csrf });
 });
 beforeEach(async () => {

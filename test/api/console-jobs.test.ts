@@ -234,6 +234,41 @@ describe('deleting', () => {
   });
 });
 
+describe('the sandbox', () => {
+  it('17.14: lets an account that is not approved make so many jobs a day; replays and others are not counted', async () => {
+    const small = await makeConsole({ options: { rateLimits: { pending: 2 } } });
+    const post = (person: Person, n: number) =>
+      person.browser.request('/console/api/jobs', {
+        method: 'POST',
+        json: { lane: 'test', request: { video_url: `https://example.com/${n}.mp4`, resolution: '1080p' } },
+        headers: { 'Idempotency-Key': `job-${n}` },
+      });
+    const [pending, approved] = [await small.person({ approved: false }), await small.person()];
+    const statuses = [];
+    for (const n of [0, 0, 1, 2]) statuses.push((await post(pending, n)).status);
+    expect(statuses).toEqual([201, 201, 201, 429]);
+    const refused = await post(pending, 3);
+    expect((await errorOf(refused)).code).toBe('rate_limit_exceeded');
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(40_000);
+    for (const n of [0, 1, 2, 3]) expect((await post(approved, n)).status).toBe(201);
+    await small.close();
+  });
+
+  it('17.14: links to the sample that its jobs share', async () => {
+    const { browser, accountId } = await world.person();
+    const job = await makeJob(world, accountId, { lane: 'test' });
+    const key = 'samples/sandbox-1080p-0123456789abcdef.mp4';
+    world.objects.set(key, Buffer.from('the sample'));
+    const { fence } = (await world.store.leases.claim(job.id, 'sandbox', 'worker-of-tests', 60))!;
+    const stored = { key, size: 10, sha256: 'a'.repeat(64), version: null };
+    const output = { width: 1920, height: 1080, size_bytes: 10, sha256: stored.sha256 };
+    await world.store.leases.finish(fence, { stored, isShared: true, output, applied: null });
+    const { result } = await browser.call<ConsoleJobLinks>(`/console/api/jobs/${job.id}/links`);
+    expect(result).toMatchObject({ size_bytes: 10 });
+    expect(await (await browser.request(result!.url)).text()).toBe('the sample');
+  });
+});
+
 describe('the stream of all jobs', () => {
   it('tells of jobs that are made, change and are deleted, and of nobody else’s', async () => {
     const person = await world.person({ credits: 1000 });
@@ -261,6 +296,17 @@ describe('the stream of all jobs', () => {
     await person.browser.call(`/console/api/jobs/${job.id}`, { method: 'DELETE' });
     expect(await events.next()).toEqual({ name: 'deleted', data: { id: job.id, deleted: true } });
     abort.abort();
+  });
+
+  it('17.20: ends with the session that opened it', async () => {
+    const short = await makeConsole({ options: { streams: { checkMs: 20 } } });
+    const { browser } = await short.person();
+    const response = await browser.request('/console/api/job-events');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await browser.post('/console/api/sign-out');
+    const ended = response.text().then(() => 'ended');
+    expect(await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 5000))])).toBe('ended');
+    await short.close();
   });
 
   it('ends by itself, to be opened again', async () => {
@@ -311,6 +357,14 @@ describe('uploads', () => {
     const response = await send(world, ours);
     expect(response.status).toBe(404);
     expect((await errorOf(response)).code).toBe('not_found');
+  });
+
+  it('17.21: 403 for an account that is not approved', async () => {
+    const save = () => Promise.reject(new Error('nothing is kept'));
+    const demo = await makeConsole({ console: { uploads: { save } } });
+    const response = await send(demo, await demo.person({ approved: false }));
+    expect([response.status, (await errorOf(response)).code]).toEqual([403, 'account_pending_approval']);
+    await demo.close();
   });
 
   it('are handed over as they come, in a local demo', async () => {

@@ -100,6 +100,25 @@ describe('keys', () => {
     expect(listed.data.map(({ id }) => id)).not.toContain(key.id);
   });
 
+  it('17.19: at most 25 of an account work at a time, however many are asked for at once', async () => {
+    const { browser } = await world.person();
+    const make = () => browser.request('/console/api/keys', { method: 'POST', json: { lane: 'test', tier: 'standard' } });
+    const responses = await Promise.all(Array.from({ length: 30 }, make));
+    const made = responses.filter(({ status }) => status === 201);
+    expect(made).toHaveLength(25);
+    expect((await errorOf(responses.find(({ status }) => status === 409)!)).code).toBe('key_limit_reached');
+    const { key } = (await made[0]!.json()) as ConsoleNewKey;
+    const rotate = (overlap_days: number) =>
+      browser.request(`/console/api/keys/${key.id}/rotation`, { method: 'POST', json: { overlap_days } });
+    const both = await rotate(7);
+    expect([both.status, (await errorOf(both)).code]).toEqual([409, 'key_limit_reached']);
+    expect((await rotate(0)).status).toBe(201);
+    expect((await make()).status).toBe(409);
+    const { key: other } = (await made[1]!.json()) as ConsoleNewKey;
+    await browser.call(`/console/api/keys/${other.id}`, { method: 'DELETE' });
+    expect((await make()).status).toBe(201);
+  });
+
   it('are listed in pages', async () => {
     const person = await world.person();
     for (let i = 0; i < 5; i += 1) await person.browser.post('/console/api/keys', { lane: 'test', tier: 'standard' });

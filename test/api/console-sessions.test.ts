@@ -268,27 +268,70 @@ describe('changing the password', () => {
 });
 
 describe('pace', () => {
-  it('429 for an email that is tried too often, from whatever address, and not for others', async () => {
-    const { email } = await world.person();
-    const json = { email, password: 'wrong horse battery' };
+  const signIn = (limited: ConsoleWorld, email: string, { address, secret = 'wrong horse battery' }: { address: string; secret?: string }) =>
+    limited.browser().request('/console/api/sign-in', {
+      method: 'POST',
+      json: { email, password: secret },
+      headers: { 'X-Forwarded-For': `9.9.9.9, ${address}` },
+    });
+
+  it('17.18: 429 for an email that is tried too often from one address; the right password works from any other', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 5 } }, console: { proxyHops: 1 } });
-    const from = (host: number) => ({ 'X-Forwarded-For': `9.9.9.9, 203.0.113.${host}` });
+    const email = 'owner@example.com';
+    await limited.browser().post('/console/api/sign-up', { email, password });
     const statuses = [];
-    for (let host = 0; host < 7; host += 1) {
-      const response = await limited.browser().request('/console/api/sign-in', { method: 'POST', json, headers: from(host) });
+    for (let i = 0; i < 7; i += 1) {
+      const response = await signIn(limited, i % 2 ? email : email.toUpperCase(), { address: '203.0.113.1' });
       statuses.push(response.status);
-      if (response.status === 429) {
-        expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0);
-        expect((await errorOf(response)).code).toBe('rate_limit_exceeded');
-      }
+      if (response.status !== 429) continue;
+      expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0);
+      expect((await errorOf(response)).code).toBe('rate_limit_exceeded');
     }
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    for (let address = 2; address < 12; address += 1) await signIn(limited, email, { address: `203.0.113.${address}` });
+    expect((await signIn(limited, email, { address: '198.51.100.9', secret: password })).status).toBe(200);
     const kept = await limited.sql`SELECT key_id FROM rate_limits`;
     expect(JSON.stringify(kept)).not.toContain(email);
     await limited.close();
   });
 
-  it('429 for an address that tries too many emails; what the client says of its address is not believed', async () => {
+  it('17.18: only failures are counted: signing in again and again is let through', async () => {
+    const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1 } });
+    const email = 'often@example.com';
+    await limited.browser().post('/console/api/sign-up', { email, password });
+    const address = '203.0.113.1';
+    for (let i = 0; i < 8; i += 1) {
+      expect((await signIn(limited, email, { address })).status).toBe(401);
+      expect((await signIn(limited, email, { address, secret: password })).status).toBe(200);
+    }
+    await limited.close();
+  });
+
+  it('17.18: 84 bad sign-ins from 3 addresses at once keep nobody else from signing in', async () => {
+    const limited = await makeConsole({ console: { proxyHops: 1, passwords: createPasswords() } });
+    const email = 'valid@example.com';
+    await limited.browser().post('/console/api/sign-up', { email, password });
+    const bad = Array.from({ length: 84 }, (_, i) =>
+      signIn(limited, `bad${i}@example.com`, { address: `203.0.113.${i % 3}` }),
+    );
+    const good = await signIn(limited, email, { address: '198.51.100.9', secret: password });
+    expect(good.status).toBe(200);
+    const statuses = new Set((await Promise.all(bad)).map(({ status }) => status));
+    expect([...statuses].toSorted()).toEqual([401, 429]);
+    await limited.close();
+  });
+
+  it('17.18: 429 for an address that fails with ever other emails', async () => {
+    const limited = await makeConsole({ options: { rateLimits: { auth: 2 } }, console: { proxyHops: 1 } });
+    const statuses = [];
+    for (let i = 0; i < 22; i += 1) {
+      statuses.push((await signIn(limited, `bad${i}@example.com`, { address: '203.0.113.1' })).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429, 429]);
+    await limited.close();
+  });
+
+  it('429 for an address that signs up too often; what the client says of its address is not believed', async () => {
     const limited = await makeConsole({ options: { rateLimits: { auth: 4 } }, console: { proxyHops: 1 } });
     const statuses = [];
     for (let i = 0; i < 6; i += 1) {

@@ -148,6 +148,61 @@ describe('GET /v1/jobs/{id}/events', () => {
     expect(api.store.watching).toBe(0);
   });
 
+  it('17.20: 429 beyond so many open streams of a key or an account, until one is closed', async () => {
+    const { api, path } = watched({ streams: { perCredential: 2, perAccount: 3 } });
+    const open = async (key: string) => {
+      const response = await api.request(path, { key });
+      if (response.status === 200) await response.body!.getReader().read();
+      return response;
+    };
+    const first = await api.request(path);
+    const reader = first.body!.getReader();
+    await reader.read();
+    expect((await open(api.keys.live)).status).toBe(200);
+    const refused = await open(api.keys.live);
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([429, 'rate_limit_exceeded']);
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect((await open(api.keys.liveSecure)).status).toBe(200);
+    expect((await open(api.keys.liveSecure)).status).toBe(429);
+    await reader.cancel();
+    await vi.waitFor(() => expect(api.store.watching).toBe(2));
+    expect((await open(api.keys.live)).status).toBe(200);
+  });
+
+  it('17.20: ends with the key that opened it, and only then', async () => {
+    const { api, path } = watched({ streams: { checkMs: 20 } });
+    const [mine, other] = [await api.request(path), await api.request(path, { key: api.keys.liveSecure })];
+    const reader = other.body!.getReader();
+    await reader.read();
+    const events = allOf(mine);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    api.store.revokeKey(api.keys.live);
+    expect((await events).map(({ name }) => name)).toEqual(['status']);
+    expect(api.store.watching).toBe(1);
+    await reader.cancel();
+  });
+
+  it('17.20: a reader that is slow is told the latest state, and nothing piles up for it', async () => {
+    const { api, id, path } = watched({ eventHeartbeatMs: 1 });
+    const response = await api.request(path);
+    await vi.waitFor(() => expect(api.store.watching).toBe(1));
+    for (let n = 1; n <= 200; n += 1) {
+      api.store.change(id, { status: 'running', progress: n / 1000 });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    api.store.change(id, finished());
+    const events = await allOf(response);
+    expect(events.length).toBeLessThan(6);
+    expect(events.at(-1)!.data).toMatchObject({ status: 'done' });
+  });
+
+  it('17.20: a reader that has stopped reading is let go at the end of the stream’s time', async () => {
+    const { api, id, path } = watched({ eventStreamMs: 100 });
+    await api.request(path);
+    api.store.change(id, { status: 'running' });
+    await vi.waitFor(() => expect(api.store.watching).toBe(0));
+  });
+
   it('404 for what is no job of the caller’s', async () => {
     const { api } = watched();
     const foreign = fakeJob({ accountId: fakeAccount().id });

@@ -24,6 +24,16 @@ describe('rate limits', () => {
     expect(response.headers.get('RateLimit')).toMatch(/r=599;/);
   });
 
+  it('17.19: hold for all keys of an account together as well, at five times the quota of one', async () => {
+    const api = makeApi({ options: { rateLimits: { create: 5 } } });
+    await api.request('/v1/account');
+    await api.request('/v1/jobs', { method: 'POST', json: {} });
+    expect(api.store.taken.map(({ rateClass, account }) => ({ rateClass, account }))).toEqual([
+      { rateClass: 'read', account: { id: api.account.id, limit: 3000 } },
+      { rateClass: 'create', account: { id: api.account.id, limit: 25 } },
+    ]);
+  });
+
   it('say whole numbers that promise nothing too early', async () => {
     const api = makeApi();
     const cases = [

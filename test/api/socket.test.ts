@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeLink } from '../../src/storage/links.ts';
 import { fakeJob, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
 
-const api = makeApi();
+const api = makeApi({ options: { bodyTimeoutMs: 500 } });
 let server: ReturnType<typeof serve>;
 let port = 0;
 
@@ -67,6 +67,28 @@ describe('over a socket', () => {
       `${chunks}0\r\n\r\n`,
     );
     expect(response).toMatch(/^HTTP\/1\.1 201 /);
+  });
+
+  const unfinished = ['POST /v1/jobs HTTP/1.1', authorization, 'Content-Type: application/json', 'Content-Length: 100'];
+  const lastStatus = () => (api.logged.findLast(({ message }) => message === 'request')?.facts as { status?: number }).status;
+
+  it('17.33: 400 for a body that does not arrive in time, and the log says so', async () => {
+    api.logged.length = 0;
+    const response = await exchange(unfinished, '{"video_url": ');
+    expect(response).toMatch(/^HTTP\/1\.1 400 /);
+    expect(response).toContain('did not arrive within 0.5 s');
+    expect(lastStatus()).toBe(400);
+    expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('17.33: a body that breaks off is logged as the caller’s failure', async () => {
+    api.logged.length = 0;
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`${[...unfinished, 'Host: framelift.test'].join('\r\n')}\r\n\r\n{"video`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.destroy();
+    await vi.waitFor(() => expect(lastStatus()).toBe(400), 5000);
+    expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it('HEAD of a link has the length of the file and no body', async () => {

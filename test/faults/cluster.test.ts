@@ -178,6 +178,7 @@ async function pooled<T>(count: number, width: number, work: (n: number) => Prom
   return results;
 }
 
+/** Objects of jobs; the samples that sandbox jobs share are the service's own. */
 async function inBucket(): Promise<{ versions: string[]; markers: number; uploads: number }> {
   const client = new S3Client({
     endpoint: s3.endpoint,
@@ -189,7 +190,7 @@ async function inBucket(): Promise<{ versions: string[]; markers: number; upload
   let markers = 0;
   let at: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } = {};
   for (;;) {
-    const page = await client.send(new ListObjectVersionsCommand({ Bucket: bucket, ...at }));
+    const page = await client.send(new ListObjectVersionsCommand({ Bucket: bucket, Prefix: 'jobs/', ...at }));
     versions.push(...(page.Versions ?? []).map(({ Key }) => Key!));
     markers += page.DeleteMarkers?.length ?? 0;
     if (page.IsTruncated !== true) break;

@@ -13,6 +13,7 @@ import type {
   Idempotency,
   ListJobs,
   RateClass,
+  RatePolicy,
   RateVerdict,
 } from '../../src/store/types.ts';
 
@@ -40,7 +41,7 @@ export class FakeStore implements HttpStore {
   readonly auditLog: AuditEntry[] = [];
   readonly certificatesByJob = new Map<string, { accountId: string; lane: Lane; found: CertificateState }>();
   /** calls that the limiter was asked for, and what it answers when set */
-  readonly taken: { keyId: string; rateClass: RateClass; limit: number; windowS: number }[] = [];
+  readonly taken: ({ keyId: string; rateClass: RateClass } & RatePolicy)[] = [];
   verdict: RateVerdict | undefined;
   /** ends the wait of every watch of a job */
   readonly #watchers = new Set<() => void>();
@@ -63,6 +64,10 @@ export class FakeStore implements HttpStore {
     return key;
   }
 
+  revokeKey(key: string): void {
+    this.keysByHash.delete(hashApiKey(key, pepper).toString('hex'));
+  }
+
   #check(): void {
     if (this.failure !== undefined) throw this.failure;
   }
@@ -74,6 +79,11 @@ export class FakeStore implements HttpStore {
       const key = this.keysByHash.get(hash.toString('hex'));
       if (key === undefined) return null;
       return { keyId: key.id, lane: key.lane, tier: key.tier, account: this.accountsById.get(key.accountId)! };
+    },
+    usable: async (keyIds) => {
+      this.#check();
+      const known = new Set([...this.keysByHash.values()].map(({ id }) => id));
+      return new Set(keyIds.filter((id) => known.has(id)));
     },
   };
 
@@ -92,12 +102,14 @@ export class FakeStore implements HttpStore {
   };
 
   readonly rateLimits: HttpStore['rateLimits'] = {
-    take: async (keyId, rateClass, { limit, windowS }) => {
+    take: async (keyId, rateClass, policy) => {
       this.#check();
-      this.taken.push({ keyId, rateClass, limit, windowS });
+      const { limit, windowS } = policy;
+      this.taken.push({ keyId, rateClass, ...policy });
       const used = this.taken.filter((call) => call.keyId === keyId && call.rateClass === rateClass).length;
       return this.verdict ?? { allowed: true, remaining: limit - used, resetS: (used * windowS) / limit, retryAfterS: 0 };
     },
+    forget: async () => this.#check(),
   };
 
   readonly audit: HttpStore['audit'] = {

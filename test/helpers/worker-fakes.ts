@@ -1,6 +1,6 @@
 /** Stand-ins for media, net and storage that tests can make fail, hang and count. */
-import { createHash } from 'node:crypto';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -250,7 +250,10 @@ export async function createWorkshop(world: World): Promise<Workshop> {
         },
         async sandboxSample(resolution) {
           const path = join(dataDir, `sample-${resolution}.mp4`);
-          await copyFile(sample, path);
+          // Whole or not there, as the service's own samples are: jobs read it beside each other.
+          const draft = `${path}.${randomUUID()}`;
+          await copyFile(sample, draft);
+          await rename(draft, path);
           return path;
         },
         tuning: {

@@ -63,6 +63,30 @@ describe('the rate limiter', () => {
     }
   });
 
+  it('17.19: holds the keys of one account to a limit of their own together; what a key is refused costs it nothing', async () => {
+    const account = { id: 'acct_a', limit: 5 };
+    const take = (key: string, times: number) =>
+      Promise.all(Array.from({ length: times }, () => world.store.rateLimits.take(key, 'create', { ...hourly, limit: 3, account })));
+    const allowed = async (key: string, times: number) => (await take(key, times)).filter((verdict) => verdict.allowed).length;
+    expect(await allowed('key_h', 20)).toBe(3);
+    expect(await allowed('key_i', 20)).toBe(2);
+    expect(await take('key_j', 1)).toEqual([{ allowed: false, remaining: 0, resetS: 3600, retryAfterS: 720 }]);
+    expect(await world.store.rateLimits.take('key_j', 'create', { ...hourly, account: { id: 'acct_b', limit: 5 } })).toMatchObject({
+      allowed: true,
+      remaining: 4,
+    });
+  });
+
+  it('17.19: five processes with five keys pass exactly the quota of their account', async () => {
+    const processes = Array.from({ length: 5 }, () => createStore({ url: world.url, maxConnections: 4 }));
+    const account = { id: 'acct_c', limit: 80 };
+    const calls = Array.from({ length: 300 }, (_, n) =>
+      processes[n % 5]!.rateLimits.take(`key_k${Math.floor(n / 5) % 5}`, 'read', { ...hourly, account }),
+    );
+    expect((await Promise.all(calls)).filter(({ allowed }) => allowed)).toHaveLength(80);
+    await Promise.all(processes.map((store) => store.close()));
+  });
+
   it('a clock that was a day ahead blocks nobody for longer than the window', async () => {
     const take = () => world.store.rateLimits.take('key_f', 'read', { limit: 10, windowS: 60 });
     for (let n = 0; n < 11; n++) await take();

@@ -1,6 +1,9 @@
+import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Account } from '../../src/store/types.ts';
+import { createStore } from '../../src/store/index.ts';
+import { JobFeed, watchAccount, watchJob } from '../../src/store/watch.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -88,5 +91,80 @@ describe('watching a job', () => {
     await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
     await ended;
     expect(seen.at(-1)).toBe('error 0');
+  });
+
+  it('17.20: one poll for all watchers finds what no notification told', async () => {
+    const url = world.url;
+    const { job } = await world.store.jobs.create(jobInput(account));
+    let state = 'queued 0';
+    let polls = 0;
+    const poll = async (ids: string[]) => {
+      polls += 1;
+      return new Map(ids.map((id) => [id, state]));
+    };
+    const feed = new JobFeed({ url, poll, pollMs: 50 });
+    const stop = new AbortController();
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      return { ...job, progress: state === 'queued 0' ? 0 : 0.5 };
+    };
+    const seen = Array.from({ length: 100 }, () => 0);
+    const watchers = seen.map(async (_, n) => {
+      for await (const _job of watchJob({ feed, jobId: job.id, read, signal: stop.signal })) seen[n]! += 1;
+    });
+    await eventually(() => polls > 10);
+    // At the start, once the connection listens, and at the first poll; never again while nothing changes.
+    expect(reads).toBeLessThanOrEqual(300);
+    state = 'running 0.5';
+    await eventually(() => seen.every((count) => count === 2));
+    stop.abort();
+    await Promise.all(watchers);
+    const before = polls;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(polls).toBeLessThanOrEqual(before + 1);
+    await feed.close();
+  });
+
+  it('17.20: a wait that times out leaves no listener behind', async () => {
+    const feed = new JobFeed({ url: world.url, poll: async () => new Map() });
+    const stop = new AbortController();
+    let looks = 0;
+    const look = async () => {
+      looks += 1;
+      return [];
+    };
+    const options = { feed, accountId: account.id, signal: stop.signal, lookMs: 5, newest: async () => '', read: async () => [], look };
+    const run = async () => {
+      for await (const _change of watchAccount(options)) break;
+    };
+    const ended = run();
+    await eventually(() => looks > 20);
+    expect(getEventListeners(stop.signal, 'abort').length).toBeLessThanOrEqual(1);
+    stop.abort();
+    await ended;
+    await feed.close();
+  });
+
+  it('17.20: jobs that change unheard are polled from the database', async () => {
+    const store = createStore({ url: world.url, feed: { pollMs: 100 } });
+    const id = await create();
+    const seen: string[] = [];
+    const run = async () => {
+      for await (const job of store.jobs.watch(account.id, 'live', id, never)) seen.push(view(job));
+    };
+    const ended = run();
+    await eventually(() => seen.length === 1);
+    await world.sql`ALTER TABLE jobs DISABLE TRIGGER jobs_changed`;
+    try {
+      await claim(id);
+      await eventually(() => seen.length === 2, 5000);
+      await world.store.jobs.delete(account.id, 'live', id);
+      await ended;
+    } finally {
+      await world.sql`ALTER TABLE jobs ENABLE TRIGGER jobs_changed`;
+      await store.close();
+    }
+    expect(seen).toEqual(['queued 0', 'running 0']);
   });
 });

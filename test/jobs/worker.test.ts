@@ -320,6 +320,41 @@ describe('a sandbox job', () => {
     });
   }
 
+  it('17.14: shares one stored sample with all others of its size, which the deletion of one leaves alone', async () => {
+    const jobs = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => create({ lane: 'test', tier: 'secure', resolution: n % 2 ? '4k' : '1080p' })),
+    );
+    await shop.worker().start();
+    await Promise.all(jobs.map((job) => ended(job, 'done')));
+    const keys = [...shop.storage.objects.keys()];
+    expect(keys.map((key) => /^samples\/sandbox-(1080p|4k)-[0-9a-f]{16}\.mp4$/.exec(key)?.[1]).toSorted()).toEqual(['1080p', '4k']);
+    const [deleted, kept] = [jobs[0]!, jobs[2]!];
+    await world.store.jobs.delete(account.id, 'test', deleted.id);
+    const certificate = async () => world.store.certificates.get(account.id, 'test', deleted.id);
+    await eventually(async () => (await certificate())?.state === 'issued');
+    const { jws } = (await certificate()) as { jws: string };
+    const payload = JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as { objects: unknown[] };
+    expect(payload.objects).toEqual([]);
+    const key = await world.store.jobs.outputKey(kept.id);
+    expect(await shop.storage.stat(key!)).toEqual({ size: 8 });
+    expect(shop.storage.objects.size).toBe(2);
+    for (const job of jobs) await world.store.jobs.delete(account.id, 'test', job.id);
+  });
+
+  it('17.14: waits until there is room on disk for the sample', async () => {
+    let freeBytes = 0;
+    const disk = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
+    const job = await create({ lane: 'test' });
+    const tuning = { room: { delayS: 0.2, patienceS: 60 } };
+    await shop.worker({ deps: { disk }, tuning, config: { sandboxDelayMs: 10 } }).start();
+    await pause(1500);
+    expect((await now(job))!.status).toBe('running');
+    expect(shop.storage.objects.size).toBe(0);
+    freeBytes = 1e12;
+    await ended(job, 'done');
+    expect(shop.storage.objects.size).toBe(1);
+  });
+
   it('takes its delay, does not wait behind media jobs, and slow.* shows progress', async () => {
     shop.media.onEnhance = ({ signal }) => hang(signal);
     const blocker = await create();

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createFilesystemStorage, createS3Storage } from '../../src/storage/index.ts';
+import { createFilesystemStorage } from '../../src/storage/index.ts';
+import { createS3Storage } from '../../src/storage/s3.ts';
 import type { Storage } from '../../src/storage/index.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
 

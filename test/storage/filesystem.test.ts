@@ -185,7 +185,7 @@ describe('filesystem storage', () => {
   });
 
   it('is what createStorage gives without S3, under the data folder', async () => {
-    const made = createStorage({ dataDir: root, s3: undefined, publicUrl: () => 'http://x', linkSecret });
+    const made = await createStorage({ dataDir: root, s3: undefined, publicUrl: () => 'http://x', linkSecret });
     expect(made.kind).toBe('filesystem');
     await writeFile(join(root, 'put'), 'x');
     await made.putFile('a/b', join(root, 'put'), { contentType });
@@ -194,6 +194,6 @@ describe('filesystem storage', () => {
 
   it('gives way to S3 when a bucket is configured', () => {
     const s3 = { bucket: 'media', region: 'us-east-1', endpoint: 'http://127.0.0.1:1' };
-    expect(createStorage({ dataDir: root, s3, publicUrl: () => '', linkSecret }).kind).toBe('s3');
+    expect((await createStorage({ dataDir: root, s3, publicUrl: () => '', linkSecret })).kind).toBe('s3');
   });
 });

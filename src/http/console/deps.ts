@@ -1,14 +1,16 @@
 /** What the console needs beside the API; an API that is built without it has none of the console's addresses. */
 import type { Passwords } from '../../domain/passwords.ts';
+import type { KeptUpload, Upload } from '../../storage/uploads.ts';
 import type { Store } from '../../store/index.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { WithStreams } from '../deps.ts';
 
 export interface Uploads {
   /**
-   * Keeps the file and returns an address that live jobs may use. Throws FrameliftError `payload_too_large`, or
-   * `invalid_request` for an empty one; nothing is kept then.
+   * Keeps the file and returns an address that live jobs may use. Throws FrameliftError `payload_too_large`,
+   * `invalid_request` for an empty one, `rate_limit_exceeded` over the account's quota, or `service_unavailable`
+   * without room on disk; nothing is kept then.
    */
-  save(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<{ url: string; sizeBytes: number }>;
+  save(body: AsyncIterable<Uint8Array>, upload: Upload): Promise<KeptUpload>;
 }
 
 export interface ConsoleDeps {
@@ -32,4 +34,4 @@ export interface ConsoleDeps {
   proxyHops: number;
 }
 
-export type WithConsole = HttpDeps & { console: ConsoleDeps };
+export type WithConsole = WithStreams & { console: ConsoleDeps };

@@ -7,6 +7,7 @@ import { createMiddleware } from 'hono/factory';
 import { FrameliftError } from '../../domain/errors.ts';
 import type { RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
+import type { OperationId } from '../handlers.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
 import type { WithConsole } from './deps.ts';
 
@@ -76,20 +77,27 @@ export function requireOperator() {
   });
 }
 
+/** Sign-ins that one address may try: many people may share it, and each has a count of their own besides. */
+const signInsPerAddress = 10;
+
 /** Before anything of a sign-up or sign-in is read. Throws `rate_limit_exceeded` or `cross_site_request`. */
-export function anonymous(deps: WithConsole): MiddlewareHandler<AppEnv>[] {
+export function anonymous(deps: WithConsole): (id: OperationId) => MiddlewareHandler<AppEnv>[] {
   const { console: parts, store, options = {} } = deps;
-  const keyOf = (c: Context<AppEnv>) => `address:${clientAddress(c, parts.proxyHops)}`;
-  const limit = rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {}, windowS: authWindowS, keyOf });
+  const quota = options.rateLimits?.auth ?? defaultQuotas.auth;
   const sameSite = createMiddleware<AppEnv>(async (c, next) => {
     assertSameSite(c, parts.origins);
     await next();
   });
-  return [limit('auth'), sameSite];
+  return (id) => {
+    const signIn = id === 'consoleSignIn';
+    const keyOf = (c: Context<AppEnv>) => `${signIn ? 'sign-in' : 'address'}:${clientAddress(c, parts.proxyHops)}`;
+    const quotas = { auth: signIn ? quota * signInsPerAddress : quota };
+    return [rateLimit({ limits: store.rateLimits, quotas, windowS: authWindowS, keyOf })('auth'), sameSite];
+  };
 }
 
 /** The peer's address, or what the proxies in front say of it; an IPv6 peer counts by its network (/64). */
-function clientAddress(c: Context<AppEnv>, proxyHops: number): string {
+export function clientAddress(c: Context<AppEnv>, proxyHops: number): string {
   const forwarded = (c.req.header('X-Forwarded-For') ?? '').split(',').map((part) => part.trim());
   // The last entry was written by the nearest proxy, and so on: what lies before is whatever the client said.
   const claimed = proxyHops > 0 ? forwarded.at(-proxyHops) : undefined;
@@ -111,19 +119,28 @@ function networkOf(address: string): string {
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
+export interface PasswordTry {
+  email: string;
+  /** network address that it comes from */
+  address: string;
+  /** failures in ten minutes; default 30 */
+  quota?: number | undefined;
+}
+
 /**
- * Counts a try at an email's password, wherever it comes from. Throws FrameliftError `rate_limit_exceeded`. The
- * address itself is not kept.
+ * Counts a try at an email's password from one address, and returns what takes the count back once the password was
+ * right: a guesser is stopped, and nobody can lock the owner out who signs in from elsewhere. Throws FrameliftError
+ * `rate_limit_exceeded`. Neither email nor address is kept.
  */
 export async function countTry(
   limits: RateLimitStore,
-  email: string,
-  quota: number = defaultQuotas.auth,
-): Promise<void> {
-  const name = createHash('sha256').update(email.toLowerCase()).digest('base64url');
-  const verdict = await limits.take(`email:${name}`, 'auth', { limit: quota, windowS: authWindowS });
-  if (verdict.allowed) return;
+  { email, address, quota = defaultQuotas.auth }: PasswordTry,
+): Promise<() => Promise<void>> {
+  const name = createHash('sha256').update(`${address}\n${email.toLowerCase()}`).digest('base64url');
+  const key = `password:${name}`;
+  const verdict = await limits.take(key, 'auth', { limit: quota, windowS: authWindowS });
+  if (verdict.allowed) return () => limits.forget(key, 'auth');
   const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-  const message = `Too many tries for this email; retry after ${retryAfterS} s.`;
+  const message = `Too many tries for this email from this address; retry after ${retryAfterS} s.`;
   throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
 }

@@ -12,6 +12,7 @@ import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
+import { notReceived } from '../middleware/json-body.ts';
 import { presentJob } from '../present.ts';
 import { createQuote } from '../quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
@@ -121,21 +122,34 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
 
     consoleUpload: async (c) => {
       if (uploads === undefined) throw new FrameliftError('not_found', 'This service takes no uploads.');
+      const { account } = c.get('session');
+      // Only live jobs use what is uploaded.
+      assertApproved({ lane: 'live', account });
       if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
         const message = 'The file must be sent as application/octet-stream.';
         throw new FrameliftError('unsupported_media_type', message);
       }
-      if (Number(c.req.header('Content-Length') ?? 0) > maxSourceBytes) {
+      const announced = c.req.header('Content-Length');
+      const sizeBytes = announced === undefined ? undefined : Number(announced);
+      if ((sizeBytes ?? 0) > maxSourceBytes) {
         throw new FrameliftError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
       }
-      const { url, sizeBytes } = await uploads.save(c.req.raw.body ?? emptyBody(), c.req.raw.signal);
-      return c.json({ video_url: url, size_bytes: sizeBytes }, 201);
+      const { signal, body } = c.req.raw;
+      const kept = await uploads.save(received(body), { accountId: account.id, sizeBytes, signal }).catch((error: unknown) => {
+        throw signal.aborted ? notReceived('The file did not arrive in full.', error) : error;
+      });
+      return c.json({ video_url: kept.url, size_bytes: kept.sizeBytes }, 201);
     },
   };
 }
 
-async function* emptyBody(): AsyncGenerator<Uint8Array> {
-  // nothing
+/** The chunks of a body; one that breaks off is the caller's failure. */
+async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  try {
+    if (body !== null) yield* body;
+  } catch (cause) {
+    throw notReceived('The file did not arrive in full.', cause);
+  }
 }
 
 function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
@@ -182,25 +196,23 @@ async function linkTo(
 }
 
 const defaultHeartbeatMs = 15_000;
-/** A session that ends meanwhile is noticed when the browser connects again. */
 const longestStreamMs = 5 * 60_000;
 
 function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
   const { options = {}, logger } = deps;
-  const accountId = c.get('session').account.id;
+  const { account, sessionId } = c.get('session');
   const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
   if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-  const stream = eventStream({
+  return eventStream(c, {
+    place: deps.streams.open({ credential: sessionId, accountId: account.id }),
     async run(signal, send) {
-      for await (const { id, job } of deps.console.store.consoleJobs.watch(accountId, signal)) {
-        if (job === null) send('deleted', { id, deleted: true });
-        else send('job', presentConsoleJob(job));
+      for await (const { id, job } of deps.console.store.consoleJobs.watch(account.id, signal)) {
+        if (job === null) await send('deleted', { id, deleted: true });
+        else await send('job', presentConsoleJob(job));
       }
     },
-    signal: c.req.raw.signal,
     heartbeatMs: options.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: Math.min(options.eventStreamMs ?? longestStreamMs, longestStreamMs),
     onFailure: (err) => logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
   });
-  return c.body(stream, 200, headers);
 }

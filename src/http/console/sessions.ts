@@ -10,7 +10,7 @@ import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
 import type { WithConsole } from './deps.ts';
-import { cookieName, countTry, csrfTokenOf, hashSessionToken } from './guard.ts';
+import { clientAddress, cookieName, countTry, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
 import { presentLimits } from '../present.ts';
 import { presentConsoleAccount } from './present.ts';
@@ -34,25 +34,27 @@ type SessionHandlers = Pick<
 export function sessionHandlers(deps: WithConsole): SessionHandlers {
   const { store, passwords, secureCookies, signUp } = deps.console;
   const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
-  const tryAt = (email: string) => countTry(deps.store.rateLimits, email, deps.options?.rateLimits?.auth);
+  const addressOf = (c: Context<AppEnv>) => clientAddress(c, deps.console.proxyHops);
+  const tryAt = (c: Context<AppEnv>, email: string) =>
+    countTry(deps.store.rateLimits, { email, address: addressOf(c), quota: deps.options?.rateLimits?.auth });
   return {
     consoleSignUp: async (c) => {
       if (signUp === 'closed') throw signUpClosed();
       const { email, password, name } = c.req.valid('json');
-      await tryAt(email);
       // Hashed in any case: the time must not tell whether the address is known.
-      const hash = await passwords.hash(password);
+      const hash = await passwords.hash(password, addressOf(c));
       await store.users.create({ email, password: hash, account: { name: name ?? email } });
       return c.json({ accepted: true as const }, 202);
     },
 
     consoleSignIn: async (c) => {
       const { email, password } = c.req.valid('json');
-      await tryAt(email);
+      const forgetTries = await tryAt(c, email);
       const user = await store.users.byEmail(email);
-      if (!(await passwords.verify(password, user?.password ?? null)) || user === null) {
+      if (!(await passwords.verify(password, user?.password ?? null, addressOf(c))) || user === null) {
         throw new FrameliftError('invalid_credentials', 'The email or the password is wrong.');
       }
+      await forgetTries();
       const token = await openSession(c, deps, user.id);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
       if (identity === null) throw new FrameliftError('internal_error', 'The session ended as it began.');
@@ -72,11 +74,12 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
     consoleChangePassword: async (c) => {
       const { sessionId, user } = c.get('session');
       const { current_password, new_password } = c.req.valid('json');
-      await tryAt(user.email);
-      if (!(await passwords.verify(current_password, await store.users.passwordOf(user.id)))) {
+      const forgetTries = await tryAt(c, user.email);
+      if (!(await passwords.verify(current_password, await store.users.passwordOf(user.id), addressOf(c)))) {
         throw new FrameliftError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
       }
-      const hash = await passwords.hash(new_password);
+      await forgetTries();
+      const hash = await passwords.hash(new_password, addressOf(c));
       return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
     },
 

@@ -10,25 +10,35 @@ export interface RateLimitOptions {
   quotas?: Partial<Record<RateClass, number>>;
   /** seconds of the window */
   windowS?: number;
-  /** whose quota it is; default: the key's */
+  /** whose quota it is; default: the key's, and its account's as well */
   keyOf?: (c: Context<AppEnv>) => string;
 }
 
-/** Calls in a window, a minute but for `auth`; the specification's 60 submissions and 300 polls always pass. */
-export const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240, auth: 30 };
+/** An account may use so many times the quota of one of its keys, over all of them. */
+export const accountQuotaFactor = 5;
 
-const ofKey = (c: Context<AppEnv>) => c.get('principal').keyId;
+/**
+ * Calls in a window: a minute, but ten for `auth` and a day for `pending`. The specification's 60 submissions and 300
+ * polls a minute always pass.
+ */
+export const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240, auth: 30, pending: 1000 };
+
+/** Whose quotas a call uses up; `account`: the one that has a quota for all its keys together. */
+const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, account: c.get('principal').account.id });
 
 /**
  * Counts a call of a key before anything of the request is validated, and says in the headers of
  * draft-ietf-httpapi-ratelimit-headers what is left. Throws FrameliftError `rate_limit_exceeded`.
  */
-export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf = ofKey }: RateLimitOptions) {
+export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimitOptions) {
+  const ownerOf = (c: Context<AppEnv>) => (keyOf === undefined ? ofPrincipal(c) : { key: keyOf(c), account: undefined });
   return (rateClass: RateClass) => {
     const limit = quotas[rateClass] ?? defaultQuotas[rateClass];
     const policy = `"${rateClass}";q=${limit};w=${windowS}`;
     return createMiddleware<AppEnv>(async (c, next) => {
-      const verdict = await limits.take(keyOf(c), rateClass, { limit, windowS });
+      const { key, account } = ownerOf(c);
+      const ofAccount = account === undefined ? {} : { account: { id: account, limit: limit * accountQuotaFactor } };
+      const verdict = await limits.take(key, rateClass, { limit, windowS, ...ofAccount });
       // At least a second, so that the caller does not come back too early.
       const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
       const remaining = verdict.allowed ? Math.max(0, Math.floor(verdict.remaining)) : 0;
@@ -36,7 +46,8 @@ export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf = ofKey }: 
       c.header('RateLimit-Policy', policy);
       c.header('RateLimit', `"${rateClass}";r=${remaining};t=${t}`);
       if (!verdict.allowed) {
-        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s; retry after ${retryAfterS} s.`;
+        const whole = account === undefined ? '' : `, or ${limit * accountQuotaFactor} of all keys of the account`;
+        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${whole}; retry after ${retryAfterS} s.`;
         throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
       }
       await next();

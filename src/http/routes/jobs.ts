@@ -1,9 +1,9 @@
 /** Jobs: quote, create, list, get, follow, delete. */
 import type { Context } from 'hono';
 import { createJob } from '../creation.ts';
-import type { HttpDeps } from '../deps.ts';
+import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
-import { jobEventStream } from '../event-stream.ts';
+import { eventStream, jobEvents } from '../event-stream.ts';
 import type { Handlers } from '../handlers.ts';
 import { presentJob } from '../present.ts';
 import { createQuote } from '../quote.ts';
@@ -18,7 +18,7 @@ type JobHandlers = Pick<
 const defaultHeartbeatMs = 15_000;
 const defaultStreamMs = 15 * 60_000;
 
-export function jobHandlers(deps: HttpDeps): JobHandlers {
+export function jobHandlers(deps: WithStreams): JobHandlers {
   const { jobs } = deps.store;
   return {
     createQuote: async (c) => {
@@ -75,20 +75,17 @@ export function jobHandlers(deps: HttpDeps): JobHandlers {
   };
 }
 
-async function streamJob(c: Context<AppEnv>, deps: HttpDeps, jobId: string): Promise<Response> {
-  const { account, lane } = c.get('principal');
+async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): Promise<Response> {
+  const { account, lane, keyId } = c.get('principal');
   const { jobs } = deps.store;
   if ((await jobs.get(account.id, lane, jobId)) === null) throw jobNotFound();
-  const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
   // Hono answers HEAD through this handler and drops the body: a watch started for it would go on.
-  if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-  const stream = jobEventStream({
-    jobId,
-    watch: (signal) => jobs.watch(account.id, lane, jobId, signal),
-    signal: c.req.raw.signal,
+  if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+  return eventStream(c, {
+    place: deps.streams.open({ credential: keyId, accountId: account.id }),
+    run: jobEvents({ jobId, watch: (signal) => jobs.watch(account.id, lane, jobId, signal) }),
     heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,
     onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
   });
-  return c.body(stream, 200, headers);
 }

@@ -1,0 +1,163 @@
+/** Files that a local demo takes from the console: kept for a day, and served to the service itself only. */
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { FrameliftError } from '../domain/errors.ts';
+import { maxSourceBytes } from '../domain/limits.ts';
+import { diskRoom } from './disk.ts';
+
+/** `<dataDir>/uploads/<account>/<name>` */
+export const uploadsFolder = (dataDir: string): string => join(dataDir, 'uploads');
+
+/** ms; a job fetches its source within minutes */
+const keptMs = 24 * 3600_000;
+const uploadName = /^acct_[0-9a-hjkmnp-tv-z]{26}\/[0-9a-f]{32}\.mp4$/;
+/** bytes that the file system keeps free for whatever else lies there */
+const spareBytes = 1_000_000_000;
+/** seconds after which there may be room again */
+const retryAfterS = 60;
+
+export interface UploadOptions {
+  /** made when it is missing; nothing else lies there */
+  folder: string;
+  /** address of a kept file */
+  urlOf(name: string): string;
+  /** bytes of one file; default 2,000,000,000 */
+  maxBytes?: number;
+  /** bytes that the files of one account may have together; default 4,000,000,000 */
+  accountBytes?: number;
+  /** bytes that the folder's file system has free; default: its own answer */
+  freeBytes?(): Promise<number>;
+}
+
+export interface Upload {
+  /** whose quota it uses */
+  accountId: string;
+  /** bytes that are announced; undefined: as many as one file may have */
+  sizeBytes?: number | undefined;
+  signal: AbortSignal;
+}
+
+export interface KeptUpload {
+  url: string;
+  sizeBytes: number;
+}
+
+type Limits = Required<Omit<UploadOptions, 'urlOf'>>;
+
+/**
+ * `save` keeps the file whole or not at all. Throws FrameliftError `payload_too_large`, `invalid_request` for an empty
+ * file, `rate_limit_exceeded` over the account's quota, and `service_unavailable` without room on disk.
+ */
+export function createUploads({ urlOf, ...options }: UploadOptions) {
+  const freeBytes = async () => (await diskRoom(options.folder)).freeBytes;
+  const limits: Limits = { maxBytes: maxSourceBytes, accountBytes: 2 * maxSourceBytes, freeBytes, ...options };
+  /** bytes that are expected of the uploads under way, by account: one each, so that none slips past the quota */
+  const underWay = new Map<string, number>();
+  return {
+    async save(body: AsyncIterable<Uint8Array>, { accountId, sizeBytes, signal }: Upload): Promise<KeptUpload> {
+      if (underWay.has(accountId)) throw overQuota('Another upload of the account is under way', retryAfterS);
+      underWay.set(accountId, sizeBytes ?? limits.maxBytes);
+      try {
+        const allowed = await allowedBytes(limits, accountId, [...underWay.values()]);
+        const name = `${accountId}/${randomBytes(16).toString('hex')}.mp4`;
+        return { url: urlOf(name), sizeBytes: await keep(body, join(limits.folder, name), allowed, signal) };
+      } finally {
+        underWay.delete(accountId);
+      }
+    },
+  };
+}
+
+interface Allowed {
+  /** of one file */
+  maxBytes: number;
+  /** of the account until its quota is full */
+  leftBytes: number;
+  /** until some of that is free again */
+  retryAfterS: number;
+}
+
+async function allowedBytes(limits: Limits, accountId: string, expected: number[]): Promise<Allowed> {
+  const folder = join(limits.folder, accountId);
+  await mkdir(folder, { recursive: true });
+  const needed = expected.reduce((sum, bytes) => sum + bytes, spareBytes);
+  if ((await limits.freeBytes()) < needed) {
+    throw new FrameliftError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
+  }
+  const files = await filesIn(folder);
+  const keptBytes = files.reduce((sum, { size }) => sum + size, 0);
+  const oldestMs = Math.min(...files.map(({ mtimeMs }) => mtimeMs), Date.now());
+  const waitS = Math.max(1, Math.ceil((oldestMs + keptMs - Date.now()) / 1000));
+  return { maxBytes: limits.maxBytes, leftBytes: limits.accountBytes - keptBytes, retryAfterS: waitS };
+}
+
+function overQuota(what: string, retryAfter: number): FrameliftError {
+  return new FrameliftError('rate_limit_exceeded', `${what}; retry after ${retryAfter} s.`, { retryAfterS: retryAfter });
+}
+
+async function keep(body: AsyncIterable<Uint8Array>, path: string, allowed: Allowed, signal: AbortSignal): Promise<number> {
+  const draft = `${path}.draft`;
+  try {
+    const sizeBytes = await write(body, draft, allowed, signal);
+    if (sizeBytes === 0) throw new FrameliftError('invalid_request', 'The file is empty.');
+    await rename(draft, path);
+    return sizeBytes;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function write(
+  body: AsyncIterable<Uint8Array>,
+  path: string,
+  { maxBytes, leftBytes, retryAfterS: waitS }: Allowed,
+  signal: AbortSignal,
+): Promise<number> {
+  let sizeBytes = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      sizeBytes += chunk.byteLength;
+      if (sizeBytes > maxBytes) {
+        throw new FrameliftError('payload_too_large', `The file is larger than ${maxBytes} bytes.`);
+      }
+      if (sizeBytes > leftBytes) throw overQuota('The uploads of the account are too large together', waitS);
+      yield chunk;
+    }
+  }
+  await pipeline(Readable.from(counted(), { objectMode: false }), createWriteStream(path), { signal });
+  return sizeBytes;
+}
+
+/** Path of a kept file; null for a name that no upload has. */
+export function uploadPath(folder: string, name: string): string | null {
+  return uploadName.test(name) ? join(folder, name) : null;
+}
+
+interface FoundFile {
+  path: string;
+  size: number;
+  mtimeMs: number;
+}
+
+/** Below the folder, drafts too; one that goes meanwhile is left out, and a folder that is missing has none. */
+async function filesIn(folder: string): Promise<FoundFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const found = await Promise.all(files.map((path) => stat(path).then(({ size, mtimeMs }) => ({ path, size, mtimeMs }), () => null)));
+  return found.filter((file) => file !== null);
+}
+
+/** Removes what is older than a day, drafts of broken uploads too, and the folders that are empty then. */
+export async function removeExpiredUploads(folder: string): Promise<void> {
+  for (const { path, mtimeMs } of await filesIn(folder)) {
+    if (Date.now() - mtimeMs > keptMs) await rm(path, { force: true });
+  }
+  for (const name of await readdir(folder).catch(() => [])) {
+    // One that holds files, or is one, stays.
+    await rmdir(join(folder, name)).catch(() => undefined);
+  }
+}
