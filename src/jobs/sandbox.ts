@@ -1,13 +1,10 @@
 /** The only step of a sandbox job: fetch nothing, wait a little, deliver a sample of the target size. */
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FrameliftError } from '../domain/errors.ts';
 import type { Resolution } from '../domain/job.ts';
-import { samplePrefix, sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
-import type { StoredObject } from '../storage/types.ts';
+import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
 import { jobIdOf } from './payload.ts';
-import { withRoom } from './room.ts';
+import { type SharedSamples, sharedSamples } from './shared-samples.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 
@@ -15,31 +12,6 @@ export const sandboxTask = (worker: WorkerContext) => {
   const samples = sharedSamples(worker);
   return (payload: unknown) => runStep(worker, 'sandbox', jobIdOf(payload), (context) => sandbox(context, samples));
 };
-
-type SharedSamples = (path: string, resolution: Resolution) => Promise<StoredObject>;
-
-/**
- * Stores a sample unless it is there: under a name made of its content, so that all jobs share one file, whichever
- * worker stores it. Jobs that come together share one upload, too.
- */
-function sharedSamples(worker: WorkerContext): SharedSamples {
-  const { storage, stopping } = worker;
-  const underWay = new Map<string, Promise<StoredObject>>();
-  const store = async (path: string, stored: StoredObject) => {
-    if ((await storage.stat(stored.key))?.size === stored.size) return stored;
-    return withRoom(worker, [{ folder: 'storage', bytes: stored.size }], () =>
-      storage.putFile(stored.key, path, { contentType: 'video/mp4', signal: stopping }),
-    );
-  };
-  return async (path, resolution) => {
-    const bytes = await readFile(path);
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const key = `${samplePrefix}sandbox-${resolution}-${sha256.slice(0, 16)}.mp4`;
-    const stored = underWay.get(key) ?? store(path, { key, size: bytes.length, sha256, version: null });
-    underWay.set(key, stored);
-    return stored.finally(() => underWay.delete(key));
-  };
-}
 
 const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '1080p': { width: 1920, height: 1080 },

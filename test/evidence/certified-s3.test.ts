@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEvidence, verifyCertificate } from '../../src/evidence/index.ts';
-import { createS3Storage, type S3Storage } from '../../src/storage/index.ts';
+import { createS3Storage, type S3Storage } from '../../src/storage/s3.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';

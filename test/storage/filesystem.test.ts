@@ -1,9 +1,11 @@
 /** What only the filesystem storage has: links that the API verifies, and a folder that others may touch. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFilesystemStorage, createStorage } from '../../src/storage/index.ts';
 import type { FilesystemStorage } from '../../src/storage/index.ts';
@@ -192,7 +194,19 @@ describe('filesystem storage', () => {
     expect(await readFile(join(root, 'storage', 'objects', 'a', 'b'), 'utf8')).toBe('x');
   });
 
-  it('gives way to S3 when a bucket is configured', () => {
+  it.each([
+    ['main.ts', false],
+    ['storage/s3.ts', true],
+  ])('src/%s by itself loads the AWS SDK: %s', async (file, loads) => {
+    const code = `await import(${JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href)});
+      const { createRequire } = await import('node:module');
+      const loaded = Object.keys(createRequire(import.meta.url).cache);
+      process.stdout.write(String(loaded.some((path) => path.includes('@aws-sdk/client-s3'))));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { cwd: root });
+    expect(stdout).toBe(String(loads));
+  });
+
+  it('gives way to S3 when a bucket is configured', async () => {
     const s3 = { bucket: 'media', region: 'us-east-1', endpoint: 'http://127.0.0.1:1' };
     expect((await createStorage({ dataDir: root, s3, publicUrl: () => '', linkSecret })).kind).toBe('s3');
   });

@@ -12,7 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createS3Storage } from '../../src/storage/index.ts';
+import { createS3Storage } from '../../src/storage/s3.ts';
 import type { S3Storage } from '../../src/storage/index.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
 import type { S3Server } from '../helpers/s3.ts';
