@@ -1,6 +1,6 @@
 /** The results of sandbox jobs: one stored file for each size, which all such jobs refer to. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import type { Resolution } from '../domain/job.ts';
 import { samplePrefix } from '../domain/sandbox.ts';
 import type { StoredObject } from '../storage/types.ts';
@@ -24,11 +24,20 @@ export function sharedSamples(worker: WorkerContext): SharedSamples {
     );
   };
   return async (path, resolution) => {
-    const bytes = await readFile(path);
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const { size, sha256 } = await fileFacts(path);
     const key = `${samplePrefix}sandbox-${resolution}-${sha256.slice(0, 16)}.mp4`;
-    const stored = underWay.get(key) ?? store(path, { key, size: bytes.length, sha256, version: null });
+    const stored = underWay.get(key) ?? store(path, { key, size, sha256, version: null });
     underWay.set(key, stored);
     return stored.finally(() => underWay.delete(key));
   };
+}
+
+async function fileFacts(path: string): Promise<{ size: number; sha256: string }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { size, sha256: hash.digest('hex') };
 }
