@@ -41,6 +41,7 @@ export async function keepRunner(worker: WorkerContext, connections: pg.Pool, sp
       await sleep(restartDelayMs, undefined, { signal: ending.signal }).catch(() => {});
       if (ending.signal.aborted) return;
       runner = await launch().catch(() => undefined);
+      if (ending.signal.aborted) return; // `stop` waits for this and stops what was launched meanwhile
     }
   };
   const watching = watch();

@@ -1,0 +1,48 @@
+/** When queue runners start and stop; Graphile Worker itself is stood in for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Runner } from 'graphile-worker';
+import pg from 'pg';
+import pino from 'pino';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { keepRunner } from '../../src/jobs/runner.ts';
+import type { WorkerContext } from '../../src/jobs/types.ts';
+import { until } from '../media/processes.ts';
+
+const { run } = vi.hoisted(() => ({ run: vi.fn() }));
+vi.mock('graphile-worker', async (original) => ({ ...(await original<object>()), run }));
+
+const worker = { logger: pino({ level: 'silent' }), tuning: { pollIntervalMs: 100 } } as WorkerContext;
+const connections = new pg.Pool();
+
+/** Runs until it is stopped, or until `fail`. */
+function fakeRunner() {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = vi.fn(() => Promise.resolve(resolve()));
+  return { runner: { promise, stop } as unknown as Runner, stop, fail: () => reject(new Error('the database is gone')) };
+}
+
+describe('a kept runner', () => {
+  afterEach(() => run.mockReset());
+
+  it('17.26: stops one whose start succeeds after it was told to stop', async () => {
+    const [first, second] = [fakeRunner(), fakeRunner()];
+    const late = Promise.withResolvers<Runner>();
+    run.mockResolvedValueOnce(first.runner).mockReturnValueOnce(late.promise);
+    const kept = await keepRunner(worker, connections, { tasks: {}, concurrency: 1 });
+    first.fail();
+    await until(() => run.mock.calls.length === 2, 5000, 'it is started again');
+    const stopped = kept.stop().then(() => 'stopped');
+    late.resolve(second.runner);
+    expect(await Promise.race([stopped, sleep(3000, 'still running')])).toBe('stopped');
+    expect(second.stop).toHaveBeenCalled();
+  });
+
+  it('stops the one that runs', async () => {
+    const only = fakeRunner();
+    run.mockResolvedValueOnce(only.runner);
+    const kept = await keepRunner(worker, connections, { tasks: {}, concurrency: 1 });
+    await kept.stop();
+    expect(only.stop).toHaveBeenCalled();
+    expect(run).toHaveBeenCalledTimes(1);
+  });
+});
