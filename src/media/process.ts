@@ -3,9 +3,10 @@
  * it. Who speaks with it listens: a spare (spares.ts) until a job comes, then the job's session (session.ts).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { Duplex, Readable } from 'node:stream';
-import { type ChildPlan, childCommand, filterFd } from './confinement.ts';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { blockFd, type ChildPlan, childCommand, filterFd, infoFd } from './confinement.ts';
 import { watchMemory } from './memory.ts';
+import { mapUsers } from './users.ts';
 import { type Frame, FrameReader, type ToChild, channelFd, encodeBytes, encodeMessage, maxMessageBytes } from './wire.ts';
 
 /** How a process ended; `error`: it could not be started. */
@@ -21,7 +22,7 @@ export interface ChildListener {
   fault(error: unknown): void;
   /** above the ceiling of the child's plan; told once */
   memoryExceeded(bytes: number): void;
-  /** once, the last call: the process is gone and its pipes are read */
+  /** once for each that it is handed to, the last call: the process is gone and its pipes are read */
   ended(ending: Ending): void;
 }
 
@@ -39,6 +40,7 @@ export class MediaProcess {
   readonly #cleanups: (() => void)[] = [];
   #listener: ChildListener;
   #exited = false;
+  #ending: Ending | undefined;
   #received = 0;
   #stderr = '';
 
@@ -46,17 +48,19 @@ export class MediaProcess {
     this.plan = plan;
     this.#listener = listener;
     const command = childCommand(plan);
-    const filter = command.filter;
+    const { filter, mapsUsers } = command;
+    const pipeIf = (wanted: boolean) => (wanted ? 'pipe' : 'ignore');
     // A process group of its own: ending the group ends whatever stands between us and the child.
     this.#child = spawn(command.file, command.args, {
       cwd: '/',
       env: command.env,
       detached: true,
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(filter === undefined ? [] : (['pipe'] as const))],
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', pipeIf(filter !== undefined), pipeIf(mapsUsers), pipeIf(mapsUsers)],
     });
-    const streams = this.#child.stdio;
+    const streams: readonly (Readable | Writable | null | undefined)[] = this.#child.stdio;
     this.#channel = streams[channelFd] as Duplex;
     if (filter !== undefined) this.#feed(streams[filterFd] as Duplex, filter);
+    if (mapsUsers) mapUsers(streams[infoFd] as Duplex, streams[blockFd] as Duplex);
     this.#awaitEnd();
     this.#listen(streams[2] as Readable);
     if (this.#child.pid !== undefined) {
@@ -79,9 +83,11 @@ export class MediaProcess {
     return this.#stderr.trim();
   }
 
-  /** From now on this one hears it. */
+  /** From now on this one hears it; its end too when that came before. */
   hand(listener: ChildListener): void {
     this.#listener = listener;
+    const ending = this.#ending;
+    if (ending !== undefined) queueMicrotask(() => listener.ended(ending));
   }
 
   send(message: ToChild): void {
@@ -114,10 +120,9 @@ export class MediaProcess {
   }
 
   #awaitEnd(): void {
-    let over = false;
     const end = (ending: Ending) => {
-      if (over) return;
-      over = true;
+      if (this.#ending !== undefined) return;
+      this.#ending = ending;
       this.#exited = true;
       for (const cleanup of this.#cleanups.splice(0)) cleanup();
       this.#listener.ended(ending);

@@ -4,10 +4,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { createMedia } from '../../src/media/index.ts';
 import { installedModels } from '../../src/media/models.ts';
 import { planOf } from '../../src/media/plans.ts';
+import { NotBegun, runChild } from '../../src/media/session.ts';
 import { type Forecast, Spares, type SpareOptions } from '../../src/media/spares.ts';
 import type { EnhanceRequest, StandBy } from '../../src/media/types.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
@@ -126,6 +128,21 @@ describe('a spare child', { timeout: timeoutMs }, () => {
     await expect(enhance()).resolves.toMatchObject({ wasReady: false, frames: 10 });
     expect(used).toHaveLength(2);
     expect(readdirSync(outputDir).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('17.25: may die between being taken and being handed its job: a new child does the job', async () => {
+    await standBy();
+    const take = Spares.prototype.take;
+    const spied = vi.spyOn(Spares.prototype, 'take').mockImplementation(function (this: Spares, key) {
+      const spare = take.call(this, key);
+      if (spare !== undefined) killTree(spare.process.pid!);
+      return spare;
+    });
+    try {
+      await expect(enhance()).resolves.toMatchObject({ wasReady: false, frames: 10 });
+    } finally {
+      spied.mockRestore();
+    }
   });
 
   it('ends with its job when that is cancelled', async () => {
@@ -287,6 +304,22 @@ describe('a spare that misbehaves', { timeout: timeoutMs }, () => {
       expect(isAlive(pid!)).toBe(false);
       expect(set.readyFor).toEqual(['']);
       expect(warnings).toEqual(['a spare media child ended and is replaced']);
+    } finally {
+      await set.close();
+    }
+  });
+
+  it('17.25: that ended after it was taken ends the call that it is handed to', async () => {
+    const set = spares();
+    try {
+      await until(() => set.readyFor.length === 1, 20_000, 'it waits');
+      const spare = set.take()!;
+      const ended = vi.spyOn(spare, 'ended');
+      killTree(spare.process.pid!);
+      await until(() => ended.mock.calls.length === 1, 20_000, 'it ended');
+      const plan = { ...spare.process.plan, limits: { ...spare.process.plan.limits, timeoutMs: 1000 } };
+      const call = runChild({ plan, waiting: spare.process, message: { op: 'hello' }, result: z.unknown() });
+      await expect(call).rejects.toBeInstanceOf(NotBegun);
     } finally {
       await set.close();
     }
