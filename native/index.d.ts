@@ -225,7 +225,7 @@ export interface DeviceInfo {
 
 /**
  * Rejections are `Error` objects whose `code` is one of `invalid_argument`, `unreadable_video`,
- * `limit_exceeded`, `io`, `cancelled`, `unavailable`, `internal`. A wrong argument throws a TypeError
+ * `limit_exceeded`, `io`, `cancelled`, `unavailable`, `no_engine`, `internal`. A wrong argument throws a TypeError
  * `Expected X for Y but received Z` at once.
  */
 export function probe(source: string | ByteSource, options?: ProbeOptions): Promise<ProbeResult>;

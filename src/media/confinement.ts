@@ -10,6 +10,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { addonFile, projectRoot } from './addon.ts';
 import { gpuArguments, gpuEnvironment } from './gpu.ts';
 import { seccompProgram } from './seccomp.ts';
+import { canMapNobody, isOpenToNobody, nobody } from './users.ts';
 
 export type SandboxKind = 'bubblewrap' | 'none';
 
@@ -28,6 +29,8 @@ export interface ResourceLimits {
   outputBytes: number;
   /** wall-clock limit, from which the ceiling of processor time follows */
   timeoutMs: number;
+  /** threads of a child in bubblewrap; default: several for each core and library */
+  threads?: number;
 }
 
 export interface ChildPlan {
@@ -47,11 +50,16 @@ export interface ChildCommand {
   env: Record<string, string>;
   /** to be written to descriptor `filterFd` of the child, then closed; undefined: no such descriptor */
   filter: Buffer | undefined;
+  /** bubblewrap waits at `blockFd` until its users are mapped (users.ts) and tells its process id at `infoFd` */
+  mapsUsers: boolean;
 }
 
 export const filterFd = 4;
+export const blockFd = 5;
+export const infoFd = 6;
 const insideRoot = '/app/';
 const childModule = 'src/media/child.ts';
+const insideScript = `${insideRoot}script.ts`;
 
 /**
  * V8 reserves address space that it never uses, so RLIMIT_AS cannot be set. RLIMIT_DATA counts less of such
@@ -62,6 +70,10 @@ const reservedBytes = 2 * 1024 ** 3 + availableParallelism() * 32 * 1024 ** 2;
 
 /** What the driver keeps in the child's own memory beside the work: contexts, pinned frames, machine code. */
 const driverBytes = 4 * 1024 ** 3;
+/** Pools of threads: libav's, the engine's, OpenVINO's and the driver's each start some for each core. */
+const defaultThreads = 256 + availableParallelism() * 16;
+/** of /tmp; and of /dev/shm, which the driver needs; both count as the child's memory (memory.ts) */
+const temporaryBytes = 64 * 1024 * 1024;
 const openFiles = 256;
 /** The driver holds some dozens of files a GPU. */
 const openFilesWithGpu = 1024;
@@ -98,10 +110,12 @@ function limited({ limits, gpuFiles = [] }: ChildPlan): string[] {
 
 const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-old-space-size=256'];
 
+const systemFolders = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/etc/alternatives', '/etc/ld.so.cache'];
+
 /** Shared libraries alone: no programs, no configuration, nobody's files. */
 function systemMounts(): string[] {
   const args: string[] = [];
-  for (const folder of ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/etc/alternatives', '/etc/ld.so.cache']) {
+  for (const folder of systemFolders) {
     args.push('--ro-bind-try', folder, folder);
   }
   for (const folder of ['/lib', '/lib64']) {
@@ -123,7 +137,7 @@ function moduleMounts(): Mount[] {
     .map((folder) => ({ from: projectRoot + folder, to: insideRoot + folder }));
 }
 
-function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
+function ownMounts({ script }: ChildPlan): Mount[] {
   const own: Mount[] = [
     { from: realpathSync(process.execPath), to: `${insideRoot}node` },
     { from: `${projectRoot}package.json`, to: `${insideRoot}package.json` },
@@ -131,25 +145,76 @@ function bubblewrapped(plan: ChildPlan, bwrap: string): string[] {
     { from: projectRoot + addonFile, to: insideRoot + addonFile },
     ...moduleMounts(),
   ];
-  const script = plan.script === undefined ? insideRoot + childModule : `${insideRoot}script.ts`;
-  if (plan.script !== undefined) own.push({ from: plan.script, to: script });
-  const mounts = [...own, ...plan.mounts].flatMap((mount) => [
-    mount.writable === true ? '--bind' : '--ro-bind',
-    mount.from,
-    mount.to,
+  return script === undefined ? own : [...own, { from: script, to: insideScript }];
+}
+
+/** A program of util-linux that prepares the process inside, before Node takes its place. */
+function preparer(name: string, args: string[]): { mounts: Mount[]; args: string[] } {
+  const program = findProgram(name);
+  if (program === undefined) return { mounts: [], args: [] };
+  return { mounts: [{ from: realpathSync(program), to: insideRoot + name }], args: [insideRoot + name, ...args, '--'] };
+}
+
+/** Threads are counted for each user of a user namespace, so the limit is set inside, where nothing else runs. */
+const threadLimit = ({ threads = defaultThreads }: ResourceLimits) => preparer('prlimit', [`--nproc=${threads}`]);
+
+const becomeNobody = () =>
+  preparer('setpriv', [
+    ...[`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'],
+    ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
   ]);
+
+/**
+ * The child's user. Bubblewrap alone maps the one that runs it; `mapped`: root and nobody (users.ts), and bubblewrap
+ * leaves root what it takes to become nobody.
+ */
+function users(mapped: boolean): string[] {
+  const one = ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
+  if (!mapped) return one;
+  const kept = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((capability) => ['--cap-add', capability]);
+  return ['--cap-drop', 'ALL', ...kept, '--userns-block-fd', String(blockFd), '--info-fd', String(infoFd)];
+}
+
+/** Bubblewrap would make these for its own user alone. */
+function folders(targets: string[]): string[] {
+  const parents = targets.flatMap((target) => {
+    const names = dirname(target).split('/').slice(1);
+    return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+  });
+  return [...new Set(parents)].filter((folder) => folder !== '/').flatMap((folder) => ['--perms', '0755', '--dir', folder]);
+}
+
+/** Both read-only: what root's child could change in /proc is the machine's. The driver makes files in /dev/shm. */
+function kernelMounts(usesGpu: boolean): string[] {
   return [
-    bwrap,
-    ...['--unshare-all', '--unshare-user', '--uid', '65534', '--gid', '65534', '--cap-drop', 'ALL'],
-    ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
-    ...systemMounts(),
-    ...['--proc', '/proc', '--dev', '/dev', '--size', String(64 * 1024 * 1024), '--tmpfs', '/tmp'],
-    ...gpuArguments(plan.gpuFiles ?? []),
-    ...mounts,
-    ...['--remount-ro', '/', '--chdir', '/'],
-    ...(seccompProgram(process.arch) === undefined ? [] : ['--seccomp', String(filterFd)]),
-    ...['--', `${insideRoot}node`, ...nodeFlags, script],
+    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
+    ...(usesGpu ? ['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/dev/shm'] : []),
+    ...['--size', String(temporaryBytes), '--perms', '1777', '--tmpfs', '/tmp'],
   ];
+}
+
+function bubblewrapped(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
+  const limit = threadLimit(plan.limits);
+  const user = becomeNobody();
+  const needed = [...ownMounts(plan), ...limit.mounts, ...plan.mounts];
+  const mapsUsers = canMapNobody() && user.args.length > 0 && needed.every(({ from, writable }) => isOpenToNobody(from, writable));
+  const mounts = mapsUsers ? [...needed, ...user.mounts] : needed;
+  const args = [
+    bwrap,
+    ...['--unshare-all', '--unshare-user', ...users(mapsUsers)],
+    ...['--hostname', 'media', '--clearenv', '--die-with-parent', '--new-session'],
+    ...folders(systemFolders),
+    ...systemMounts(),
+    ...kernelMounts((plan.gpuFiles ?? []).length > 0),
+    ...gpuArguments(plan.gpuFiles ?? []),
+    ...folders(mounts.map(({ to }) => to)),
+    ...mounts.flatMap(({ from, to, writable }) => [writable === true ? '--bind' : '--ro-bind', from, to]),
+    ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
+    ...(seccompProgram(process.arch) === undefined ? [] : ['--seccomp', String(filterFd)]),
+    ...['--', ...limit.args, ...(mapsUsers ? user.args : []), `${insideRoot}node`, ...nodeFlags],
+    plan.script === undefined ? insideRoot + childModule : insideScript,
+  ];
+  return { args, mapsUsers };
 }
 
 function plain(plan: ChildPlan): string[] {
@@ -163,9 +228,10 @@ function plain(plan: ChildPlan): string[] {
 export function childCommand(plan: ChildPlan): ChildCommand {
   const bwrap = plan.kind === 'bubblewrap' ? findProgram('bwrap') : undefined;
   if (plan.kind === 'bubblewrap' && bwrap === undefined) throw new Error('bwrap is not installed');
-  const inner = bwrap === undefined ? plain(plan) : bubblewrapped(plan, bwrap);
-  const [file, ...args] = [...limited(plan), ...inner];
+  const inner = bwrap === undefined ? { args: plain(plan), mapsUsers: false } : bubblewrapped(plan, bwrap);
+  const [file, ...args] = [...limited(plan), ...inner.args];
   const files = plan.gpuFiles ?? [];
-  if (bwrap === undefined) return { file: file!, args, env: gpuEnvironment(files), filter: undefined };
-  return { file: file!, args, env: {}, filter: seccompProgram(process.arch, { gpu: files.length > 0 }) };
+  const confined = bwrap !== undefined;
+  const filter = confined ? seccompProgram(process.arch, { gpu: files.length > 0 }) : undefined;
+  return { file: file!, args, env: confined ? {} : gpuEnvironment(files), filter, mapsUsers: inner.mapsUsers };
 }

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { DeviceInfo } from '../../native/index.d.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
-import { misbehaved } from './failures.ts';
+import { isNoEngine, misbehaved } from './failures.ts';
 import { forecastOf } from './forecast.ts';
 import { onAnyDevice } from './gpu.ts';
 import { enhanceResult } from './messages.ts';
@@ -14,6 +14,7 @@ import { insideEngines, insideInput, insideOutput, type MediaLogger, type MediaO
 import { NotBegun, runChild } from './session.ts';
 import { onOneFileSystem, type Spare, Spares } from './spares.ts';
 import type { EngineResult, EnhanceRequest, EnhanceResult, JobOptions, StandBy, StandByOptions } from './types.ts';
+import { canBeRead, giveToChild, takeFromChild } from './users.ts';
 import type { ToChild } from './wire.ts';
 
 export interface EnhancerParts {
@@ -71,6 +72,7 @@ export class Enhancer {
     // whatever it writes, nothing else appears in the output folder.
     const folder = await mkdtemp(join(resolve(request.outputDir), '.media-'));
     try {
+      await giveToChild(folder);
       const result = await this.#onAnyDevice(folder, input, request);
       const made = await lstat(join(folder, outputName)).catch((error: unknown) => {
         throw misbehaved(error);
@@ -78,6 +80,7 @@ export class Enhancer {
       if (!made.isFile() || made.size !== result.sizeBytes) {
         throw misbehaved(new Error('the media child told another file than it wrote'));
       }
+      await takeFromChild(join(folder, outputName));
       await rename(join(folder, outputName), join(request.outputDir, outputName));
       await this.#expect(request.options, result);
       return result;
@@ -115,6 +118,14 @@ export class Enhancer {
       const { result, wasReady } = await this.#inAnyChild(folder, inputPath, again);
       return { ...result, wasReady, startMs: begunAt - began + result.startSeconds * 1000 };
     };
+    return this.#onChosenDevice(run, request).catch((error: unknown) => {
+      if (!isNoEngine(error) || request.signal?.aborted === true) throw error;
+      this.#logger.warn({ error }, 'the GPU has no engine of the network; the video is processed on the CPU. Build it: framelift models compile');
+      return run('cpu');
+    });
+  }
+
+  #onChosenDevice(run: (device: string) => Promise<EnhanceResult>, request: EnhanceRequest): Promise<EnhanceResult> {
     const device = request.options.device ?? 'auto';
     if (isPlaced(device)) return this.#placesOf(device).run(run, request.signal);
     return onAnyDevice({
@@ -142,13 +153,13 @@ export class Enhancer {
   }
 
   /**
-   * A spare that sees the input: linked into its folder, not copied. None where that cannot be, or where the device
-   * that is asked for is not one that spares may use.
+   * A spare that sees the input: linked into its folder, not copied. None where that cannot be, where it could not read
+   * the input, or where the device that is asked for is not one that spares may use.
    */
   async #spareFor(folder: string, inputPath: string, { options }: EnhanceRequest): Promise<Spare | undefined> {
     const kept = this.#spares;
     if (kept === undefined || kept.usesGpus !== this.#gpuFilesFor(options.device).length > 0) return undefined;
-    if (this.#confined && !(await onOneFileSystem(kept.spares.folder, folder))) return undefined;
+    if (this.#confined && !((await onOneFileSystem(kept.spares.folder, folder)) && canBeRead(inputPath))) return undefined;
     const spare = kept.spares.take(kept.spares.lastKey);
     if (spare === undefined || !this.#confined || (await this.#linked(spare, inputPath))) return spare;
     spare.process.kill();
@@ -231,9 +242,10 @@ export class Enhancer {
   /** Engines are read and never written by a child that sees a video: it must not leave anything for another customer's. */
   #addonOptions(options: JobOptions): AddonOptions {
     const models = (this.#parts.options.models ?? []).map(toModelFile);
-    const folder = this.#gpuFilesFor(options.device).length > 0 ? this.#parts.options.enginesDir : undefined;
-    if (folder === undefined) return { ...options, models };
-    return { ...options, models, engineFolder: this.#confined ? insideEngines : resolve(folder), mayWriteEngines: false };
+    if (this.#gpuFilesFor(options.device).length === 0) return { ...options, models };
+    const folder = this.#parts.options.enginesDir;
+    const engines = folder === undefined ? {} : { engineFolder: this.#confined ? insideEngines : resolve(folder) };
+    return { ...options, models, ...engines, mayWriteEngines: false };
   }
 
   #plan(mounts: Mount[], timeoutMs: number, gpuFiles: string[]): ChildPlan {

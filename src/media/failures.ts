@@ -16,6 +16,7 @@ const table: Record<string, { code: ErrorCode; message?: string }> = {
   limit_exceeded: { code: 'unreadable_video' },
   invalid_argument: { code: 'processing_failed' },
   unavailable: { code: 'processing_failed' },
+  no_engine: { code: 'processing_failed' },
   // A disk of ours that is full or broken is no fault of the video: the step may be tried again.
   io: { code: 'service_unavailable', message: 'The video could not be read or its result could not be written.' },
 };
@@ -40,9 +41,20 @@ export function isDeviceFault(error: unknown): boolean {
   return error instanceof FrameliftError && error.cause instanceof DeviceFault;
 }
 
+/** The cause where a GPU is well but has no engine of the network, which would take minutes to build. */
+class NoEngine extends Error {
+  override readonly name = 'NoEngine';
+}
+
+export function isNoEngine(error: unknown): boolean {
+  return error instanceof FrameliftError && error.cause instanceof NoEngine;
+}
+
+const causes: Record<string, new (message: string) => Error> = { unavailable: DeviceFault, no_engine: NoEngine };
+
 export function failureFromChild(failure: ChildFailure): FrameliftError {
   const known = table[failure.code] ?? { code: 'processing_failed' as const, message: generic };
-  const Cause = failure.code === 'unavailable' ? DeviceFault : Error;
+  const Cause = causes[failure.code] ?? Error;
   const cause = new Cause(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);

@@ -1,5 +1,7 @@
 /** The memory of a child and what runs below it, read from /proc. Linux only; elsewhere nothing is seen. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync, statfsSync } from 'node:fs';
+
+const tmpfsType = 0x01021994;
 
 function read(path: string): string {
   try {
@@ -15,15 +17,31 @@ function tree(pid: number): number[] {
   return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => tree(Number(child))))];
 }
 
-/** Bytes of memory that are the processes' own: anonymous and shared pages, not mapped files. */
+const namespaceOf = (pid: number | 'self') => readlinkSync(`/proc/${pid}/ns/mnt`);
+
+/** Bytes in the file systems that lie in memory and are the process's own; 0 where it sees the machine's. */
+function filesInMemoryBytes(pid: number): number {
+  try {
+    if (namespaceOf(pid) === namespaceOf('self')) return 0;
+    return ['tmp', 'dev/shm']
+      .map((path) => statfsSync(`/proc/${pid}/root/${path}`))
+      .filter(({ type }) => type === tmpfsType)
+      .reduce((sum, { blocks, bfree, bsize }) => sum + (blocks - bfree) * bsize, 0);
+  } catch {
+    return 0; // it is being started, or ended meanwhile
+  }
+}
+
+/** Bytes of memory that are the processes' own: anonymous and shared pages, files in memory, not mapped files. */
 export function ownMemoryBytes(pid: number): number {
   let kilobytes = 0;
-  for (const member of tree(pid)) {
+  const members = tree(pid);
+  for (const member of members) {
     for (const [, value] of read(`/proc/${member}/status`).matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) {
       kilobytes += Number(value);
     }
   }
-  return kilobytes * 1024;
+  return kilobytes * 1024 + filesInMemoryBytes(members.at(-1)!);
 }
 
 /** Calls `onExceeded` once when the memory of `pid` and its children passes `limitBytes`. Returns how to stop. */

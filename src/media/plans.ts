@@ -6,6 +6,7 @@ import { FrameliftError } from '../domain/errors.ts';
 import type { BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import type { InstalledModel } from './models.ts';
+import { openToChild } from './users.ts';
 
 export interface MediaLogger {
   info(details: object, message: string): void;
@@ -55,13 +56,14 @@ export function planOf(options: MediaOptions, kind: SandboxKind, mounts: Mount[]
   return { kind, mounts: [...shared, ...mounts], limits };
 }
 
-/** The absolute path of a regular file, links followed. */
+/** The absolute path of a regular file that a child can read, links followed. */
 export async function readableFile(path: string): Promise<string> {
   const absolute = resolve(path);
   const found = await stat(absolute).catch((cause: unknown) => {
     throw new FrameliftError('unreadable_video', 'The video file does not exist or cannot be opened.', { cause });
   });
   if (!found.isFile()) throw new FrameliftError('unreadable_video', 'The video is not a regular file.');
+  await openToChild(absolute);
   return absolute;
 }
 

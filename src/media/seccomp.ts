@@ -12,6 +12,7 @@ interface Architecture {
   socket: number;
   /** bind, listen */
   serving: readonly number[];
+  memfd: number;
   denied: readonly number[];
 }
 
@@ -24,7 +25,7 @@ const deniedEverywhere = [
   442, // mount_setattr
 ];
 
-/** By process.arch. In the order: sockets, tracing, mounts and namespaces, keys, kernel, handles, clock. */
+/** By process.arch. In the order: memory that nobody counts, sockets, tracing, mounts and namespaces, keys, kernel, handles, clock. */
 const architectures: Record<string, Architecture | undefined> = {
   x64: {
     audit: 0xc000003e,
@@ -32,7 +33,9 @@ const architectures: Record<string, Architecture | undefined> = {
     clone3: 435,
     socket: 41,
     serving: [49, 50],
+    memfd: 319,
     denied: [
+      29, 319, // shmget, memfd_create
       41, 42, 43, 49, 50, 288, // socket, connect, accept, bind, listen, accept4
       57, 58, // fork, vfork
       101, 310, 311, 312, // ptrace, process_vm_readv, process_vm_writev, kcmp
@@ -50,7 +53,9 @@ const architectures: Record<string, Architecture | undefined> = {
     clone3: 435,
     socket: 198,
     serving: [200, 201],
+    memfd: 279,
     denied: [
+      194, 279, // shmget, memfd_create
       198, 200, 201, 202, 203, 242, // socket, bind, listen, accept, connect, accept4
       117, 270, 271, 272, // ptrace, process_vm_readv, process_vm_writev, kcmp
       39, 40, 41, 51, 97, 268, // umount2, mount, pivot_root, chroot, unshare, setns
@@ -100,13 +105,13 @@ const unixFamily = 1;
 
 /**
  * The program for an architecture (`process.arch`); undefined where no table is known. With `gpu`, what CUDA's driver
- * needs besides: it opens a Unix socket of its own at start and listens there for other processes (which a sandbox
- * without other processes does not have). Connecting, accepting and all other families stay denied.
+ * needs besides: files in memory, and a Unix socket of its own that it opens at start, where it listens for other
+ * processes (which a sandbox without other processes does not have). Connecting, accepting and all other families stay denied.
  */
 export function seccompProgram(arch: string, { gpu = false } = {}): Buffer | undefined {
   const table = architectures[arch];
   if (table === undefined) return undefined;
-  const allowed = gpu ? [table.socket, ...table.serving] : [];
+  const allowed = gpu ? [table.socket, ...table.serving, table.memfd] : [];
   const denied = [...table.denied, ...deniedEverywhere].filter((number) => !allowed.includes(number));
   const unixSocketsOnly: Instruction[] = [
     [jumpEqual, 0, 4, table.socket],

@@ -10,6 +10,7 @@ import type { ChildPlan, Mount } from './confinement.ts';
 import { fromChild } from './messages.ts';
 import { type ChildListener, type Ending, MediaProcess } from './process.ts';
 import type { MediaLogger } from './plans.ts';
+import { giveToChild } from './users.ts';
 import type { Frame, ToChild } from './wire.ts';
 
 /** What spares are made ready for; `key` tells equal ones. */
@@ -189,6 +190,7 @@ export class Spares {
     await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     const folder = await mkdtemp(join(this.#options.folder, 'spare-'));
     await Promise.all(['in', 'out'].map((name) => mkdir(join(folder, name))));
+    await giveToChild(join(folder, 'out'));
     if (this.#closing.signal.aborted) return;
     const spare = new Spare(folder, this.#options.plan(spareMounts(folder)), (it) => this.#changed(it));
     this.#waiting.add(spare);

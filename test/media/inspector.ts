@@ -3,8 +3,9 @@
  * the media child's place; it speaks just enough of src/media/wire.ts.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { Socket, connect } from 'node:net';
+import { Worker } from 'node:worker_threads';
 
 export interface Attempts {
   /** files to read */
@@ -13,7 +14,13 @@ export interface Attempts {
   write: string[];
   /** local port to connect to */
   port: number;
-  mode: 'report' | 'eat-memory' | 'sleep' | 'babble' | 'flood' | 'lie';
+  /** folders in which a file is made as long as it can be, up to 300 MB */
+  fill?: string[];
+  /** try to write to every file and folder that is seen */
+  walk?: boolean;
+  /** processes and threads to start */
+  starts?: number;
+  mode: 'report' | 'eat-memory' | 'sleep' | 'babble' | 'flood' | 'lie' | 'fill-and-stay';
 }
 
 export interface Findings {
@@ -28,6 +35,13 @@ export interface Findings {
   status: Record<string, string>;
   limits: string;
   pid: number;
+  /** bytes that fitted, by folder */
+  filled: Record<string, number>;
+  /** files that opened for writing and folders that took a file; devices aside */
+  writable: string[];
+  /** files and folders that were tried */
+  walked: number;
+  started: { processes: number; threads: number };
 }
 
 const channel = new Socket({ fd: 3, readable: true, writable: true });
@@ -67,6 +81,77 @@ function namespaces(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readlinkSync(`/proc/self/ns/${name}`)]));
 }
 
+function fill(folder: string): number {
+  const block = Buffer.alloc(1024 * 1024, 1);
+  let bytes = 0;
+  try {
+    const file = openSync(`${folder}/filler`, 'w');
+    while (bytes < 300 * block.length) bytes += writeSync(file, block);
+  } catch {
+    // full, or not to be written
+  }
+  return bytes;
+}
+
+function opens(path: string, flags: string): boolean {
+  try {
+    closeSync(openSync(path, flags));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Devices are no files, links lead to what is walked anyway. Of processes, this one stands for all. */
+function walk(folder: string, tried: (path: string, writable: boolean) => void): void {
+  const probe = `${folder}/.probe`;
+  const made = opens(probe, 'wx');
+  if (made) rmSync(probe);
+  tried(folder, made);
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return;
+  }
+  for (const name of names) {
+    const path = folder === '/' ? `/${name}` : `${folder}/${name}`;
+    const info = lstatSync(path, { throwIfNoEntry: false });
+    if (info?.isDirectory() === true && !/^\/proc\/(\d+|self|thread-self)\/(task|root|cwd|fd|map_files)$/.test(path)) walk(path, tried);
+    else if (info?.isFile() === true) tried(path, opens(path, 'r+'));
+  }
+}
+
+function walkAll(): Pick<Findings, 'writable' | 'walked'> {
+  const writable: string[] = [];
+  let walked = 0;
+  walk('/', (path, can) => {
+    walked += 1;
+    if (can) writable.push(path);
+  });
+  return { writable, walked };
+}
+
+function startThread(): Promise<boolean> {
+  return new Promise((resolve) => {
+    try {
+      const worker = new Worker('setInterval(() => {}, 1000)', { eval: true });
+      worker.once('online', () => resolve(true));
+      worker.once('error', () => resolve(false));
+    } catch {
+      resolve(false); // EAGAIN
+    }
+  });
+}
+
+/** Threads until one cannot be started. */
+async function start(count: number): Promise<Findings['started']> {
+  const processes = Array.from({ length: count }, () => spawnSync(process.execPath, ['--version']).error === undefined);
+  let threads = 0;
+  while (threads < count && (await startThread())) threads += 1;
+  return { processes: processes.filter(Boolean).length, threads };
+}
+
 async function report(attempts: Attempts): Promise<Findings> {
   const spawned = spawnSync(process.execPath, ['--version']);
   return {
@@ -80,6 +165,9 @@ async function report(attempts: Attempts): Promise<Findings> {
     status: status(),
     limits: readFileSync('/proc/self/limits', 'utf8'),
     pid: process.pid,
+    filled: Object.fromEntries((attempts.fill ?? []).map((folder) => [folder, fill(folder)])),
+    ...(attempts.walk === true ? walkAll() : { writable: [], walked: 0 }),
+    started: attempts.starts === undefined ? { processes: 0, threads: 0 } : await start(attempts.starts),
   };
 }
 
@@ -95,6 +183,10 @@ async function act(attempts: Attempts): Promise<void> {
     }
     case 'sleep':
       channel.destroy();
+      setInterval(() => {}, 1000);
+      break;
+    case 'fill-and-stay':
+      for (const folder of attempts.fill ?? []) fill(folder);
       setInterval(() => {}, 1000);
       break;
     case 'babble':

@@ -1,4 +1,4 @@
-import { mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { childCommand } from '../../src/media/confinement.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
 import { runChild } from '../../src/media/session.ts';
+import { canMapNobody, giveToChild, nobody } from '../../src/media/users.ts';
 import type { ToChild } from '../../src/media/wire.ts';
 import { temporaryFolder } from './folder.ts';
 import type { Attempts, Findings } from './inspector.ts';
@@ -34,6 +35,7 @@ let connections = 0;
 beforeAll(async () => {
   mkdirSync(join(folder.path, 'in'));
   mkdirSync(output);
+  await giveToChild(output);
   writeFileSync(input, 'input');
   writeFileSync(canary, 'secret');
   process.env.FRAMELIFT_CANARY = 'secret';
@@ -50,18 +52,23 @@ afterAll(() => {
   folder.remove();
 });
 
-function planFor(kind: SandboxKind, timeoutMs = 20_000): ChildPlan {
+function planFor(kind: SandboxKind, timeoutMs = 20_000, more: Partial<ChildPlan['limits']> = {}): ChildPlan {
   const mounts = [
     { from: input, to: '/in/source' },
     { from: output, to: '/out', writable: true },
   ];
-  return { kind, script, mounts, limits: { memoryBytes: 256 * megabyte, outputBytes: megabyte, timeoutMs } };
+  return { kind, script, mounts, limits: { memoryBytes: 256 * megabyte, outputBytes: megabyte, timeoutMs, ...more } };
 }
 
 function inspect(kind: SandboxKind, attempts: Partial<Attempts>, onStart?: (pid: number) => void, timeoutMs?: number) {
   const port = (server.address() as { port: number }).port;
   const message = { op: 'hello', read: [], write: [], port, mode: 'report', ...attempts } as unknown as ToChild;
   return runChild({ plan: planFor(kind, timeoutMs), message, result: findings, onStart });
+}
+
+function inspectAs(plan: ChildPlan, attempts: Partial<Attempts>, onStart?: (pid: number) => void) {
+  const message = { op: 'hello', read: [], write: [], port: 1, mode: 'report', ...attempts } as unknown as ToChild;
+  return runChild({ plan, message, result: findings, onStart });
 }
 
 function softLimit(limits: string, name: string): string | undefined {
@@ -129,6 +136,68 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
       '/out/made': 'done',
       ...Object.fromEntries(readOnly.map((path) => [path, 'EROFS'])),
     });
+  });
+
+  /** Files that an ordinary user's child could not write to either: what this machine's root owns. */
+  const ofTheKernel = ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/overcommit_memory', '/proc/sysrq-trigger', '/proc/self/oom_score_adj'];
+
+  it('17.22: writes to nothing but its output folder and /tmp, whatever it tries', async () => {
+    const found = await inspectAs(planFor('bubblewrap', 60_000), { walk: true, write: ofTheKernel });
+    expect(found.writable.filter((path) => !path.startsWith('/out/'))).toEqual(['/out', '/tmp']);
+    expect(found.walked).toBeGreaterThan(500);
+    expect(Object.values(found.write)).not.toContain('done');
+  });
+
+  it('17.22: writes to nothing else where a file that only root may read keeps it mapped to root', async () => {
+    chmodSync(input, 0o600);
+    try {
+      const found = await inspectAs(planFor('bubblewrap', 60_000), { walk: true, read: ['/in/source'], write: ofTheKernel });
+      expect(found.read).toEqual({ '/in/source': 'done' });
+      // Its folder is nobody's, so that root's child without capabilities cannot write there at all.
+      expect(found.writable.filter((path) => !path.startsWith('/out'))).toEqual(['/tmp']);
+      expect(Object.values(found.write)).not.toContain('done');
+    } finally {
+      chmodSync(input, 0o644);
+    }
+  });
+
+  it.runIf(process.getuid?.() === 0)('17.22: is nobody on this machine when root starts it', async () => {
+    expect(canMapNobody()).toBe(true);
+    let uids: string | undefined;
+    const running = inspectAs(planFor('bubblewrap'), { mode: 'sleep' }, (pid) => {
+      void until(() => program(processTree(pid).at(-1)) === 'node', 10_000, 'the child runs').then(() => {
+        uids = /^Uid:\s+(.*)$/m.exec(readFileSync(`/proc/${processTree(pid).at(-1)}/status`, 'utf8'))?.[1];
+        process.kill(-pid, 'SIGKILL');
+      });
+    });
+    await expect(running).rejects.toThrow();
+    expect(uids?.split('\t')).toEqual(Array(4).fill(String(nobody)));
+    expect(statSync(input).uid).toBe(0);
+  });
+
+  it('17.23: cannot fill the memory of the machine with files', async () => {
+    const plan = planFor('bubblewrap', 30_000, { outputBytes: 1024 * megabyte, memoryBytes: 1024 * megabyte });
+    const { filled } = await inspectAs(plan, { fill: ['/dev/shm', '/dev', '/tmp', '/run', '/'] });
+    expect(filled).toEqual({ '/dev/shm': 0, '/dev': 0, '/tmp': 64 * megabyte, '/run': 0, '/': 0 });
+    const withGpu = await inspectAs({ ...plan, gpuFiles: ['/dev/null'] }, { fill: ['/dev/shm', '/dev'] });
+    expect(withGpu.filled).toEqual({ '/dev/shm': 64 * megabyte, '/dev': 0 });
+  });
+
+  it('17.23: is charged for the files that it keeps in memory', async () => {
+    const small = { outputBytes: 1024 * megabyte, memoryBytes: 120 * megabyte };
+    const plan = { ...planFor('bubblewrap', 20_000, small), gpuFiles: ['/dev/null'] };
+    const filling = inspectAs(plan, { mode: 'fill-and-stay', fill: ['/dev/shm', '/tmp'] });
+    await expect(filling).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('memory') });
+  });
+
+  it('17.23: starts no process, and threads up to its limit', async () => {
+    const plan = planFor('bubblewrap', 60_000, { memoryBytes: 8192 * megabyte, threads: 24 });
+    const { started, limits } = await inspectAs(plan, { starts: 30 });
+    expect(started.processes).toBe(0);
+    expect(started.threads).toBeGreaterThan(2);
+    expect(started.threads).toBeLessThan(24);
+    expect(softLimit(limits, 'Max processes')).toBe('24');
+    expect(Number(softLimit((await inspect('bubblewrap', {})).limits, 'Max processes'))).toBeLessThan(10_000);
   });
 
   it('is in namespaces of its own, that of the network among them', async () => {
