@@ -10,6 +10,7 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
     case ErrorCode::kIo: return "io";
     case ErrorCode::kCancelled: return "cancelled";
     case ErrorCode::kUnavailable: return "unavailable";
+    case ErrorCode::kNoEngine: return "no_engine";
     case ErrorCode::kInternal: return "internal";
   }
   return "internal";

@@ -30,6 +30,7 @@ struct NetworkLog {
   int fails_after = -1;  ///< runs until one fails
   bool refuses_capture = false;
   bool refuses_batches = false;
+  std::int64_t builds_up_to = -1;  ///< pixels of a picture that the builder has memory for; -1: any
   std::string refuses;   ///< a sentence: no network is taken
 };
 
@@ -108,6 +109,8 @@ class StandInBackend : public inference::GpuBackend {
 
   std::string Build(const std::string& onnx, const inference::GpuBuildOptions& options, inference::GpuMemo&) override {
     if (!log_->refuses.empty()) throw Error(ErrorCode::kInvalidArgument, log_->refuses);
+    if (log_->builds_up_to >= 0 && std::int64_t{options.input.width} * options.input.height > log_->builds_up_to)
+      throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
     ++log_->built;
     inference::Shape s = options.input;
     if (options.is_range()) s.width = s.height = 0;

@@ -201,6 +201,37 @@ TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
   EXPECT_EQ(log_->built, 2) << "the folder was not looked into";
 }
 
+TEST_F(CudaNetworks, Fault17_37ABuilderOutOfMemoryMeansTiles) {
+  const std::string in = Clip("320x180", 0.12);
+  const EnhanceOptions options = Options(Rgb(), Target::kSource);
+  const auto run = [&](const std::string& out) { pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(out), options); };
+  run("whole.mp4");
+  log_->builds_up_to = 200 * 180;
+  run("tiles.mp4");
+  EXPECT_EQ(DecodeLuma(folder_.File("tiles.mp4")), DecodeLuma(folder_.File("whole.mp4")));
+}
+
+TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
+  const std::string in = Clip("160x90", 0.12);
+  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  log_->builds_slowly = true;
+  options.may_write_engines = false;
+  for (const std::string& folder : {std::string(), folder_.File("engines")}) {
+    options.engine_folder = folder;
+    try {
+      pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
+      FAIL() << "an engine was built";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kNoEngine);
+      EXPECT_STREQ(error.what(), "There is no engine of the model “rgb” for pictures of 160×90 on this GPU; the command “models compile” builds engines.");
+    }
+    EXPECT_EQ(log_->built, 0);
+  }
+  options.may_write_engines = true;
+  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
+  EXPECT_EQ(log_->built, 1);
+}
+
 TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {
   const std::string in = Clip("160x90", 0.2);
   const EnhanceOptions options = Options(Rgb(), Target::kSource);

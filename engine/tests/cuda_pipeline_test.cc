@@ -335,6 +335,52 @@ TEST(CudaSurfaces, WithoutASessionOfTheGpusEncoderTheCpuEncodes) {
   EXPECT_EQ(encoder->TakeFrame()->format, AV_PIX_FMT_YUV420P);
 }
 
+TEST(Fault17_35, NoPictureIsMadeForAnEncoderThatRefuses) {
+  const auto device = std::make_shared<StandInDevice>();
+  const Stream stream = MakeStream(device);
+  const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(stream.get()));
+  const auto encoder = processor->MakeEncoder(EncoderOf(640, 360), 3);
+  EXPECT_STREQ(encoder->context().codec->name, "libx264");
+  EXPECT_EQ(device->peak(), 0U) << "pictures in device memory were made before the session was asked for";
+}
+
+/// A shade as SurfacePool's, in the host's memory.
+media::UniqueFrame HostFrame(AVPixelFormat format, int shade) {
+  media::UniqueFrame frame = media::MakeFrame();
+  frame->format = format;
+  frame->width = SurfacePool::kWidth - 4;
+  frame->height = SurfacePool::kHeight - 4;
+  frame->colorspace = AVCOL_SPC_BT709;
+  media::CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for a frame");
+  const int planes = format == AV_PIX_FMT_NV12 ? 2 : 3;
+  for (int p = 0; p < planes; ++p) {
+    std::memset(frame->data[p], shade, static_cast<std::size_t>(frame->linesize[p]) * (p == 0 ? frame->height : frame->height / 2));
+  }
+  return frame;
+}
+
+TEST(Fault17_36, TheStagesStayWhereverFramesLie) {
+  const auto device = std::make_shared<StandInDevice>();
+  SurfacePool pool(device, 6);
+  const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
+  const auto encoder = processor->MakeEncoder(EncoderOf(92, 60), 3);
+  pipeline::StageClocks clocks;
+  const pipeline::Plan plan = PlanOf(92, 60);
+  const auto chain = processor->MakeChain({plan, AV_CODEC_ID_H264, 1, clocks, {}});
+  const auto packet = [](AVPacket&) {};
+  for (int n = 0; n < 12; ++n) {
+    media::UniqueFrame frame = n % 3 == 0 ? pool.Decode(n) : HostFrame(n % 3 == 1 ? AV_PIX_FMT_NV12 : AV_PIX_FMT_YUV420P, 40 + 4 * n);
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(chain->Fits(*frame), n > 0) << "the stages are made anew for frame " << n;
+    ASSERT_TRUE(chain->Begin(*frame, false));
+    media::UniqueFrame out = encoder->TakeFrame();
+    chain->End(out.get());
+    encoder->Encode(*out, n, 1, packet);
+    EXPECT_EQ(int{out->data[0][0]}, 40 + 4 * n);
+    EXPECT_EQ(int{out->data[1][29 * out->linesize[1] + 45]}, 40 + 4 * n);
+  }
+}
+
 /// An encoder as NVENC is: keeps `surfaces` frames, looks at them late, gives them back in coding order.
 class HoardingEncoder {
  public:

@@ -22,6 +22,7 @@
 #include "inference/half.h"
 #include "inference/onnx_half.h"
 #include "inference/sha256.h"
+#include "inference/tensorrt/messages.h"
 
 namespace framelift::inference {
 namespace {
@@ -464,6 +465,26 @@ TEST_F(TensorRtRtx, WithoutAGpuLoadingIsRefusedAndNothingCrashes) {
     const std::string text = error.what();
     EXPECT_EQ(std::count(text.begin(), text.end(), '.'), 1) << text;
   }
+}
+
+TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
+  constexpr const char* kNoTactic = "Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[conv1]}.)";
+  const auto is_about_memory = [&](std::initializer_list<std::pair<bool, const char*>> messages) {
+    Messages all;
+    for (const auto& [is_error, message] : messages) all.Add(is_error, message);
+    return all.is_about_memory();
+  };
+  EXPECT_FALSE(is_about_memory({}));
+  EXPECT_FALSE(is_about_memory({{true, kNoTactic}})) << "the model is the reason";
+  EXPECT_FALSE(is_about_memory({{false, "Unable to determine GPU memory usage"}, {true, kNoTactic}}));
+  EXPECT_TRUE(is_about_memory({{true, "Error Code 2: OutOfMemory (Requested size was 8589934592 bytes.)"}, {true, "[defaultAllocator.cpp::allocate] Cuda Runtime (out of memory)"}}));
+  EXPECT_TRUE(is_about_memory({{true, kNoTactic}, {true, "Error Code 2: OutOfMemory (no further information), out of memory"}}));
+  EXPECT_TRUE(is_about_memory({{false, "Tactic Device request: 8013MB Available: 3999MB. Device memory is insufficient to use tactic."}, {true, kNoTactic}}));
+  Messages both;
+  both.Add(false, "a warning");
+  both.Add(true, "the first");
+  both.Add(true, "what it broke");
+  EXPECT_EQ(both.first_error(), "the first");
 }
 
 }  // namespace

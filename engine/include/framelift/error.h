@@ -15,6 +15,7 @@ enum class ErrorCode {
   kCancelled,         ///< the caller's cancellation token fired
   kUnavailable,       ///< a backend or device that was asked for is not in this build or on this machine
   kInternal,          ///< everything else; a bug or an exhausted machine
+  kNoEngine,          ///< a GPU has no engine of the network, and building one takes minutes that a job does not have
 };
 
 /// snake_case name of a code, the same text that the addon puts on the JavaScript error's `code`.

@@ -35,24 +35,24 @@ constexpr int kHeldSurfaces = 4;
 /// An encoder that reads what kernels write: on the GPU from device memory, or libx264 from pinned memory.
 class RingEncoder : public pipeline::FrameEncoder {
  public:
-  RingEncoder(const media::VideoEncoderOptions& options, std::shared_ptr<FrameRing> ring)
-      : ring_(std::move(ring)), encoder_(options) {}
+  RingEncoder(std::unique_ptr<media::VideoEncoder> encoder, std::shared_ptr<FrameRing> ring)
+      : ring_(std::move(ring)), encoder_(std::move(encoder)) {}
   ~RingEncoder() override { ring_->Close(); }
 
-  const AVCodecContext& context() const override { return encoder_.context(); }
+  const AVCodecContext& context() const override { return encoder_->context(); }
   media::UniqueFrame TakeFrame() override { return ring_->Take(); }
   void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
               const std::function<void(AVPacket&)>& on_packet) override {
     // NVENC reads on a stream of its own (Note [Contexts and streams of libav]). Waiting costs this thread alone, and a
     // fault of a kernel is told before its picture is encoded.
     ring_->WaitWritten(frame);
-    encoder_.Encode(frame, pts, duration, on_packet);
+    encoder_->Encode(frame, pts, duration, on_packet);
   }
-  void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_.Drain(on_packet); }
+  void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_->Drain(on_packet); }
 
  private:
   std::shared_ptr<FrameRing> ring_;
-  media::VideoEncoder encoder_;
+  std::unique_ptr<media::VideoEncoder> encoder_;
 };
 
 /// What a processor and its parts share.
@@ -71,23 +71,17 @@ AVPixelFormat SampleFormat(const AVFrame& frame) {
   return reinterpret_cast<const AVHWFramesContext*>(frame.hw_frames_ctx->data)->sw_format;
 }
 
-/// The picture within a decoded surface: libav crops hardware frames at the right and bottom only.
-struct Crop {
-  int left = 0;
-  int top = 0;
-  int width = 0;
-  int height = 0;
-  bool operator==(const Crop&) const = default;
-};
+bool IsOnDevice(const AVFrame& frame) { return frame.format == AV_PIX_FMT_CUDA; }
 
-Crop CropOf(const AVFrame& frame) {
-  Crop crop{0, 0, frame.width, frame.height};
-  if (frame.format != AV_PIX_FMT_CUDA) return crop;
-  crop.left = static_cast<int>(frame.crop_left);
-  crop.top = static_cast<int>(frame.crop_top);
-  crop.width = std::max(1, frame.width - crop.left);
-  crop.height = std::max(1, frame.height - crop.top);
-  return crop;
+/// Of the picture within a decoded surface: libav crops hardware frames at the right and bottom only.
+Size SizeOf(const AVFrame& frame) {
+  if (!IsOnDevice(frame)) return {frame.width, frame.height};
+  return {std::max(1, frame.width - static_cast<int>(frame.crop_left)), std::max(1, frame.height - static_cast<int>(frame.crop_top))};
+}
+
+bool IsOfSize(const AVFrame& frame, Size size) {
+  const Size own = SizeOf(frame);
+  return own.width == size.width && own.height == size.height;
 }
 
 /// The stages on a GPU. Frames come from the GPU's decoder as they are, or from a CPU's decoder through the uploader.
@@ -124,7 +118,7 @@ class CudaChain : public pipeline::StageChain {
   int depth() const override { return stages_ ? stages_->slots() : 1; }
 
   bool Fits(const AVFrame& frame) const override {
-    return stages_ && crop_ == CropOf(frame) && format_ == SampleFormat(frame) &&
+    return stages_ && IsOfSize(frame, size_) && subsampling_ == LayoutOf(frame).subsampling &&
            media::DescribeColor(frame, codec_) == color_;
   }
 
@@ -134,14 +128,14 @@ class CudaChain : public pipeline::StageChain {
     if (!Fits(frame)) Prepare(frame);
     const bool needs_picture = !is_warm_up || plan_.strengths.adaptive_contrast > 0;
     const StreamHandle compute = session_->compute.get();
-    if (frame.format == AV_PIX_FMT_CUDA) {
+    if (IsOnDevice(frame)) {
       session_->device->Record(decoded_.get(), session_->bridge->decoder_stream());
       session_->device->WaitOn(compute, decoded_.get());
       stages_->Process(SurfaceOf(frame), next_slot_, needs_picture, compute);
       holds_.Keep(frame, compute);
     } else {
-      const Surface surface =
-          uploader_.Send(importer_->Planes(frame), importer_->layout(), crop_.width, crop_.height, compute);
+      if (!importer_ || !importer_->Fits(frame, codec_)) PrepareUpload(frame);
+      const Surface surface = uploader_.Send(importer_->Planes(frame), importer_->layout(), size_.width, size_.height, compute);
       stages_->Process(surface, next_slot_, needs_picture, compute);
       uploader_.Consumed(compute);
     }
@@ -168,24 +162,15 @@ class CudaChain : public pipeline::StageChain {
   };
 
   void Prepare(const AVFrame& frame) {
-    crop_ = CropOf(frame);
-    const double aspect = static_cast<double>(crop_.width) / crop_.height;
+    size_ = SizeOf(frame);
+    const double aspect = static_cast<double>(size_.width) / size_.height;
     if (aspect_ && std::abs(aspect / *aspect_ - 1) > 0.02) {
       throw Error(ErrorCode::kUnreadableVideo, "The picture changes its shape in the middle of the video.");
     }
     aspect_ = aspect;
-    format_ = SampleFormat(frame);
     color_ = media::DescribeColor(frame, codec_);
-    if (frame.format == AV_PIX_FMT_CUDA) {
-      const auto layout = media::NativeLayout(format_);
-      if (!layout) throw Error(ErrorCode::kUnreadableVideo, "The video's pixel format is not supported.");
-      layout_ = *layout;
-    } else {
-      importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
-      color_ = importer_->color();
-      layout_ = importer_->layout();
-      uploader_.Prepare(layout_, crop_.width, crop_.height);
-    }
+    if (!IsOnDevice(frame)) PrepareUpload(frame);
+    subsampling_ = LayoutOf(frame).subsampling;
     session_->device->WaitForStream(session_->compute.get());  // what the old stages own is read until then
     stages_.reset();
     next_slot_ = oldest_slot_ = 0;
@@ -199,6 +184,20 @@ class CudaChain : public pipeline::StageChain {
     } catch (const Error& error) {
       RefuseNetwork(error);
     }
+  }
+
+  /// For frames in the host's memory. Stages stay: a frame is to them what it shows, wherever it lies.
+  void PrepareUpload(const AVFrame& frame) {
+    importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
+    uploader_.Prepare(importer_->layout(), size_.width, size_.height);
+  }
+
+  /// How the stages get the frame's samples.
+  pixel::PackedLayout LayoutOf(const AVFrame& frame) const {
+    if (!IsOnDevice(frame)) return media::ImportedLayout(static_cast<AVPixelFormat>(frame.format));
+    const auto layout = media::NativeLayout(SampleFormat(frame));
+    if (!layout) throw Error(ErrorCode::kUnreadableVideo, "The video's pixel format is not supported.");
+    return *layout;
   }
 
   /// The network that the plan names, for pictures of the displayed source's size.
@@ -234,9 +233,9 @@ class CudaChain : public pipeline::StageChain {
 
   StageOptions OptionsOf() const {
     StageOptions o;
-    o.stored_width = crop_.width;
-    o.stored_height = crop_.height;
-    o.stored_subsampling = layout_.subsampling;
+    o.stored_width = size_.width;
+    o.stored_height = size_.height;
+    o.stored_subsampling = subsampling_;
     o.color = color_.spec;
     o.output_color = color_.output_spec;
     o.transpose = plan_.orientation.transpose;
@@ -255,12 +254,15 @@ class CudaChain : public pipeline::StageChain {
   }
 
   Surface SurfaceOf(const AVFrame& frame) const {
-    Surface surface = DescribeSurface(layout_, crop_.width, crop_.height);
-    const int bytes = layout_.bits == 8 ? 1 : 2;
+    const pixel::PackedLayout layout = LayoutOf(frame);
+    Surface surface = DescribeSurface(layout, size_.width, size_.height);
+    const int bytes = layout.bits == 8 ? 1 : 2;
+    const int crop_left = static_cast<int>(frame.crop_left);
+    const int crop_top = static_cast<int>(frame.crop_top);
     for (int p = 0; p < 3; ++p) {
       if (frame.data[p] == nullptr) continue;
-      const int left = p == 0 ? crop_.left : (crop_.left >> layout_.subsampling.log2_x) * (layout_.semi_planar ? 2 : 1);
-      const int top = p == 0 ? crop_.top : crop_.top >> layout_.subsampling.log2_y;
+      const int left = p == 0 ? crop_left : (crop_left >> layout.subsampling.log2_x) * (layout.semi_planar ? 2 : 1);
+      const int top = p == 0 ? crop_top : crop_top >> layout.subsampling.log2_y;
       surface.data[p] = frame.data[p] + std::ptrdiff_t{top} * frame.linesize[p] + std::ptrdiff_t{left} * bytes;
       surface.stride[p] = frame.linesize[p];
     }
@@ -290,10 +292,9 @@ class CudaChain : public pipeline::StageChain {
   pipeline::StageClocks& clocks_;
   std::function<bool()> is_stopped_;
   std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
-  Crop crop_;
-  AVPixelFormat format_ = AV_PIX_FMT_NONE;
+  Size size_;
+  pixel::Subsampling subsampling_;
   media::SourceColor color_;
-  pixel::PackedLayout layout_;
   std::unique_ptr<media::FrameImporter> importer_;  ///< of frames in the host's memory
   Uploader uploader_;
   FrameHolds holds_;
@@ -333,9 +334,10 @@ class CudaProcessor : public pipeline::Processor {
         }
       }
     }
+    auto encoder = std::make_unique<media::VideoEncoder>(options);
     const int count = queued + kInHands + kHeldByX264;
     session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kHost, options.width, options.height, count);
-    return std::make_unique<RingEncoder>(options, session_->ring);
+    return std::make_unique<RingEncoder>(std::move(encoder), session_->ring);
   }
 
   std::unique_ptr<pipeline::StageChain> MakeChain(const pipeline::ChainOptions& options) override {
@@ -346,13 +348,15 @@ class CudaProcessor : public pipeline::Processor {
   }
 
  private:
+  /// The session first: some GPUs have none to give, and then no picture was made for it.
   std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
                                                          int queued) {
     options.hw_frames = frames;
     options.hw_surfaces = kEncoderSurfaces;
-    session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kDevice, options.width, options.height,
-                                     queued + kInHands + kEncoderSurfaces, frames);
-    return std::make_unique<RingEncoder>(options, session_->ring);
+    auto encoder = std::make_unique<media::VideoEncoder>(options);
+    const int count = queued + kInHands + encoder->hw_surfaces();
+    session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kDevice, options.width, options.height, count, frames);
+    return std::make_unique<RingEncoder>(std::move(encoder), session_->ring);
   }
 
   std::shared_ptr<Session> session_;

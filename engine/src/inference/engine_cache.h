@@ -53,6 +53,7 @@ class EngineCache {
 
   void Say(const std::string& sentence) const;
   const std::string& folder() const { return folder_; }
+  bool may_write() const { return may_write_; }
 
  private:
   std::optional<std::string> Read(const std::string& name, const std::string& key, const std::string& what) const;

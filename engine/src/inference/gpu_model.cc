@@ -143,6 +143,11 @@ std::unique_ptr<GpuNetwork> GpuModel::LoadAnew(const EngineKey& key) {
   if (!backend_->builds_anywhere() && key.batch == 1) {
     if (auto network = FromCache(KeyOf(0, 0), key)) return network;
   }
+  // It would be thrown away with the process, and built again for the next job.
+  if (!backend_->builds_anywhere() && !cache_.may_write()) {
+    throw Error(ErrorCode::kNoEngine, "There is no engine of the model “" + file_.name + "” for pictures of " + std::to_string(key.input.width) + "×" +
+                                          std::to_string(key.input.height) + " on this GPU; the command “models compile” builds engines.");
+  }
   return Kept(Build(key), key);
 }
 

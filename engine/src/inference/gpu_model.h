@@ -25,7 +25,8 @@ class GpuModel {
   GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, GpuPlace place, EngineCache cache);
 
   /// Throws Error{kInvalidArgument} for a model that the backend cannot run or that is not what its description says,
-  /// Error{kLimitExceeded} when the GPU has too little memory. What it returns keeps what it needs of this object.
+  /// Error{kLimitExceeded} when the GPU has too little memory, Error{kNoEngine} when the cache has no engine, may not be
+  /// written, and building one takes minutes. What it returns keeps what it needs of this object.
   std::unique_ptr<GpuNetwork> Load(int width, int height, int batch = 1);
 
   /// From here on loaded networks are held, and given again to those who ask for the same size, until LetGo. One at a

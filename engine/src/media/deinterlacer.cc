@@ -55,6 +55,7 @@ void Deinterlacer::Run(UniqueFrame frame, const std::function<void(UniqueFrame)>
     Close(on_frame);
     return;
   }
+  if (frame->format == AV_PIX_FMT_CUDA && (graph_ || frame->interlaced_frame != 0)) frame = to_host_(*frame);
   if (graph_ && !Fits(*frame)) Close(on_frame);
   const bool is_large_enough = frame->width >= kSmallestSide && frame->height >= kSmallestSide;
   if (!graph_ && frame->interlaced_frame != 0 && is_large_enough) Open(*frame);

@@ -59,6 +59,13 @@ std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format) {
   return layout;
 }
 
+pixel::PackedLayout ImportedLayout(AVPixelFormat format) {
+  if (const auto native = NativeLayout(format)) return *native;
+  const AVPixFmtDescriptor* source = av_pix_fmt_desc_get(format);
+  if (source == nullptr) throw Error(ErrorCode::kUnreadableVideo, "The video's pixel format is not supported.");
+  return *NativeLayout(IntermediateFormat(*source));
+}
+
 FrameImporter::FrameImporter(const AVFrame& like, AVCodecID codec)
     : width_(like.width),
       height_(like.height),

@@ -13,6 +13,9 @@ namespace framelift::media {
 /// samples and other rarities, which swscale turns into planar Y′CbCr first.
 std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format);
 
+/// Layout in which frames of that format come to the stages: their native one, or that of swscale's planes.
+pixel::PackedLayout ImportedLayout(AVPixelFormat format);
+
 /// Imports frames that are alike in size, format and colour.
 class FrameImporter {
  public:

@@ -1,6 +1,8 @@
 #include "media/video_decoder.h"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "media/av_error.h"
@@ -50,15 +52,35 @@ const AVCodec* GpuDecoder(const AVCodecParameters& parameters) {
 /// stages' hands, and read by kernels (four).
 constexpr int kSurfacesOutside = 12;
 
-/// CUDA surfaces where libav offers them; when the GPU refuses the stream, libav asks again without them.
-AVPixelFormat ChooseFormat(AVCodecContext* context, const AVPixelFormat* formats) {
-  for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
-    if (*format == AV_PIX_FMT_CUDA) return *format;
-  }
-  return avcodec_default_get_format(context, formats);
+/// The most that NVDEC makes.
+constexpr int kMostSurfaces = 32;
+
+/// Lays out the surfaces of a GPU's decoder. Where this fails, libav does it by itself and tells what is wrong.
+void LayOutSurfaces(AVCodecContext& context) {
+  AVBufferRef* buffer = nullptr;
+  if (avcodec_get_hw_frames_parameters(&context, context.hw_device_ctx, AV_PIX_FMT_CUDA, &buffer) < 0) return;
+  auto& frames = *reinterpret_cast<AVHWFramesContext*>(buffer->data);
+  frames.initial_pool_size = SurfacesWithin(frames.initial_pool_size);
+  if (av_hwframe_ctx_init(buffer) < 0) return av_buffer_unref(&buffer);
+  av_buffer_unref(&context.hw_frames_ctx);
+  context.hw_frames_ctx = buffer;
 }
 
 }  // namespace
+
+int SurfacesWithin(int wanted) { return std::min(wanted, kMostSurfaces); }
+
+/// CUDA surfaces where libav offers them. When the GPU refuses the stream, libav asks again without them: then nothing is
+/// chosen, and the packet is decoded by a decoder for the CPU (Note [A refused stream]).
+AVPixelFormat VideoDecoder::ChooseFormat(AVCodecContext* context, const AVPixelFormat* formats) {
+  for (const AVPixelFormat* format = formats; *format != AV_PIX_FMT_NONE; ++format) {
+    if (*format != AV_PIX_FMT_CUDA) continue;
+    LayOutSurfaces(*context);
+    return *format;
+  }
+  static_cast<VideoDecoder*>(context->opaque)->is_refused_ = true;
+  return AV_PIX_FMT_NONE;
+}
 
 bool SuitsGpu(const AVCodecParameters& p) {
   // Below about 130 samples some generations fail; odd sides none can.
@@ -83,7 +105,15 @@ UniqueFrame ToHost(const AVFrame& frame) {
   CheckAv(av_hwframe_transfer_data(host.get(), &frame, 0), ErrorCode::kUnavailable,
           "A frame cannot be read from the GPU");
   CheckAv(av_frame_copy_props(host.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
+  // libav crops surfaces at the right and the bottom alone.
+  CheckAv(av_frame_apply_cropping(host.get(), AV_FRAME_CROP_UNALIGNED), ErrorCode::kUnreadableVideo,
+          "The video's crop is damaged");
   return host;
+}
+
+void ThrowExhausted(bool is_on_gpu) {
+  if (!is_on_gpu) throw std::bad_alloc();
+  throw Error(ErrorCode::kUnavailable, "The GPU's video decoder has no surface left for this video.");
 }
 
 VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu)
@@ -106,31 +136,38 @@ void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
   context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   context_->max_pixels = max_pixels_;
   is_on_gpu_ = gpu_codec != nullptr;
+  is_refused_ = false;
   if (is_on_gpu_) {
     context_->hw_device_ctx = CheckAlloc(av_buffer_ref(gpu));
     context_->extra_hw_frames = kSurfacesOutside;
+    context_->opaque = this;
     context_->get_format = ChooseFormat;
-    context_->thread_type = FF_THREAD_SLICE;  // each frame thread would take decoder surfaces, of which there are 32
+    context_->thread_type = FF_THREAD_SLICE;  // each frame thread would take decoder surfaces
   }
   CheckAv(avcodec_open2(context_.get(), codec, nullptr), ErrorCode::kUnreadableVideo,
           "The video's decoder cannot be started");
 }
 
 void VideoDecoder::CountError(int result) {
-  if (result == AVERROR(ENOMEM)) throw std::bad_alloc();
+  if (is_refused_) return;  // the packet comes again
+  if (result == AVERROR(ENOMEM)) ThrowExhausted(is_on_gpu_);
   // Before the first picture errors are normal: a recording may begin between two key frames.
   if (frames_ > 0) ++undecodable_;
 }
 
 void VideoDecoder::Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame) {
+  Submit(packet, on_frame);
+  if (!is_refused_) return;
+  Submit(nullptr, on_frame);  // the pictures before this packet
+  Open(nullptr, nullptr);
+  Submit(packet, on_frame);
+}
+
+void VideoDecoder::Submit(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame) {
   for (;;) {
     const int result = avcodec_send_packet(context_.get(), packet);
     if (result == AVERROR(EAGAIN)) {
       Receive(on_frame);
-      continue;
-    }
-    if (result == AVERROR(ENOSYS) && is_on_gpu_ && frames_ == 0) {
-      Open(nullptr, nullptr);  // libav's decoder of AV1 has nothing but GPUs to decode with, and this one does not take it
       continue;
     }
     if (result < 0 && result != AVERROR_EOF) CountError(result);
@@ -145,6 +182,7 @@ void VideoDecoder::Receive(const std::function<void(UniqueFrame)>& on_frame) {
     const int result = avcodec_receive_frame(context_.get(), frame.get());
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
     if (result < 0) {
+      if (is_refused_) return;
       CountError(result);
       // A decoder that fails while draining would answer the same for ever.
       if (result != AVERROR_INVALIDDATA) return;

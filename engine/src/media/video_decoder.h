@@ -16,7 +16,21 @@ bool SuitsGpu(const AVCodecParameters& parameters);
 /// A frame of a GPU's memory as one of the host's, with all its properties. Throws Error{kUnavailable}.
 UniqueFrame ToHost(const AVFrame& frame);
 
+/// Surfaces that a GPU's decoder is made with, of those that libav counts for a stream. More than it can have would be
+/// refused; what a stream declares is more than it uses.
+int SurfacesWithin(int wanted);
+
+/// For a decoder that ran out of memory: a GPU's has a fixed number of surfaces, which another device may not need
+/// (Error{kUnavailable}); a CPU's takes the process's memory (std::bad_alloc).
+[[noreturn]] void ThrowExhausted(bool is_on_gpu);
+
 /// Decoder of one video stream.
+///
+/// Note [A refused stream]
+/// Whether a GPU decodes a stream is known when its first picture comes, or the first one after a change of size. By
+/// then the decoder has slice threads alone, which for most streams is one thread. So it is not kept for the CPU: the
+/// pictures before are taken out of it, another decoder is opened as for a machine without a GPU, and the same packet is
+/// decoded again. Nothing is lost: a change of size begins with a key frame.
 class VideoDecoder {
  public:
   /// `threads` ≥ 1 is the number of decoding threads. `gpu`: a CUDA device of libav's whose decoder is to be used where
@@ -34,12 +48,17 @@ class VideoDecoder {
   /// Forgets everything held back, for a seek.
   void Flush();
 
+  /// Whether it decodes several pictures beside each other.
+  bool has_frame_threads() const { return (context_->active_thread_type & FF_THREAD_FRAME) != 0; }
+
   /// Packets that gave an error instead of a picture after the first good frame.
   std::int64_t undecodable() const { return undecodable_; }
   std::int64_t frames() const { return frames_; }
 
  private:
+  static AVPixelFormat ChooseFormat(AVCodecContext* context, const AVPixelFormat* formats);
   void Open(const AVCodec* gpu_codec, AVBufferRef* gpu);
+  void Submit(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame);
   void Receive(const std::function<void(UniqueFrame)>& on_frame);
   void CountError(int result);
 
@@ -47,6 +66,7 @@ class VideoDecoder {
   std::int64_t max_pixels_;
   int threads_;
   bool is_on_gpu_ = false;
+  bool is_refused_ = false;  ///< by the GPU, in the packet that is being decoded
   UniqueCodecContext context_;
   std::int64_t undecodable_ = 0;
   std::int64_t frames_ = 0;

@@ -11,6 +11,7 @@
 
 extern "C" {
 #include <libavutil/mathematics.h>
+#include <libavutil/opt.h>
 }
 
 namespace framelift::media {
@@ -123,6 +124,13 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
   // Also for ENOMEM, by which drivers say that all sessions are taken.
   throw Error(ErrorCode::kUnavailable,
               "The GPU's encoder cannot be started; all of its sessions may be taken (" + AvErrorText(result) + ").");
+}
+
+int VideoEncoder::hw_surfaces() const {
+  std::int64_t surfaces = 0;
+  CheckAv(av_opt_get_int(context_->priv_data, "surfaces", 0, &surfaces), ErrorCode::kInternal,
+          "The GPU's encoder does not tell what it holds");
+  return static_cast<int>(surfaces);
 }
 
 UniqueFrame VideoEncoder::TakeFrame() {

@@ -58,6 +58,9 @@ class VideoEncoder {
 
   const AVCodecContext& context() const { return *context_; }
 
+  /// Frames that a GPU's encoder may hold at once: what was asked for, or more where libav needs them.
+  int hw_surfaces() const;
+
   /// A frame to fill for Encode, its planes from a pool that is reused as x264 lets go of them. Not for a GPU's
   /// encoder, whose frames come from whoever made `hw_frames`.
   UniqueFrame TakeFrame();

@@ -157,8 +157,6 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
       if (Seconds(frame->pts) < first_s) return;
     }
   }
-  // Deinterlacing is done on the CPU; what it makes is uploaded again like any frame that the CPU decoded.
-  if (frame && frame->format == AV_PIX_FMT_CUDA && frame->interlaced_frame != 0) frame = media::ToHost(*frame);
   std::vector<media::UniqueFrame> progressive;
   {
     const StageScope scope(clocks_, Stage::kDeinterlace);

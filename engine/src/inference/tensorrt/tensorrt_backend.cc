@@ -15,6 +15,7 @@
 
 #include "framelift/error.h"
 #include "inference/tensorrt/flavour.h"
+#include "inference/tensorrt/messages.h"
 
 namespace framelift::inference {
 namespace {
@@ -91,35 +92,32 @@ struct Library {
   }
 };
 
-/// Keeps the first error: the ones that follow are of what it broke. One for the process (TheLogger): TensorRT takes the
-/// first logger that it is given for all, and builders, runtimes and what they made may outlive each other.
+/// One for the process (TheLogger): TensorRT takes the first logger that it is given for all, and builders, runtimes and
+/// what they made may outlive each other.
 class Logger : public nvinfer1::ILogger {
  public:
   void log(Severity severity, char const* message) noexcept override {
-    if (severity > Severity::kERROR || message == nullptr) return;
+    if (severity > Severity::kWARNING || message == nullptr) return;
     try {
       const std::lock_guard lock(mutex_);
-      if (first_.empty()) first_ = message;
+      messages_.Add(severity <= Severity::kERROR, message);
     } catch (const std::exception&) {  // no memory for a message
     }
   }
-  std::string TakeFirst() {
+  /// Those since the last call.
+  Messages Take() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(first_, "");
+    return std::exchange(messages_, Messages());
   }
 
  private:
   std::mutex mutex_;
-  std::string first_;
+  Messages messages_;
 };
 
 Logger& TheLogger() {
   static Logger* const logger = new Logger;  // never destroyed: the library's own threads may still speak at the end
   return *logger;
-}
-
-bool SpeaksOfMemory(const std::string& message) {
-  return message.find("emory") != std::string::npos && (message.find("lloc") != std::string::npos || message.find("ut of") != std::string::npos);
 }
 
 /// TensorRT's messages are long and name its sources; what is said to people is a sentence of ours.
@@ -146,7 +144,7 @@ class TensorRtContext : public GpuContext {
 
   void Enqueue(void* stream) override {
     if (context_->enqueueV3(static_cast<cudaStream_t>(stream))) return;
-    const bool is_memory = SpeaksOfMemory(TheLogger().TakeFirst());
+    const bool is_memory = TheLogger().Take().is_about_memory();
     if (is_memory) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
     throw Error(ErrorCode::kInternal, "The network failed while it ran.");
   }
@@ -164,11 +162,11 @@ class TensorRtNetwork : public GpuNetwork {
  public:
   TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, const Shape& input, GpuMemo& memo)
       : session_(std::move(session)), memo_(memo) {
-    TheLogger().TakeFirst();
+    TheLogger().Take();
     const std::string why = flavour::WhyInvalid(*session_->runtime, engine);
     if (why.empty()) engine_.reset(session_->runtime->deserializeCudaEngine(engine.data(), engine.size()));
     if (!engine_) {
-      if (SpeaksOfMemory(TheLogger().TakeFirst()))
+      if (TheLogger().Take().is_about_memory())
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       Refuse("The engine cannot be loaded: " + (why.empty() ? "it is damaged, or for another version or GPU" : why) + ".");
     }
@@ -224,7 +222,7 @@ class TensorRtNetwork : public GpuNetwork {
   std::unique_ptr<nvinfer1::IExecutionContext> NewContext() {
     std::unique_ptr<nvinfer1::IExecutionContext> context(load_->MakeContext(*engine_));
     if (!context) {
-      if (SpeaksOfMemory(TheLogger().TakeFirst()))
+      if (TheLogger().Take().is_about_memory())
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
     }
@@ -264,7 +262,7 @@ class TensorRtBackend : public GpuBackend {
     }
     static std::once_flag opened;
     std::call_once(opened, [&] { library_.OpenBuilderParts(); });
-    TheLogger().TakeFirst();
+    TheLogger().Take();
     const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
     if (!builder) {
       throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
@@ -282,7 +280,7 @@ class TensorRtBackend : public GpuBackend {
     std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
     if (!engine && flavour::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
     if (!engine || engine->size() == 0) {
-      if (SpeaksOfMemory(TheLogger().TakeFirst())) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
+      if (TheLogger().Take().is_about_memory()) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
       Refuse(std::string(flavour::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
              std::to_string(options.input.height) + ".");
     }
