@@ -58,7 +58,7 @@ def draw_coding(rng, last, size=1.0):
     """{'codec', 'quality', 'preset', 'size'}: size is that of the encoded picture, 1 the nominal one."""
     codec = degrade.pick(rng, {name: e[1 if last else 0] for name, e in ENCODERS.items()})
     best, worst = ENCODERS[codec][2]
-    coding = _coding(codec, np.rint(best + (worst - best) * rng.random()), size)
+    coding = _coding(codec, np.rint(best + (worst - best) * rng.random() ** 1.25), size)
     return {**coding, 'preset': str(rng.choice(['veryfast', 'fast', 'medium']))}
 
 
@@ -115,13 +115,17 @@ def draw_plan(rng):
     size; noise_chroma: its share in colours; coarse: spread over neighbours. sharpened, sharpened_after: unsharp
     masks at the true size, and behind the enlargement. interlaced: no, comb or bob. codings: `draw_coding`.
     """
+    motion = [int(v) for v in np.rint(rng.normal(0, 3, 2) * (rng.random() < 0.8))]
+    if rng.random() < 0.15:  # nothing but one encode, or not even that: what is well must stay well
+        return {**plain_plan(), 'motion': motion, 'filter': degrade.pick(rng, degrade.DOWN_FILTERS),
+                'codings': [draw_coding(rng, True)] if rng.random() < 0.75 else []}
     t = float(rng.uniform(0.33, 0.95)) if rng.random() < 0.35 else 1.0
     plan = {
         **plain_plan(),
-        'motion': [int(v) for v in np.rint(rng.normal(0, 3, 2) * (rng.random() < 0.8))],
+        'motion': motion,
         'shown': _shown(rng) if rng.random() < 0.08 else list(range(FRAMES)),
         'levels': _levels(rng) if rng.random() < 0.25 else None,
-        'blur': draw_blur(rng) if rng.random() < 0.5 else None,
+        'blur': draw_blur(rng) if rng.random() < 0.45 else None,
         'true_size': t,
         'filter': degrade.pick(rng, degrade.DOWN_FILTERS),
         'linear': bool(rng.random() < 0.1),
@@ -131,7 +135,7 @@ def draw_plan(rng):
         'interlaced': degrade.pick(rng, {'no': 0.92, 'comb': 0.04, 'bob': 0.04}),
         'codings': _codings(rng, t),
     }
-    if rng.random() < 0.4:
+    if rng.random() < 0.35:
         plan.update(noise=float(1 + 17 * rng.random() ** 1.7), noise_chroma=float(rng.uniform(0, 1)),
                     coarse=bool(rng.random() < 0.4))
     return plan

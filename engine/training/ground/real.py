@@ -25,6 +25,7 @@ from .samples import cut, normalise, turned
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
 ROOM = 2 * SIDE + 24
+DAMAGED = 8  # codes: see `RealSource`
 
 
 def paths_of(motion, shape, rng):
@@ -146,7 +147,8 @@ class RealSource(clips.ClipSource):
     one number leads from faithful to restored in steps of equal size.
 
     `sharpen` and `sharpen_sigma` (pixels of the truth): an unsharp mask on the truth of damaged pairs, because a
-    network that cannot know gives the mean of what may be, which is soft.
+    network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
+    `DAMAGED` codes on, less to what has less, and not at all to what is well.
     """
     kind = 'real'
 
@@ -156,31 +158,31 @@ class RealSource(clips.ClipSource):
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
     def _pair(self, number):
-        coded, clean, high, _ = self.record(number)
+        coded, clean, high, error = self.record(number)
         if self.kept == 1:
-            return coded[:1], clean, high[:1]
+            return coded[:1], clean, high[:1], error
         half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
-        return coded, np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)]), high
+        return coded, np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)]), high, error
 
     def _place(self, rng, patch):
-        """(coded, clean, high) of a random square."""
-        coded, clean, high = self._pair(rng.integers(len(self.rows)))
+        """(coded, clean, high, error) of a random square."""
+        coded, clean, high, error = self._pair(rng.integers(len(self.rows)))
         both = np.concatenate([coded, clean])
         low, high = cut(rng, both, high, patch, 2)
-        return low[:len(coded)], low[len(coded):], high
+        return low[:len(coded)], low[len(coded):], high, error
 
     def sample(self, rng, patch):
         best, other = self._place(rng, patch), self._place(rng, patch)
         if other[2][0].std() > best[2][0].std():
             best = other
         way = rng.integers(8)
-        coded, clean, high = (normalise(turned(p, way)) for p in best)
+        coded, clean, high = (normalise(turned(p, way)) for p in best[:3])
         wanted = clean if self.scale == 1 else high
         if self.way == 'clean':
             return clean, wanted, 0.0
         if self.sharpen:
             wanted = wanted.copy()
-            wanted[0] = damage.unsharp(wanted[0], self.sharpen, self.sharpen_sigma)
+            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, best[3] / DAMAGED), self.sharpen_sigma)
         if self.way == 'full':
             return coded, wanted, 1.0
         share = float(rng.random())

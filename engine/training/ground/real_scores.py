@@ -64,8 +64,11 @@ def gains(net, count=12, told=None):
 def faithful_gain(net, count=24):
     """dB over Lanczos-3 on clean pairs at strength 0."""
     clips = chosen(validation_clips()['clean'], count)
-    pairs = [(c[MIDDLE][1][None], c[MIDDLE][2][0]) for c in clips]
-    rows = [psnr(upscale(net, np.repeat(low, 3, 0), 0.0)[0], high) - psnr(plain(low, 2), high) for low, high in pairs]
+    rows = []
+    for clip in clips:
+        _, clean, truth = clip[MIDDLE]
+        grey = np.concatenate([clean, np.full((2, *clean.shape[1:]), 128, np.uint8)])
+        rows.append(psnr(upscale(net, grey, 0.0)[0], truth[0]) - psnr(plain(clean, 2), truth[0]))
     return float(np.mean(rows))
 
 

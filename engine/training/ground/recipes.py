@@ -24,7 +24,7 @@ class Recipe:
     chroma_term: float = 0.5  # weight of chroma, both planes together, beside luma's 1
     charbonnier: float = 2e-3
     sharpen: float = 0.0     # unsharp mask on the truth of damaged pairs: its amount, and its width in pixels of the truth
-    sharpen_sigma: float = 1.2
+    sharpen_sigma: float = 1.6
     seed: int = 1
 
 
@@ -76,7 +76,7 @@ RECIPES = {
     # Blind restoration of real damage at strength 1, faithful at strength 0, straight between. Without end: `--finish`
     # makes weights to release.
     'real': Recipe(shares={'real': 0.74, 'real-between': 0.13, 'real-clean': 0.13}, steps=10**9, decay=0,
-                   batch_amx=32, sharpen=0.3),
+                   rate=5e-4, batch_amx=32, sharpen=0.5),
 }
 
 

@@ -176,6 +176,12 @@ def append_log(path, row):
         log.write(json.dumps(row) + '\n')
 
 
+def _rounded(value):
+    if isinstance(value, dict):
+        return {k: _rounded(v) for k, v in value.items()}
+    return round(value, 5) if isinstance(value, float) else value
+
+
 def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
@@ -190,14 +196,16 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
         out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
         if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
             continue
+        hours = worked + (time.time() - first) / 3600
+        # Before the scores: what they may fail of must not cost the steps.
+        save(folder / 'last.pt', trainer.state(), hours=hours, label=label,
+             **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
         row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
-               'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - first) / 3600,
+               'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
                'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
         append_log(folder / 'log.jsonl', row)
-        print(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
-        save(folder / 'last.pt', trainer.state(), hours=row['hours'], label=label,
-             **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
+        print(json.dumps(_rounded(row)), flush=True)
         losses, last = [], time.time()
         if out_of_time:
             break

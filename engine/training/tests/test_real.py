@@ -154,11 +154,11 @@ def shards(tmp_path, monkeypatch):
     real.make_shard('training', 0, 2)
     monkeypatch.setattr(damage, 'CHAINS', {name: damage.CHAINS[name] for name in ('clean', 'blurred', 'twice')})
     real.make_shard('validation', 0)
-    real_scores.validation_clips.cache_clear()
-    real_scores.lanczos_scores.cache_clear()
+    for cached in (real_scores.validation_clips, real_scores.lanczos_scores, real_scores.vmaf_of_lanczos):
+        cached.cache_clear()
     yield cache
-    real_scores.validation_clips.cache_clear()
-    real_scores.lanczos_scores.cache_clear()
+    for cached in (real_scores.validation_clips, real_scores.lanczos_scores, real_scores.vmaf_of_lanczos):
+        cached.cache_clear()
 
 
 def test_shards_hold_pairs_that_follow_each_other(shards):
@@ -189,15 +189,35 @@ def test_strengths_mean_what_they_say(shards, scale, colour):
     assert gradient[0] > 1.02 * gradient[1] and sharper[1].mean() == pytest.approx(full[1].mean(), abs=2e-3)
 
 
+def test_what_is_well_is_not_sharpened(shards):
+    source = real.RealSource(2, sharpen=0.5)
+    plain, full = real.RealSource(2), real.RealSource(2, sharpen=0.5)
+    full.rows = [(shard, at, 0.0) for shard, at, _ in source.rows]
+    for seed in range(3):
+        made = [s.sample(np.random.default_rng(seed), 32)[1] for s in (plain, full)]
+        assert np.array_equal(*made)
+
+
 def test_chains_are_scored_beside_lanczos(shards):
     net = real.faithful_network('fast-x2.onnx')
     table, told = real_scores.gains(net, 1), real_scores.gains(net, 1, real_scores.TOLD)
     assert set(table) == {'clean', 'blurred', 'twice'}
+    assert real_scores.faithful_gain(net, 1) > table['clean'] + 0.5
     # `fast` takes full strength for noise of sigma 50, and loses what it takes away.
     assert all(told[chain] > table[chain] for chain in table)
     low, _, high = real_scores.validation_clips()['twice'][0][real_scores.MIDDLE]
     lanczos = resize(low[0], 2 * real.SIDE, 2 * real.SIDE, 'lanczos3')
     assert real_scores.lanczos_scores(1)['twice'] == pytest.approx(psnr(lanczos, high[0]), abs=0.02)
+
+
+def test_networks_are_compared_and_checkpoints_scored(shards):
+    net = real.faithful_network('fast-x2.onnx')
+    rows = real_scores.compared({'blind': (net, None), 'told': (net, (0.0, 0.1))}, 1, 1)
+    assert [r['network'] for r in rows] == ['blind', 'told'] and rows[1]['psnr']['clean'] > rows[0]['psnr']['clean']
+    assert all(set(r['neg']) == set(r['psnr']) for r in rows)
+    row = commands.real_evaluator(NETWORKS['detail'], 1)(net)
+    assert row['real_gain'] == pytest.approx(np.mean(list(row['gain'].values()))) and 'neg_gain' in row
+    json.dumps(row)
 
 
 def test_vmaf_falls_with_blur():
