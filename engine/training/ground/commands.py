@@ -18,7 +18,7 @@ from .network import grow
 from .photos import HERE, GroundError
 from .real import RealSource
 from .real import make_shard as make_real_shard
-from .real_scores import TOLD, compared, faithful_gain, gains, mean, vmaf_gains
+from .real_scores import CLIP_SCORES, TOLD, clip_gains, compared, faithful_gain, gains, mean
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import MODELS, device, load_averaged, load_state, quantised, release, training_of
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
@@ -68,8 +68,9 @@ def real_evaluator(network, vmaf_every):
         if network.scale == 2:
             row['faithful_gain'] = faithful_gain(net)
             if vmaf_every and next(calls) % vmaf_every == 0:
-                found = vmaf_gains(net)
-                row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')}, vmaf=found)
+                found = clip_gains(net)
+                row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')},
+                           flicker=mean({c: r['flicker'] for c, r in found.items()}), clips=found)
         return row
     return scores
 
@@ -284,7 +285,7 @@ def score_real(args):
         told, file = named.startswith('TOLD='), named.removeprefix('TOLD=')
         networks[file] = (load_averaged(load_state(Path(file))), TOLD if told else None)
     for row in compared(networks, args.count, args.clips):
-        means = {f'mean {m}': round(mean(row[m]), 3) for m in ('psnr', 'vmaf', 'neg') if m in row}
+        means = {f'mean {m}': round(mean(row[m]), 3) for m in ('psnr', *CLIP_SCORES) if m in row}
         print(json.dumps({**row, **means}), flush=True)
 
 

@@ -2,6 +2,7 @@
 import json
 import subprocess
 import tempfile
+from collections import namedtuple
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,23 +10,29 @@ import numpy as np
 
 from . import damage
 from .metrics import psnr
+from .neighbours import unsteadiness
 from .real import FRAMES, SIDE, RealSource
 from .resize import resize, to_bytes
 from .validate import upscale
 
 MIDDLE = 3  # the picture of a clip that is scored where one is enough
 # What a network that wants to be told the damage may be told; the best of them counts.
+CLIP_SCORES = ('vmaf', 'neg', 'flicker')
 TOLD = (0.0, 0.02, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.3)
+
+
+Clip = namedtuple('Clip', 'frames motion')  # [(delivered, clean, truth)] of its pictures; [down, right], pixels of the truth
 
 
 @lru_cache(maxsize=1)
 def validation_clips():
-    """{chain: [[(delivered, clean, truth) of every picture] of every photograph]}, views of the validation shard."""
+    """{chain: [Clip of every photograph]}, views of the validation shard."""
     source = RealSource(2, 'validation', colour=True)
     chains = {name: [] for name in damage.CHAINS}
     for first in range(0, len(source.rows), FRAMES):
-        clip = [source.record(n)[:3] for n in range(first, first + FRAMES)]
-        chains[source.plans[first]['chain']].append(clip)
+        plan = source.plans[first]
+        frames = [source.record(n)[:3] for n in range(first, first + FRAMES)]
+        chains[plan['chain']].append(Clip(frames, plan['motion']))
     return chains
 
 
@@ -37,7 +44,7 @@ def chosen(clips, count):
 @lru_cache(maxsize=8)
 def lanczos_scores(count, scale=2):
     """{chain: mean PSNR-Y} of Lanczos-3, or at scale 1 of the source as it is."""
-    return {chain: float(np.mean([psnr(plain(c[MIDDLE][0], scale), wanted(c[MIDDLE], scale)) for c in chosen(clips, count)]))
+    return {chain: float(np.mean([psnr(plain(c.frames[MIDDLE][0], scale), wanted(c.frames[MIDDLE], scale)) for c in chosen(clips, count)]))
             for chain, clips in validation_clips().items()}
 
 
@@ -55,8 +62,8 @@ def gains(net, count=12, told=None):
     each."""
     base, found = lanczos_scores(count, net.scale), {}
     for chain, clips in validation_clips().items():
-        scores = [max(psnr(upscale(net, c[MIDDLE][0], s)[0], wanted(c[MIDDLE], net.scale)) for s in told or (1.0,))
-                  for c in chosen(clips, count)]
+        frames = [c.frames[MIDDLE] for c in chosen(clips, count)]
+        scores = [max(psnr(upscale(net, f[0], s)[0], wanted(f, net.scale)) for s in told or (1.0,)) for f in frames]
         found[chain] = float(np.mean(scores)) - base[chain]
     return found
 
@@ -66,7 +73,7 @@ def faithful_gain(net, count=24):
     clips = chosen(validation_clips()['clean'], count)
     rows = []
     for clip in clips:
-        _, clean, truth = clip[MIDDLE]
+        _, clean, truth = clip.frames[MIDDLE]
         grey = np.concatenate([clean, np.full((2, *clean.shape[1:]), 128, np.uint8)])
         rows.append(psnr(upscale(net, grey, 0.0)[0], truth[0]) - psnr(plain(clean, 2), truth[0]))
     return float(np.mean(rows))
@@ -94,54 +101,48 @@ def vmaf(pictures, truths):
     return {name: means[name]['mean'] for name in ('vmaf', 'neg')}
 
 
-def vmaf_scores(make, count=4):
-    """{chain: {'vmaf', 'neg'}} of what `make` makes of delivered pictures, on short clips of so many photographs."""
+def clip_scores(make, count):
+    """{chain: {'vmaf', 'neg', 'flicker'}} of what `make` makes of the delivered pictures of a clip, on so many photographs.
+    Flicker: root mean square change of what does not change, along the known motion, in codes."""
     found = {}
     for chain, clips in validation_clips().items():
-        frames = [frame for clip in chosen(clips, count) for frame in clip]
-        found[chain] = vmaf([make(f[0]) for f in frames], [f[2][0] for f in frames])
+        some = chosen(clips, count)
+        made = [make(clip) for clip in some]
+        flicker = [unsteadiness(pictures, clip.motion) for pictures, clip in zip(made, some)]
+        found[chain] = {**vmaf([p for pictures in made for p in pictures], [f[2][0] for clip in some for f in clip.frames]),
+                        'flicker': float(np.mean(flicker))}
     return found
 
 
 @lru_cache(maxsize=4)
-def vmaf_of_lanczos(count=4):
-    return vmaf_scores(lambda low: plain(low, 2), count)
+def clips_of_lanczos(count):
+    return clip_scores(lambda clip: [plain(f[0], 2) for f in clip.frames], count)
 
 
-def vmaf_gains(net, count=4, strength=1.0):
-    """{chain: {'vmaf', 'neg'}} over Lanczos-3."""
-    base, own = vmaf_of_lanczos(count), vmaf_scores(lambda low: upscale(net, low, strength)[0], count)
-    return {chain: {m: own[chain][m] - base[chain][m] for m in row} for chain, row in own.items()}
+def clip_gains(net, count=4, told=None):
+    """{chain: {'vmaf', 'neg', 'flicker'}}: over Lanczos-3, flicker as a multiple of its. At strength 1, or for each clip at
+    the one of `told` that serves PSNR-Y best."""
+    def make(clip):
+        low, _, high = clip.frames[MIDDLE]
+        best = max(told, key=lambda s: psnr(upscale(net, low, s)[0], high[0])) if told else 1.0
+        return [upscale(net, f[0], best)[0] for f in clip.frames]
+
+    base, own = clips_of_lanczos(count), clip_scores(make, count)
+    return {chain: {'flicker': row['flicker'] / base[chain]['flicker'],
+                    **{m: row[m] - base[chain][m] for m in ('vmaf', 'neg')}} for chain, row in own.items()}
 
 
 def compared(networks, count=12, clips=4):
-    """[{'network', 'psnr', 'vmaf', 'neg', 'faithful'}]: gains over Lanczos-3 by chain. `networks`: {name: (network, told)};
-    `told` None for one that is blind."""
+    """[{'network', 'psnr', 'faithful', 'vmaf', 'neg', 'flicker'}]: `gains`, `faithful_gain` and `clip_gains` by chain.
+    `networks`: {name: (network, told)}; `told` None for one that is blind."""
     rows = []
     for name, (net, told) in networks.items():
         row = {'network': name, 'psnr': gains(net, count, told), 'faithful': faithful_gain(net, count)}
         if clips:
-            found = vmaf_gains_told(net, clips, told)
-            row.update({m: {chain: r[m] for chain, r in found.items()} for m in ('vmaf', 'neg')})
+            found = clip_gains(net, clips, told)
+            row.update({m: {chain: r[m] for chain, r in found.items()} for m in CLIP_SCORES})
         rows.append(row)
     return rows
-
-
-def vmaf_gains_told(net, count, told):
-    """`vmaf_gains`, at the strength that serves PSNR-Y best where the network wants to be told one."""
-    if told is None:
-        return vmaf_gains(net, count)
-    base, found = vmaf_of_lanczos(count), {}
-    for chain, clips in validation_clips().items():
-        pictures, truths = [], []
-        for clip in chosen(clips, count):
-            low, _, high = clip[MIDDLE]
-            best = max(told, key=lambda s: psnr(upscale(net, low, s)[0], high[0]))
-            pictures += [upscale(net, f[0], best)[0] for f in clip]
-            truths += [f[2][0] for f in clip]
-        own = vmaf(pictures, truths)
-        found[chain] = {m: own[m] - base[chain][m] for m in own}
-    return found
 
 
 def mean(table):

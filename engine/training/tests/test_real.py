@@ -154,10 +154,10 @@ def shards(tmp_path, monkeypatch):
     real.make_shard('training', 0, 2)
     monkeypatch.setattr(damage, 'CHAINS', {name: damage.CHAINS[name] for name in ('clean', 'blurred', 'twice')})
     real.make_shard('validation', 0)
-    for cached in (real_scores.validation_clips, real_scores.lanczos_scores, real_scores.vmaf_of_lanczos):
+    for cached in (real_scores.validation_clips, real_scores.lanczos_scores, real_scores.clips_of_lanczos):
         cached.cache_clear()
     yield cache
-    for cached in (real_scores.validation_clips, real_scores.lanczos_scores, real_scores.vmaf_of_lanczos):
+    for cached in (real_scores.validation_clips, real_scores.lanczos_scores, real_scores.clips_of_lanczos):
         cached.cache_clear()
 
 
@@ -205,7 +205,7 @@ def test_chains_are_scored_beside_lanczos(shards):
     assert real_scores.faithful_gain(net, 1) > table['clean'] + 0.5
     # `fast` takes full strength for noise of sigma 50, and loses what it takes away.
     assert all(told[chain] > table[chain] for chain in table)
-    low, _, high = real_scores.validation_clips()['twice'][0][real_scores.MIDDLE]
+    low, _, high = real_scores.validation_clips()['twice'][0].frames[real_scores.MIDDLE]
     lanczos = resize(low[0], 2 * real.SIDE, 2 * real.SIDE, 'lanczos3')
     assert real_scores.lanczos_scores(1)['twice'] == pytest.approx(psnr(lanczos, high[0]), abs=0.02)
 
@@ -214,10 +214,19 @@ def test_networks_are_compared_and_checkpoints_scored(shards):
     net = real.faithful_network('fast-x2.onnx')
     rows = real_scores.compared({'blind': (net, None), 'told': (net, (0.0, 0.1))}, 1, 1)
     assert [r['network'] for r in rows] == ['blind', 'told'] and rows[1]['psnr']['clean'] > rows[0]['psnr']['clean']
-    assert all(set(r['neg']) == set(r['psnr']) for r in rows)
+    assert all(set(r['neg']) == set(r['psnr']) == set(r['flicker']) for r in rows)
     row = commands.real_evaluator(NETWORKS['detail'], 1)(net)
-    assert row['real_gain'] == pytest.approx(np.mean(list(row['gain'].values()))) and 'neg_gain' in row
+    assert row['real_gain'] == pytest.approx(np.mean(list(row['gain'].values()))) and 'neg_gain' in row and row['flicker'] > 0
     json.dumps(row)
+
+
+def test_flicker_follows_the_motion_of_the_rows(shards):
+    chains = real_scores.validation_clips()
+    assert any(clip.motion != [0, 0] for clips in chains.values() for clip in clips)
+    truth = real_scores.clip_scores(lambda clip: [f[2][0] for f in clip.frames], 1)
+    coded = real_scores.clips_of_lanczos(1)
+    assert all(row['flicker'] == 0 for row in truth.values())
+    assert coded['twice']['flicker'] > coded['clean']['flicker'] > 0
 
 
 def test_vmaf_falls_with_blur():
