@@ -25,7 +25,8 @@ from .samples import cut, normalise, turned
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
 ROOM = 2 * SIDE + 24
-DAMAGED = 8  # codes: see `RealSource`
+DAMAGED = 8     # codes: see `RealSource`
+UNDAMAGED = 0.1  # of the pairs at any strength but 0
 
 
 def paths_of(motion, shape, rng):
@@ -144,7 +145,8 @@ class RealSource(clips.ClipSource):
     The strength says how much of the restoration is wanted, and nothing about the damage: the network finds that out.
     `way` 'full': strength 1, the truth. 'clean': strength 0, clean pairs, the truth: faithful enlargement. 'between': any
     strength s, wanted is s of the truth and the rest of what the faithful network makes of the damaged source. So
-    one number leads from faithful to restored in steps of equal size.
+    one number leads from faithful to restored in steps of equal size. A tenth of either (`UNDAMAGED`) is clean pairs: a network
+    that is asked for full restoration must see where there is nothing to restore.
 
     `sharpen` and `sharpen_sigma` (pixels of the truth): an unsharp mask on the truth of damaged pairs, because a
     network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
@@ -180,7 +182,10 @@ class RealSource(clips.ClipSource):
         wanted = clean if self.scale == 1 else high
         if self.way == 'clean':
             return clean, wanted, 0.0
-        if self.sharpen:
+        undamaged = rng.random() < UNDAMAGED
+        if undamaged:
+            coded = clean
+        elif self.sharpen:
             wanted = wanted.copy()
             wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, best[3] / DAMAGED), self.sharpen_sigma)
         if self.way == 'full':

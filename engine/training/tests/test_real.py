@@ -189,6 +189,13 @@ def test_strengths_mean_what_they_say(shards, scale, colour):
     assert gradient[0] > 1.02 * gradient[1] and sharper[1].mean() == pytest.approx(full[1].mean(), abs=2e-3)
 
 
+def test_some_pairs_at_full_strength_are_clean(shards):
+    source, clean = real.RealSource(2, sharpen=0.5), real.RealSource(2, way='clean')
+    pairs = [[s.sample(np.random.default_rng(seed), 16) for s in (source, clean)] for seed in range(120)]
+    same = [np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]) for a, b in pairs]
+    assert 3 <= sum(same) <= 30 and all(a[2] == 1.0 for a, _ in pairs)
+
+
 def test_what_is_well_is_not_sharpened(shards):
     source = real.RealSource(2, sharpen=0.5)
     plain, full = real.RealSource(2), real.RealSource(2, sharpen=0.5)
