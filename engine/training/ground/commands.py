@@ -14,7 +14,7 @@ from .chroma import fit_chroma
 from .clips import ClipSource, make_shard
 from .export import to_fp32
 from .neighbours import compare
-from .network import grow
+from .network import grow, rescaled_strength
 from .photos import HERE, GroundError
 from .real import RealSource
 from .real import make_shard as make_real_shard
@@ -116,6 +116,9 @@ def begin(trainer, state, args, start):
     else:
         trainer.restore(state, optimiser=not args.fresh and 'optimiser' in state)
         trainer.number = 0 if args.fresh else state['number']
+        if args.begins:
+            rescaled_strength(trainer.net, NETWORKS[args.network].told)
+            trainer.start_average()
     print(f'began with {start} of step {state["number"]}', flush=True)
     return state['hours']
 
@@ -123,13 +126,14 @@ def begin(trainer, state, args, start):
 def first_state(network, args, folder):
     """What a run begins with: the checkpoint asked for, its own last one, the shipped weights that the network names, or
     None. Weights of another network begin at step 0."""
+    args.begins = False
     if args.start:
         return Path(args.start)
     if (folder / 'last.pt').exists():
         return folder / 'last.pt'
     if network.begins is None:
         return None
-    args.fresh = True
+    args.fresh = args.begins = True
     return MODELS / network.begins
 
 

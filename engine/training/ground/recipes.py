@@ -41,6 +41,7 @@ class Network:
     recipe: str = 'mixed'
     also: tuple = ()         # other names under which the same files serve
     begins: str | None = None  # the shipped file whose weights a new run begins with
+    told: float = 1.0        # what those weights are told where this network is told 1 (`network.rescaled_strength`)
     beside: str | None = None  # the shipped file whose result at strength 0 is the faithful one (`real.RealSource`)
 
     @property
@@ -61,11 +62,11 @@ NETWORKS = {
     'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16, colour=True),
     # For damaged sources, blind: `fast` and `quality` in size and cost, and begun with their weights.
     'detail': Network('detail', 'Detail ×2 for damaged sources', 'super-resolution', 2, 32, 8, recipe='real',
-                      begins='fast-x2.onnx', beside='fast-x2.onnx'),
+                      begins='fast-x2.onnx', told=0.06, beside='fast-x2.onnx'),
     'detail-large': Network('detail-large', 'Detail ×2 for damaged sources, larger', 'super-resolution', 2, 64, 16, colour=True,
-                            recipe='real', begins='quality-x2.onnx', beside='quality-x2.onnx'),
+                            recipe='real', begins='quality-x2.onnx', told=0.06, beside='quality-x2.onnx'),
     'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real',
-                              begins='fast-x1.onnx'),
+                              begins='fast-x1.onnx', told=0.06),
 }
 
 RECIPES = {

@@ -246,11 +246,25 @@ def test_vmaf_falls_with_blur():
 def test_a_new_run_begins_with_the_shipped_weights_and_an_old_one_with_its_own(tmp_path):
     network = NETWORKS['detail']
     args = argparse.Namespace(start=None, fresh=False)
-    assert commands.first_state(network, args, tmp_path).name == 'fast-x2.onnx' and args.fresh
+    assert commands.first_state(network, args, tmp_path).name == 'fast-x2.onnx' and args.fresh and args.begins
     (tmp_path / 'last.pt').touch()
     args = argparse.Namespace(start=None, fresh=False)
-    assert commands.first_state(network, args, tmp_path) == tmp_path / 'last.pt' and not args.fresh
+    assert commands.first_state(network, args, tmp_path) == tmp_path / 'last.pt' and not args.fresh and not args.begins
     assert commands.first_state(NETWORKS['fast'], args, tmp_path / 'other') is None
+
+
+@pytest.mark.parametrize('file', ['fast-x2.onnx', 'fast-x1.onnx', 'quality-x2.onnx'])
+def test_a_rescaled_network_does_at_full_strength_what_it_did_at_a_small_one(file):
+    from ground.network import rescaled_strength
+    from ground.release import MODELS, load_averaged, load_state
+    net = load_averaged(load_state(MODELS / file))
+    x = torch.rand(1, net.planes, 32, 32, generator=torch.Generator().manual_seed(1))
+    x[:, 1] = 0.06
+    with torch.no_grad():
+        wanted = net(x)
+        rescaled_strength(net, 0.06)
+        x[:, 1] = 1
+        assert torch.allclose(net(x), wanted, atol=1e-5)
 
 
 def test_every_shape_of_detail_takes_up_what_it_begins_with():
