@@ -108,11 +108,11 @@ def _codings(rng, true_size):
 def draw_plan(rng):
     """Everything that happens to a clip.
 
-    size: of the photograph before the clip was cut out of it (`real` draws it). motion: [down, right] of the window from picture to
-    picture, in pixels of the truth. shown: which picture each place shows. levels: black and white in codes, gamma,
-    saturation. blur: `draw_blur`. true_size: of the recording, 1 the nominal size. filter, linear: of the reduction to it.
-    up: filter of the enlargement to the nominal size. noise: standard deviation in codes at mid grey and at the true
-    size; noise_chroma: its share in colours; coarse: spread over neighbours. sharpened, sharpened_after: unsharp
+    size: of the photograph before the clip was cut out of it (`real` draws it). motion: [down, right] of the window from
+    picture to picture, in pixels of the truth. shown: which picture each place shows. levels: black and white in codes,
+    gamma, saturation. blur: `draw_blur`. true_size: of the recording, 1 the nominal size. filter, linear: of the reduction
+    to it. up: filter of the enlargement to the nominal size. noise: standard deviation in codes at mid grey and at the
+    true size; noise_chroma: its share in colours; coarse: spread over neighbours. sharpened, sharpened_after: unsharp
     masks at the true size, and behind the enlargement. interlaced: no, comb or bob. codings: `draw_coding`.
     """
     motion = [int(v) for v in np.rint(rng.normal(0, 3, 2) * (rng.random() < 0.8))]

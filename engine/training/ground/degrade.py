@@ -134,8 +134,9 @@ def _by_program(clip, coding, rate):
     import imageio_ffmpeg
 
     height, width = clip[0][0].shape
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), '-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{width}x{height}',
-               '-r', str(rate), '-i', '-', '-c:v', coding['codec'], '-q:v', str(coding['quality']), '-f', 'matroska', '-']
+    source = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{width}x{height}', '-r', str(rate), '-i', '-']
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), '-v', 'error', *source, '-c:v', coding['codec'], '-q:v', str(coding['quality']),
+               '-f', 'matroska', '-']
     raw = b''.join(plane.tobytes() for planes in clip for plane in planes)
     return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
 

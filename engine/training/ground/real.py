@@ -1,7 +1,7 @@
 """Shards of clips with real damage, and batches of them: the recipe `real`.
 
-A shard is one file of records as `clips` writes them, [delivered LR (Y', Cb, Cr) | clean LR (Y') | truth (Y', Cb, Cr)], and a list
-with a row for each: the plan (`damage.draw_plan`), and what came of it:
+A shard is one file of records as `clips` writes them, [delivered LR (Y', Cb, Cr) | clean LR (Y') | truth (Y', Cb, Cr)], and
+a list with a row for each: the plan (`damage.draw_plan`), and what came of it:
 
     clip      number of the clip in its photograph and shard; records of the same photo and clip belong together, in order
     frame     place in the clip; `shown[frame]` is the picture seen there, `motion` times that is how far it has moved

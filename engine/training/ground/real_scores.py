@@ -44,8 +44,11 @@ def chosen(clips, count):
 @lru_cache(maxsize=8)
 def lanczos_scores(count, scale=2):
     """{chain: mean PSNR-Y} of Lanczos-3, or at scale 1 of the source as it is."""
-    return {chain: float(np.mean([psnr(plain(c.frames[MIDDLE][0], scale), wanted(c.frames[MIDDLE], scale)) for c in chosen(clips, count)]))
-            for chain, clips in validation_clips().items()}
+    found = {}
+    for chain, clips in validation_clips().items():
+        frames = [c.frames[MIDDLE] for c in chosen(clips, count)]
+        found[chain] = float(np.mean([psnr(plain(f[0], scale), wanted(f, scale)) for f in frames]))
+    return found
 
 
 def plain(low, scale):
@@ -94,9 +97,10 @@ def vmaf(pictures, truths):
         log = Path(folder) / 'log.json'
         models = 'version=vmaf_v0.6.1\\\\:name=vmaf|version=vmaf_v0.6.1neg\\\\:name=neg'
         source = ['-f', 'rawvideo', '-pix_fmt', 'gray', '-s', f'{width}x{height}', '-r', '25']
-        subprocess.run([ffmpeg(), '-v', 'error', *source, '-i', f'{folder}/made', *source, '-i', f'{folder}/truth', '-lavfi',
-                        f'[0:v]format=yuv420p[a];[1:v]format=yuv420p[b];[a][b]libvmaf=model={models}:log_fmt=json:log_path={log}',
-                        '-f', 'null', '-'], check=True, stdout=subprocess.DEVNULL)
+        graph = f'[0:v]format=yuv420p[a];[1:v]format=yuv420p[b];[a][b]libvmaf=model={models}:log_fmt=json:log_path={log}'
+        inputs = [*source, '-i', f'{folder}/made', *source, '-i', f'{folder}/truth']
+        subprocess.run([ffmpeg(), '-v', 'error', *inputs, '-lavfi', graph, '-f', 'null', '-'], check=True,
+                       stdout=subprocess.DEVNULL)
         means = json.loads(log.read_text())['pooled_metrics']
     return {name: means[name]['mean'] for name in ('vmaf', 'neg')}
 
