@@ -96,18 +96,25 @@ def records_of(task, make=make_clip):
 
 def make_shard(split, seed, clips=12, workers=1, kind='coloured', records=records_of):
     """Writes a shard unless it is there; returns its path. `clips` a photograph; `records` makes those of one."""
+    def tasks(paths):
+        return [(p, i, clips, seed + (10_000 if split == 'validation' else 0)) for i, p in enumerate(paths)]
+    return write_shard(f'{kind}-{split}-{seed:03d}', split, tasks, records, workers)
+
+
+def write_shard(name, split, tasks, records, workers):
+    """Writes a shard unless it is there; returns its path. `tasks` makes the list of tasks of the split's photographs."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    path = CACHE / f'{kind}-{split}-{seed:03d}.bin'
+    path = CACHE / f'{name}.bin'
     if path.exists():
         return path
-    tasks = [(p, i, clips, seed + (10_000 if split == 'validation' else 0)) for i, p in enumerate(photos(split))]
+    listed = tasks(photos(split))
     rows, part = [], path.with_suffix('.part')
     with open(part, 'wb') as out, multiprocessing.get_context('fork').Pool(workers) as pool:
-        for done, (more, data) in enumerate(pool.imap(records, tasks)):
+        for done, (more, data) in enumerate(pool.imap(records, listed)):
             rows += more
             out.write(data)
             if done % 20 == 19:
-                print(f'{path.name}: {done + 1} of {len(tasks)} photographs', flush=True)
+                print(f'{path.name}: {done + 1} of {len(listed)} pictures', flush=True)
     path.with_suffix('.json').write_text(json.dumps(rows))
     os.rename(part, path)
     return path

@@ -1,5 +1,6 @@
 """The commands of the training ground."""
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -11,27 +12,38 @@ import torch
 from . import photos
 from .chroma import fit_chroma
 from .clips import ClipSource, make_shard
+from .export import to_fp32
 from .neighbours import compare
-from .network import grow
+from .network import grow, rescaled_strength
 from .photos import HERE, GroundError
+from .real import RealSource
+from .real import make_shard as make_real_shard
+from .real_scores import CLIP_SCORES, TOLD, clip_gains, compared, faithful_gain, gains, mean
 from .recipes import NETWORKS, RECIPES, recipe
 from .release import MODELS, device, load_averaged, load_state, quantised, release, training_of
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
-from .trainer import Trainer, build, run
+from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
 RUNS = HERE / 'runs'
 CHROMA_BATCHES = 600
+REAL_CLIPS = 3  # a photograph and shard
+REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
-def sources_for(shares, scale, colour=False):
+def sources_for(network, chosen):
     """The sources that a recipe's shares name."""
-    made = {}
-    for name in shares:
-        if name == 'bicubic':
+    made, scale, colour = {}, network.scale, network.colour
+    for name in chosen.shares:
+        if name.startswith('real'):
+            make_real_shard('training', 0, REAL_CLIPS)
+            make_real_shard('validation', 0)
+            made[name] = RealSource(scale, 'training', colour, REAL_WAYS[name], network.beside, chosen.sharpen,
+                                    chosen.sharpen_sigma)
+        elif name == 'bicubic':
             made[name] = PhotoSource(scale, colour=colour)
         elif name == 'drawn':
             made[name] = DrawnSource(scale, colour=colour)
@@ -46,8 +58,28 @@ def sources_for(shares, scale, colour=False):
     return made
 
 
-def evaluator(network, shares):
+def real_evaluator(network, vmaf_every):
+    """Scores of the recipe `real`: dB of PSNR-Y over Lanczos-3 by chain, and every so many checkpoints VMAF over it."""
+    calls = itertools.count()
+
+    def scores(net):
+        table = gains(net)
+        row = {'real_gain': mean(table), 'gain': table}
+        if network.scale == 2:
+            row['faithful_gain'] = faithful_gain(net)
+            if vmaf_every and next(calls) % vmaf_every == 0:
+                found = clip_gains(net)
+                row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')},
+                           flicker=mean({c: r['flicker'] for c, r in found.items()}), clips=found)
+        return row
+    return scores
+
+
+def evaluator(network, shares, vmaf_every=0):
     """What is scored at every checkpoint: a part of what `release` scores."""
+    if 'real' in shares:
+        return real_evaluator(network, vmaf_every)
+
     def scores(net):
         row = {'psnr_photos': photo_score(net)} if network.scale == 2 else {}
         if 'clips' in shares:
@@ -71,7 +103,7 @@ def prepared(args):
     return torch.device(name)
 
 
-def begin(trainer, state, args):
+def begin(trainer, state, args, start):
     """Takes a checkpoint up as the arguments say; returns the hours already worked on it."""
     if state is None:
         return 0.0
@@ -84,8 +116,25 @@ def begin(trainer, state, args):
     else:
         trainer.restore(state, optimiser=not args.fresh and 'optimiser' in state)
         trainer.number = 0 if args.fresh else state['number']
-    print(f'began with {args.start or "the last checkpoint"} of step {state["number"]}', flush=True)
+        if args.begins:
+            rescaled_strength(trainer.net, NETWORKS[args.network].told)
+            trainer.start_average()
+    print(f'began with {start} of step {state["number"]}', flush=True)
     return state['hours']
+
+
+def first_state(network, args, folder):
+    """What a run begins with: the checkpoint asked for, its own last one, the shipped weights that the network names, or
+    None. Weights of another network begin at step 0."""
+    args.begins = False
+    if args.start:
+        return Path(args.start)
+    if (folder / 'last.pt').exists():
+        return folder / 'last.pt'
+    if network.begins is None:
+        return None
+    args.fresh = args.begins = True
+    return MODELS / network.begins
 
 
 def train(args):
@@ -94,8 +143,8 @@ def train(args):
     chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
                     patch=args.patch, seed=args.seed, warm_up=args.warm_up)
     folder = Path(args.run) if args.run else RUNS / args.network
-    start = Path(args.start) if args.start else folder / 'last.pt'
-    state = load_state(start) if args.start or start.exists() else None
+    start = first_state(network, args, folder)
+    state = load_state(start) if start else None
     if args.timed:
         if not args.minutes:
             raise GroundError('no_minutes: --timed needs --minutes.')
@@ -105,20 +154,22 @@ def train(args):
         chosen = replace(chosen, steps=begun + args.finish, decay=args.finish)
     torch.manual_seed(chosen.seed)
     place = prepared(args)
+    if args.batch is None:
+        chosen = for_processor(chosen, place)
     net = build(network)
-    batches = Batches(sources_for(chosen.shares, network.scale, network.colour), chosen.shares, chosen.batch, chosen.patch,
+    batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
     on_gpu = place.type == 'cuda'
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
         batches = Ahead(batches, loaders, pinned=on_gpu)
     trainer = Trainer(net, batches, chosen, args.workers, device=place)
-    worked = begin(trainer, state, args)
+    worked = begin(trainer, state, args, start)
     if args.compile:
         trainer.forward = torch.compile(trainer.net)
-    if network.scale == 2:
+    if network.scale == 2 and 'real' not in chosen.shares:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
-    run(trainer, folder, evaluator(network, chosen.shares), args.minutes, args.every, name, worked, args.timed,
+    run(trainer, folder, evaluator(network, chosen.shares, args.vmaf_every), args.minutes, args.every, name, worked, args.timed,
         clock_of(state, args))
 
 
@@ -139,7 +190,7 @@ def release_command(args):
     state = load_state(shipped or folder / 'last.pt')
     net = load_averaged(state)
     chosen = recipe(args.recipe or network.recipe, rate=args.int8_rate)
-    batches = Batches(sources_for(chosen.shares, network.scale, network.colour), chosen.shares, chosen.batch, chosen.patch,
+    batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour)
     if network.colour and not shipped:
         fit_chroma(net, (batches.at(3 * 10**6 + i) for i in range(CHROMA_BATCHES)))  # that no training has seen
@@ -178,6 +229,7 @@ def parser():
                    help='the rate falls to 0 over --minutes, however many steps; stopped (SIGTERM), it goes on from there')
     t.add_argument('--workers', type=int, default=1, help='threads, each with a part of the batch')
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
+    t.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
                        'warm-up': int, 'minutes': float}.items():
         t.add_argument(f'--{name}', type=kind)
@@ -185,9 +237,10 @@ def parser():
     c = commands.add_parser('clips', help='makes shards of degraded clips')
     c.add_argument('--split', choices=('training', 'validation'), default='training')
     c.add_argument('--shards', type=int, nargs='+', default=[0])
-    c.add_argument('--clips', type=int, default=24, help='clips a photograph')
+    c.add_argument('--clips', type=int, help='clips a photograph (default: 24, or 3 with real damage)')
+    c.add_argument('--kind', choices=('coloured', 'real'), default='coloured', help='real: shards of real damage')
     c.add_argument('--workers', type=int, default=1)
-    c.set_defaults(action=lambda a: [make_shard(a.split, s, a.clips, a.workers) for s in a.shards])
+    c.set_defaults(action=make_shards)
     r = commands.add_parser('release', help='int8, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')
@@ -203,6 +256,15 @@ def parser():
     s.add_argument('--run', required=True, help='folder of the run')
     s.add_argument('--sets', nargs='+', required=True, metavar='NAME=FOLDER', help='sets of pictures to score on')
     s.set_defaults(action=lambda a: print(json.dumps(score(NETWORKS[a.network], a.run, named_sets(a.sets)))))
+    v = commands.add_parser('real-scores', help='gains over Lanczos-3 on real damage, chain by chain, as JSON')
+    v.add_argument('files', nargs='+', help='checkpoints or shipped fp32 files; TOLD=FILE: one that is told the best strength')
+    v.add_argument('--count', type=int, default=12, help='photographs a chain')
+    v.add_argument('--clips', type=int, default=4, help='photographs a chain whose clips are scored by VMAF (0: none)')
+    v.set_defaults(action=score_real)
+    x = commands.add_parser('export', help='the averaged weights of a checkpoint as a file that the engine runs')
+    x.add_argument('checkpoint')
+    x.add_argument('file')
+    x.set_defaults(action=lambda a: Path(a.file).write_bytes(to_fp32(load_averaged(load_state(Path(a.checkpoint))))))
     d = commands.add_parser('tables', help='writes engine/models/README.md and the curves from what is shipped')
     d.add_argument('--sets', nargs='*', default=[], metavar='NAME=FOLDER', help='sets of pictures to score on')
     d.add_argument('--benches', nargs='*', default=[], metavar='FILE', help='what bench:networks --json printed')
@@ -220,8 +282,27 @@ def parser():
     return p
 
 
+def score_real(args):
+    torch.set_num_threads(1)
+    networks = {}
+    for named in args.files:
+        told, file = named.startswith('TOLD='), named.removeprefix('TOLD=')
+        networks[file] = (load_averaged(load_state(Path(file))), TOLD if told else None)
+    for row in compared(networks, args.count, args.clips):
+        means = {f'mean {m}': round(mean(row[m]), 3) for m in ('psnr', *CLIP_SCORES) if m in row}
+        print(json.dumps({**row, **means}), flush=True)
+
+
+def make_shards(args):
+    for seed in args.shards:
+        if args.kind == 'real':
+            make_real_shard(args.split, seed, args.clips or REAL_CLIPS, args.workers)
+        else:
+            make_shard(args.split, seed, args.clips or CLIPS, args.workers)
+
+
 def list_photos():
-    photos.LIST.write_text(json.dumps(photos.make_list(photos.photo_folder()), indent=0) + '\n')
+    photos.LIST.write_text(json.dumps(photos.make_list(photos.photo_folders()), indent=0) + '\n')
 
 
 def main():

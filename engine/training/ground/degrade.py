@@ -4,6 +4,7 @@ Pictures are RGB [H, W, 3], float32 in 0..255; planes are limited-range bytes. A
 generator handed in, except that encoders may differ between their versions and, rarely, from run to run.
 """
 import io
+import subprocess
 
 import numpy as np
 
@@ -98,17 +99,58 @@ def _options(coding):
         return {'crf': quality, 'preset': 'veryfast', 'x265-params': 'pools=none:frame-threads=1:log-level=none'}
     if codec == 'libvpx-vp9':
         return {'crf': quality, 'b': '0', 'cpu-used': '5', 'deadline': 'good', 'threads': '1'}
+    if codec == 'libvpx':
+        return {'qmin': quality, 'qmax': quality, 'b': '20000000', 'cpu-used': '5', 'deadline': 'good', 'threads': '1'}
     return {'qmin': quality, 'qmax': quality, 'b': '20000000', 'threads': '1'}
 
 
 def code(clip, coding, rate=25):
     """A clip [[Y, Cb, Cr], …] through an encoder and its decoder; the same form, as many pictures."""
+    return code_sized(clip, coding, rate)[0]
+
+
+def code_sized(clip, coding, rate=25):
+    """(the clip as `code` gives it, bits that it took)."""
     import av  # here, because training on finished shards needs none of it
+
+    memory = io.BytesIO(_by_program(clip, coding, rate) if coding['codec'] == 'libtheora' else _by_library(clip, coding, rate))
+    with av.open(memory) as source:
+        frames, size = [], 0
+        for packet in source.demux(video=0):
+            size += packet.size
+            frames += packet.decode()
+    decoded = [[_values(p) for p in frame.planes[:3]] for frame in frames]
+    if len(decoded) < len(clip) and coding['codec'] == 'libtheora':
+        # A picture that is the one before takes no byte, and nothing is decoded for it.
+        at = [round((frame.time - frames[0].time) * rate) for frame in frames]
+        decoded = [decoded[max(n for n, place in enumerate(at) if place <= k)] for k in range(len(clip))]
+    if len(decoded) != len(clip):
+        raise RuntimeError(f'{coding} gave {len(decoded)} of {len(clip)} pictures')
+    return decoded, 8 * size
+
+
+def _by_program(clip, coding, rate):
+    """The bytes of an encode by a whole FFmpeg (of imageio-ffmpeg), for encoders that PyAV's library lacks."""
+    import imageio_ffmpeg
+
+    height, width = clip[0][0].shape
+    source = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{width}x{height}', '-r', str(rate), '-i', '-']
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), '-v', 'error', *source, '-c:v', coding['codec'], '-q:v', str(coding['quality']),
+               '-f', 'matroska', '-']
+    raw = b''.join(plane.tobytes() for planes in clip for plane in planes)
+    return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
+
+
+def _by_library(clip, coding, rate):
+    import av
 
     layout = 'yuv444p' if clip[0][1].shape == clip[0][0].shape else 'yuv420p'
     height, width = clip[0][0].shape
     memory = io.BytesIO()
-    with av.open(memory, 'w', format='matroska') as sink:
+    if coding['codec'] == 'mjpeg':
+        layout = layout.replace('yuv', 'yuvj')
+    container = 'nut' if coding['codec'] in ('flv', 'h263p') else 'matroska'
+    with av.open(memory, 'w', format=container) as sink:
         stream = sink.add_stream(coding['codec'], rate, options=_options(coding))
         stream.width, stream.height, stream.pix_fmt = width, height, layout
         for number, planes in enumerate(clip):
@@ -120,12 +162,7 @@ def code(clip, coding, rate=25):
             frame.pts = number
             sink.mux(stream.encode(frame))
         sink.mux(stream.encode(None))
-    memory.seek(0)
-    with av.open(memory) as source:
-        decoded = [[_values(p) for p in frame.planes] for frame in source.decode(video=0)]
-    if len(decoded) != len(clip):
-        raise RuntimeError(f'{coding} gave {len(decoded)} of {len(clip)} pictures')
-    return decoded
+    return memory.getvalue()
 
 
 def _values(plane):

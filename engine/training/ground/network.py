@@ -169,6 +169,14 @@ def grow(large, small):
         large.skip.bias[:known] = small.skip.bias
 
 
+@torch.no_grad()
+def rescaled_strength(net, told):
+    """In place: at strength 1 the network does what it did at `told`. For `fast`, 1 is noise of sigma 50 and takes nearly
+    all detail away, which is a bad place to begin from."""
+    for weights in (net.head.direct, net.head.widen, *([net.skip.weight] if net.skip is not None else [])):
+        weights[:, 1] *= told
+
+
 def parameters_when_collapsed(net):
     """How many numbers the exported network has."""
     convs = [*net.layers(), net.tail]

@@ -6,19 +6,35 @@ import torch
 
 
 def orthogonal(matrices, rounds=5):
-    """The nearest semi-orthogonal matrices of [..., rows, columns], roughly: Newton-Schulz with the quintic of the
-    Muon write-up, carried out on the Gram matrix (every round is a polynomial of it), which is the small one."""
-    tall = matrices.shape[-2] > matrices.shape[-1]
-    x = matrices.mT if tall else matrices
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
-    gram, one = x @ x.mT, torch.eye(x.shape[-2], device=x.device)
+    """The nearest semi-orthogonal matrices of [..., rows, columns], roughly."""
+    return all_orthogonal([matrices[None] if matrices.ndim == 2 else matrices], rounds)[0].reshape(matrices.shape)
+
+
+def all_orthogonal(stacks, rounds=5):
+    """The same of several stacks [n, rows, columns]: Newton-Schulz with the quintic of the Muon write-up, carried out on the
+    Gram matrices (every round is a polynomial of them), which are small, and together for all of one size."""
+    wide = [x.mT if x.shape[-2] > x.shape[-1] else x for x in stacks]
+    wide = [x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7) for x in wide]
+    sizes, found = {}, [None] * len(wide)
+    for at, x in enumerate(wide):
+        sizes.setdefault(x.shape[-2], []).append(at)
+    for places in sizes.values():
+        factors = _polynomial(torch.cat([wide[at] @ wide[at].mT for at in places]), rounds)
+        for at, factor in zip(places, factors.split([len(wide[at]) for at in places])):
+            made = factor @ wide[at]
+            found[at] = made.mT if stacks[at].shape[-2] > stacks[at].shape[-1] else made
+    return found
+
+
+def _polynomial(gram, rounds):
+    """What Newton-Schulz multiplies matrices of these Gram matrices with."""
+    one = torch.eye(gram.shape[-1], device=gram.device)
     whole = one
     for _ in range(rounds):
         step = 3.4445 * one - 4.7750 * gram + 2.0315 * gram @ gram
         whole = step @ whole
         gram = step @ gram @ step
-    x = whole @ x
-    return x.mT if tall else x
+    return whole
 
 
 class MuonAdam(torch.optim.Optimizer):
@@ -50,9 +66,10 @@ class MuonAdam(torch.optim.Optimizer):
             momentum = state['momentum'].mul_(beta).add_(parameter.grad)
             flat = parameter.grad.add(momentum, alpha=beta).reshape(parameter.shape[0], -1)
             alike.setdefault(tuple(flat.shape), []).append((parameter, flat))
-        for (rows, columns), pairs in alike.items():
+        changes = all_orthogonal([torch.stack([flat for _, flat in pairs]) for pairs in alike.values()])
+        for ((rows, columns), pairs), stack in zip(alike.items(), changes):
             grow = max(1.0, rows / columns) ** 0.5
-            for (parameter, _), change in zip(pairs, orthogonal(torch.stack([flat for _, flat in pairs]))):
+            for (parameter, _), change in zip(pairs, stack):
                 parameter.add_(change.reshape(parameter.shape), alpha=-group['lr'] * group['factor'] * grow)
 
     def _adam(self, group, parameter, state):

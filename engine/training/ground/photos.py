@@ -22,12 +22,16 @@ class GroundError(Exception):
     """A sentence for the person who started the command."""
 
 
-def photo_folder():
-    """Where the photographs lie: FRAMELIFT_TRAIN_PHOTOS or shared/train-photos beside the repository."""
-    folder = Path(os.environ.get('FRAMELIFT_TRAIN_PHOTOS', REPOSITORY.parent / 'shared' / 'train-photos'))
-    if not folder.is_dir():
-        raise GroundError(f'no_photos: {folder} is not a folder; set FRAMELIFT_TRAIN_PHOTOS.')
-    return folder
+def photo_folders():
+    """Where the photographs lie: the folders of FRAMELIFT_TRAIN_PHOTOS (with : between them), or shared/train-photos and
+    shared/train-photos-2 beside the repository."""
+    shared = REPOSITORY.parent / 'shared'
+    named = os.environ.get('FRAMELIFT_TRAIN_PHOTOS')
+    folders = [Path(f) for f in named.split(os.pathsep)] if named else [shared / 'train-photos', shared / 'train-photos-2']
+    for folder in folders:
+        if not folder.is_dir():
+            raise GroundError(f'no_photos: {folder} is not a folder; set FRAMELIFT_TRAIN_PHOTOS.')
+    return folders
 
 
 def split_of(sha256):
@@ -35,25 +39,28 @@ def split_of(sha256):
     return 'validation' if int(sha256[:8], 16) % 10 == 0 else 'training'
 
 
-def make_list(folder):
-    """The list of a folder: [{'file', 'sha256', 'split'}], by name."""
-    rows = []
-    for path in sorted(p for p in folder.iterdir() if p.suffix.lower() in ('.jpg', '.png', '.webp')):
-        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-        rows.append({'file': path.name, 'sha256': sha256, 'split': split_of(sha256)})
-    return rows
+def make_list(folders):
+    """The list of some folders: [{'file', 'sha256', 'split'}], folder by folder and by name. Names are their own."""
+    rows = {}
+    for folder in folders:
+        for path in sorted(p for p in folder.iterdir() if p.suffix.lower() in ('.jpg', '.png', '.webp')):
+            if path.name in rows:
+                raise GroundError(f'photo_twice: {path.name} is in more than one folder.')
+            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+            rows[path.name] = {'file': path.name, 'sha256': sha256, 'split': split_of(sha256)}
+    return list(rows.values())
 
 
 def photos(split):
     """Paths of the listed photographs of a split. Throws GroundError when one is missing or has other bytes."""
-    folder = photo_folder()
+    folders = photo_folders()
     paths = []
     for row in json.loads(LIST.read_text()):
         if row['split'] != split:
             continue
-        path = folder / row['file']
-        if not path.is_file():
-            raise GroundError(f'photo_missing: {path} is in the list but not there.')
+        path = next((f / row['file'] for f in folders if (f / row['file']).is_file()), None)
+        if path is None:
+            raise GroundError(f'photo_missing: {row["file"]} is in the list but in none of the folders.')
         if hashlib.sha256(path.read_bytes()).hexdigest() != row['sha256']:
             raise GroundError(f'photo_changed: {path} is not the file of the list (SHA-256 differs).')
         paths.append(path)

@@ -16,12 +16,15 @@ class Recipe:
     decay: int = 30_000
     rate: float = 1e-3
     batch: int = 8
+    batch_amx: int | None = None  # on a processor that multiplies bfloat16 (AMX), where large batches cost less a sample
     patch: int = 64          # low-resolution pixels a side
     clip: float = 0.5        # ceiling of the gradient's norm
     average: float = 0.999   # of the averaged weights
     gradient_term: float = 0.1
     chroma_term: float = 0.5  # weight of chroma, both planes together, beside luma's 1
     charbonnier: float = 2e-3
+    sharpen: float = 0.0     # unsharp mask on the truth of damaged pairs: its amount, and its width in pixels of the truth
+    sharpen_sigma: float = 1.6
     seed: int = 1
 
 
@@ -37,6 +40,9 @@ class Network:
     colour: bool = False     # restores chroma as well
     recipe: str = 'mixed'
     also: tuple = ()         # other names under which the same files serve
+    begins: str | None = None  # the shipped file whose weights a new run begins with
+    told: float = 1.0        # what those weights are told where this network is told 1 (`network.rescaled_strength`)
+    beside: str | None = None  # the shipped file whose result at strength 0 is the faithful one (`real.RealSource`)
 
     @property
     def layout(self):
@@ -54,6 +60,13 @@ NETWORKS = {
     # As fast, twice as wide and twice as deep, and in colour. Begins as a trained `fast` (--grow), which 16 layers would
     # take long to find.
     'quality': Network('quality', 'Quality ×2 for GPUs and patient CPUs', 'super-resolution', 2, 64, 16, colour=True),
+    # For damaged sources, blind: `fast` and `quality` in size and cost, and begun with their weights.
+    'detail': Network('detail', 'Detail ×2 for damaged sources', 'super-resolution', 2, 32, 8, recipe='real',
+                      begins='fast-x2.onnx', told=0.06, beside='fast-x2.onnx'),
+    'detail-large': Network('detail-large', 'Detail ×2 for damaged sources, larger', 'super-resolution', 2, 64, 16, colour=True,
+                            recipe='real', begins='quality-x2.onnx', told=0.06, beside='quality-x2.onnx'),
+    'detail-restore': Network('detail', 'Detail at the same size', 'restoration', 1, 32, 8, recipe='real',
+                              begins='fast-x1.onnx', told=0.06),
 }
 
 RECIPES = {
@@ -61,6 +74,10 @@ RECIPES = {
     'mixed': Recipe(shares={'bicubic': 0.46, 'drawn': 0.06, 'noise': 0.13, 'clips': 0.35}),
     # At scale 1 the clean pairs are pictures and themselves: at strength 0 nothing may change.
     'restore': Recipe(shares={'bicubic': 0.1, 'noise': 0.45, 'clips': 0.45}),
+    # Blind restoration of real damage at strength 1, faithful at strength 0, straight between. Without end: `--finish`
+    # makes weights to release.
+    'real': Recipe(shares={'real': 0.74, 'real-between': 0.13, 'real-clean': 0.13}, steps=10**9, decay=0,
+                   rate=5e-4, batch_amx=32, sharpen=0.5),
 }
 
 

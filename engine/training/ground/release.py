@@ -10,7 +10,7 @@ import torch
 from .export import OPSET, from_fp32, to_fp32
 from .network import HalfResolutionNet
 from .openvino_net import OpenVinoNet
-from .photos import HERE, LIST, GroundError, photo_folder
+from .photos import HERE, LIST, GroundError, photo_folders
 from .quantise import QuantNet
 from .trainer import Trainer
 from .validate import clip_scores, filter_scores, noise_scores, photo_chroma, photo_score
@@ -18,19 +18,34 @@ from .validate import clip_scores, filter_scores, noise_scores, photo_chroma, ph
 MODELS = HERE.parent / 'models'
 CALIBRATION, EVENINGS = 24, (0.25, 0.5, 0.75, 1.0)  # batches; see quantise
 # The largest strength that a recipe's samples carry.
-MAX_STRENGTH = {'bicubic': 0, 'mixed': 1, 'restore': 1}
+MAX_STRENGTH = {'bicubic': 0, 'mixed': 1, 'restore': 1, 'real': 1}
+
+
+def sources_of(folder):
+    """{file: (source, licence)} from the tables of a folder's SOURCES.md. A licence stands behind its file (six columns:
+    file, repository, …, licence), or is that of the repository, in a table of their own (three columns)."""
+    found, repositories = {}, {}
+    for line in (folder / 'SOURCES.md').read_text().splitlines():
+        cells = [c.strip() for c in line.strip().strip('|').split('|')]
+        if len(cells) >= 6:
+            found[cells[0]] = (cells[1], cells[5])
+        elif len(cells) >= 3 and ':' in cells[1] and '/' in cells[1]:
+            found[cells[0]] = (cells[1].split(':')[0], None)
+        elif len(cells) == 3:
+            repositories[cells[0]] = cells[2]
+    return {f: (source, licence or repositories.get(source)) for f, (source, licence) in found.items()}
 
 
 def data_of():
-    """[{'source', 'licence', 'pictures'}] of the listed training photographs, from SOURCES.md."""
-    listed = {r['file'] for r in json.loads(LIST.read_text()) if r['split'] == 'training'}
-    found = {}
-    for line in (photo_folder() / 'SOURCES.md').read_text().splitlines():
-        cells = [c.strip() for c in line.strip('|').split('|')]
-        if len(cells) >= 6 and cells[0] in listed:
-            found.setdefault((cells[1], cells[5]), []).append(cells[0])
-    if sum(map(len, found.values())) != len(listed):
-        raise GroundError('no_licence: SOURCES.md does not name every training photograph.')
+    """[{'source', 'licence', 'pictures'}] of the listed training photographs, from SOURCES.md of every folder."""
+    listed = [r['file'] for r in json.loads(LIST.read_text()) if r['split'] == 'training']
+    known, found = {}, {}
+    for folder in photo_folders():
+        known.update(sources_of(folder))
+    for file in listed:
+        if not known.get(file, (None, None))[1]:
+            raise GroundError(f'no_licence: SOURCES.md does not name {file}.')
+        found.setdefault(known[file], []).append(file)
     return [{'source': s, 'licence': l, 'pictures': len(f)} for (s, l), f in sorted(found.items())]
 
 

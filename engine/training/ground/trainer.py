@@ -6,6 +6,7 @@ import math
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -50,16 +51,39 @@ def rate_at(step, recipe):
     return recipe.rate * rise * max(0.0, fall)
 
 
+def has_amx(cpuinfo=Path('/proc/cpuinfo')):
+    """Whether this processor multiplies matrices of bfloat16 (AMX) and PyTorch knows."""
+    try:
+        flags = cpuinfo.read_text()
+    except OSError:
+        return False
+    return ' amx_bf16' in flags and torch.amp.is_autocast_available('cpu')
+
+
+def runs_in_bfloat16(device, amx=None):
+    """Whether the network runs in bfloat16: on GPUs, and on processors with AMX. On any other it is slower than float32."""
+    if torch.device(device).type == 'cpu':
+        return has_amx() if amx is None else amx
+    return True
+
+
+def for_processor(recipe, device, amx=None):
+    """The recipe with the batch that suits a processor with AMX, where it names one."""
+    large = recipe.batch_amx and torch.device(device).type == 'cpu' and runs_in_bfloat16(device, amx)
+    return replace(recipe, batch=recipe.batch_amx) if large else recipe
+
+
 class Trainer:
     """Holds a network, its optimiser and the averaged weights; `step` advances by one batch.
 
-    On a GPU the network runs in bfloat16 (weights, loss and optimiser stay float32), and a loss that is no number is
-    noticed within `CHECKED` steps, so that no step waits for the one before.
+    On a GPU and on a processor with AMX the network runs in bfloat16 (weights, loss and optimiser stay float32). On a GPU a
+    loss that is no number is noticed within `CHECKED` steps, so that no step waits for the one before.
     """
     CHECKED = 100
 
-    def __init__(self, net, batches, recipe, workers=1, objective=loss_of, device='cpu'):
+    def __init__(self, net, batches, recipe, workers=1, objective=loss_of, device='cpu', amx=None):
         self.device = torch.device(device)
+        self.half = runs_in_bfloat16(self.device, amx)
         self.net, self.batches, self.recipe = net.to(self.device), batches, recipe
         self.workers, self.objective = workers, objective
         self.forward = self.net
@@ -74,7 +98,7 @@ class Trainer:
         """Loss and gradients of a part of the batch; parts run side by side (torch lets go of Python's lock)."""
         x, y = part
         x = x.to(self.device, non_blocking=True).to(memory_format=torch.channels_last)
-        with torch.autocast('cuda', torch.bfloat16, enabled=self.device.type == 'cuda'):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             output = self.forward(x)
         loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe)
         return loss.detach(), torch.autograd.grad(loss, self.parameters)
@@ -152,6 +176,12 @@ def append_log(path, row):
         log.write(json.dumps(row) + '\n')
 
 
+def _rounded(value):
+    if isinstance(value, dict):
+        return {k: _rounded(v) for k, v in value.items()}
+    return round(value, 5) if isinstance(value, float) else value
+
+
 def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
@@ -166,14 +196,16 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
         out_of_time = bool(asked) or (minutes is not None and time.time() - begun > minutes * 60)
         if trainer.number % every and not out_of_time and trainer.number < trainer.recipe.steps:
             continue
+        hours = worked + (time.time() - first) / 3600
+        # Before the scores: what they may fail of must not cost the steps.
+        save(folder / 'last.pt', trainer.state(), hours=hours, label=label,
+             **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
         row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
-               'ms': 1000 * (time.time() - last) / len(losses), 'hours': worked + (time.time() - first) / 3600,
+               'ms': 1000 * (time.time() - last) / len(losses), 'hours': hours,
                'cpu_hours': (time.process_time() - cpu) / 3600, **evaluate(trainer.averaged())}
         append_log(folder / 'log.jsonl', row)
-        print(json.dumps({k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
-        save(folder / 'last.pt', trainer.state(), hours=row['hours'], label=label,
-             **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
+        print(json.dumps(_rounded(row)), flush=True)
         losses, last = [], time.time()
         if out_of_time:
             break

@@ -13,7 +13,7 @@ from ground.commands import clock_of
 from ground.optimiser import orthogonal
 from ground.recipes import Network, Recipe
 from ground.samples import Ahead
-from ground.trainer import Trainer, build, rate_at, run, save
+from ground.trainer import Trainer, build, for_processor, has_amx, rate_at, run, save
 
 TINY = Network('', '', '', 2, 16, 2)
 RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
@@ -132,3 +132,23 @@ def test_a_timed_run_that_was_stopped_goes_on_with_its_clock(tmp_path, ticking):
     assert 20 < second.number < 30
     rows = [json.loads(line) for line in (tmp_path / 'log.jsonl').read_text().splitlines()]
     assert rows[1]['rate'] < 0.1 * RECIPE.rate
+
+
+def test_a_processor_with_amx_trains_in_bfloat16_with_its_own_batch(tmp_path):
+    for name, flags in {'amx': 'flags\t: avx512f amx_bf16 avx512_fp16 amx_tile', 'plain': 'flags\t: avx512f avx512_vnni'}.items():
+        (tmp_path / name).write_text(f'processor\t: 0\n{flags}\n')
+    assert has_amx(tmp_path / 'amx') and not has_amx(tmp_path / 'plain') and not has_amx(tmp_path / 'none')
+    wide = dataclasses.replace(RECIPE, batch_amx=16)
+    assert for_processor(wide, 'cpu', amx=True).batch == 16 and for_processor(wide, 'cpu', amx=False).batch == RECIPE.batch
+    assert for_processor(RECIPE, 'cpu', amx=True) == RECIPE
+
+
+def test_bfloat16_learns_nearly_the_same():
+    def seen(amx):
+        torch.manual_seed(3)
+        t = Trainer(build(TINY), RandomBatches(), RECIPE, amx=amx)
+        return losses(t, 30), t
+    (exact, plain), (half, rounded) = seen(False), seen(True)
+    assert exact != half and np.allclose(exact, half, rtol=0.1)
+    assert rounded.half and not plain.half
+    assert all(v.dtype == torch.float32 for v in rounded.net.state_dict().values())

@@ -1,0 +1,199 @@
+"""Shards of clips with real damage, and batches of them: the recipe `real`.
+
+A shard is one file of records as `clips` writes them, [delivered LR (Y', Cb, Cr) | clean LR (Y') | truth (Y', Cb, Cr)], and
+a list with a row for each: the plan (`damage.draw_plan`), and what came of it:
+
+    clip      number of the clip in its photograph and shard; records of the same photo and clip belong together, in order
+    frame     place in the clip; `shown[frame]` is the picture seen there, `motion` times that is how far it has moved
+    coding    of each encode: root mean square of what it changed in luma (codes), bits a pixel
+    error     root mean square of the delivered luma less the clean one (codes): all damage together
+
+Clean LR is the truth reduced as MATLAB's imresize does. Both have the plan's levels.
+"""
+import json
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from . import clips, damage, drawn
+from .export import from_fp32
+from .photos import HERE, mean_of_four, on_luma_grid, read_rgb, ycbcr
+from .resize import resize, to_bytes
+from .samples import cut, normalise, turned
+
+SIDE, FRAMES = clips.SIDE, damage.FRAMES
+DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
+ROOM = 2 * SIDE + 24
+DAMAGED = 8     # codes: see `RealSource`
+UNDAMAGED = 0.1  # of the pairs at any strength but 0
+
+
+def paths_of(motion, shape, rng):
+    """Where the window of 2·SIDE lies in every picture and half a step later: (places, later), whole pixels; and the motion,
+    which is even (half of it moves the source by whole steps of the later field) and none where there is no room."""
+    motion = [int(m) // 2 * 2 for m in motion]
+    side, steps = 2 * SIDE, FRAMES
+    room = [shape[i] - side - abs(motion[i]) * steps for i in (0, 1)]
+    if min(room) < 0:
+        motion, room = [0, 0], [shape[i] - side for i in (0, 1)]
+    at = [int(rng.integers(room[i] + 1)) + (abs(motion[i]) * steps if motion[i] < 0 else 0) for i in (0, 1)]
+    places = [(at[0] + motion[0] * f, at[1] + motion[1] * f) for f in range(FRAMES)]
+    return places, [(y + motion[0] // 2, x + motion[1] // 2) for y, x in places], motion
+
+
+def make_clip(rng, picture, plan, kept=range(FRAMES)):
+    """[(delivered [3, …], clean luma, truth [3, …], row)] of the kept places of a clip, bytes; `plan['motion']` becomes
+    what it really was."""
+    places, later, plan['motion'] = paths_of(plan['motion'], picture.shape, rng)
+
+    def windows(corners):
+        held = np.stack([picture[y:y + 2 * SIDE, x:x + 2 * SIDE] for y, x in corners]).astype(np.float32)
+        return damage.faded(held, plan['levels']) if plan['levels'] else held
+
+    high = windows(places)
+    between = windows(later) if plan['interlaced'] == 'comb' else None
+    clip, facts = damage.damaged(rng, high, between, plan, SIDE)
+    records = []
+    for f in kept:
+        truth = ycbcr(high[plan['shown'][f]])
+        clean = to_bytes(resize(truth[0], SIDE, SIDE))
+        low = np.stack([on_luma_grid(p, SIDE, SIDE) for p in clip[f]])
+        error = float(np.sqrt(np.mean((low[0].astype(np.float32) - clean) ** 2)))
+        records.append((low, clean, truth, {**plan, **facts, 'frame': f, 'error': error}))
+    return records
+
+
+def picture_of(source, size):
+    """RGB bytes of a photograph at a size, if it is large enough then; or of a drawn picture by its number (grey, tinted by
+    the number). None where it is too small."""
+    if not isinstance(source, int):
+        picture = read_rgb(source, size)
+        if min(picture.shape[:2]) < ROOM and size < 1:
+            picture = read_rgb(source)
+        return picture if min(picture.shape[:2]) >= ROOM else None
+    rng = np.random.default_rng([11, source])
+    grey = drawn.picture(source)[..., None] / 255
+    dark, light = rng.uniform(0, 100, 3), rng.uniform(140, 255, 3)
+    return to_bytes(dark + grey * (light - dark))
+
+
+def plans_of(split, count, rng):
+    """The plans of a photograph's clips: drawn ones for training, every chain once for validation."""
+    if split == 'validation':
+        return [damage.chain_plan(name, rng) for name in damage.CHAINS]
+    return [damage.draw_plan(rng) for _ in range(count)]
+
+
+def _kept(split, rng):
+    """The places of a clip that are kept: two that follow each other, or all for validation. The first picture of an encode
+    is unlike all later ones and seldom in a video, so it is drawn less often."""
+    if split == 'validation':
+        return range(FRAMES)
+    first = int(rng.choice(FRAMES - 1, p=[0.12, 0.22, 0.22, 0.22, 0.22]))
+    return (first, first + 1)
+
+
+def records_of(task):
+    """(rows, bytes) of all clips of one picture in one shard."""
+    split, source, number, count, seed = task
+    rng = np.random.default_rng([seed, 7, number])
+    # One size a picture and shard: photographs are sharper when reduced, and reading one takes as long as a clip.
+    size = 0.75 if split == 'validation' else float(rng.choice([1.0, 0.75, 0.5], p=[0.4, 0.3, 0.3]))
+    picture, rows, data = picture_of(source, size), [], []
+    for clip, plan in enumerate(plans_of(split, count, rng) if picture is not None else []):
+        plan['size'] = size
+        for *planes, row in make_clip(rng, picture, plan, _kept(split, rng)):
+            rows.append({**row, 'photo': getattr(source, 'name', f'drawn-{source}'), 'clip': clip})
+            data += [p.tobytes() for p in planes]
+    return rows, b''.join(data)
+
+
+def make_shard(split, seed, count=3, workers=1):
+    """Writes a shard of kind `real` unless it is there; returns its path. `count` clips a photograph (training)."""
+    own = seed + (10_000 if split == 'validation' else 0)
+
+    def tasks(paths):
+        lettered = [seed * DRAWN + i for i in range(DRAWN)] if split == 'training' else []
+        return [(split, source, number, count, own) for number, source in enumerate([*paths, *lettered])]
+    return clips.write_shard(f'real-{split}-{seed:03d}', split, tasks, records_of, workers)
+
+
+@lru_cache(maxsize=2)
+def faithful_network(file):
+    """The shipped network whose result at strength 0 is the faithful one; its kernels collapsed once, not every time."""
+    net = from_fp32((HERE.parent / 'models' / file).read_bytes()).eval().requires_grad_(False)
+    for conv in [*net.layers(), net.tail]:
+        whole = conv.collapsed()
+        conv.collapsed = lambda whole=whole: whole
+    return net
+
+
+@torch.no_grad()
+def faithful(low, scale, file):
+    """What a faithful enlargement makes of normalised planes [n, p, p]; at scale 1 they are it themselves."""
+    if scale == 1:
+        return low
+    net = faithful_network(file)
+    planes = np.concatenate([low[:1], np.zeros_like(low[:1]), low[1:]])[None, :net.planes]
+    return net(torch.from_numpy(np.ascontiguousarray(planes)))[0].numpy()
+
+
+class RealSource(clips.ClipSource):
+    """Patches of all `real` shards of a split: (low, wanted, strength).
+
+    The strength says how much of the restoration is wanted, and nothing about the damage: the network finds that out.
+    `way` 'full': strength 1, the truth. 'clean': strength 0, clean pairs, the truth: faithful enlargement. 'between': any
+    strength s, wanted is s of the truth and the rest of what the faithful network makes of the damaged source. So
+    one number leads from faithful to restored in steps of equal size. A tenth of either (`UNDAMAGED`) is clean pairs: a network
+    that is asked for full restoration must see where there is nothing to restore.
+
+    `sharpen` and `sharpen_sigma` (pixels of the truth): an unsharp mask on the truth of damaged pairs, because a
+    network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
+    `DAMAGED` codes on, less to what has less, and not at all to what is well.
+    """
+    kind = 'real'
+
+    def __init__(self, scale, split='training', colour=False, way='full', beside='fast-x2.onnx', sharpen=0.0,
+                 sharpen_sigma=1.2):
+        super().__init__(scale, split, colour)
+        self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
+
+    def _pair(self, number):
+        coded, clean, high, error = self.record(number)
+        if self.kept == 1:
+            return coded[:1], clean, high[:1], error
+        half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
+        return coded, np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)]), high, error
+
+    def _place(self, rng, patch):
+        """(coded, clean, high, error) of a random square."""
+        coded, clean, high, error = self._pair(rng.integers(len(self.rows)))
+        both = np.concatenate([coded, clean])
+        low, high = cut(rng, both, high, patch, 2)
+        return low[:len(coded)], low[len(coded):], high, error
+
+    def sample(self, rng, patch):
+        best, other = self._place(rng, patch), self._place(rng, patch)
+        if other[2][0].std() > best[2][0].std():
+            best = other
+        way = rng.integers(8)
+        coded, clean, high = (normalise(turned(p, way)) for p in best[:3])
+        wanted = clean if self.scale == 1 else high
+        if self.way == 'clean':
+            return clean, wanted, 0.0
+        undamaged = rng.random() < UNDAMAGED
+        if undamaged:
+            coded = clean
+        elif self.sharpen:
+            wanted = wanted.copy()
+            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, best[3] / DAMAGED), self.sharpen_sigma)
+        if self.way == 'full':
+            return coded, wanted, 1.0
+        share = float(rng.random())
+        return coded, share * wanted + np.float32(1 - share) * faithful(coded, self.scale, self.beside), share
+
+
+def rows_of(path):
+    """The rows of a shard."""
+    return json.loads(path.with_suffix('.json').read_text())
