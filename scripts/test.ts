@@ -50,6 +50,7 @@ const steps: Step[] = [
       return { passed: attribute('tests') - failed - attribute('skipped') - attribute('disabled'), failed };
     },
   },
+  { name: 'engine, with the libav of Debian 13', command: ['bash', 'scripts/test-libav-headers'] },
   { name: 'CUDA stages, without a GPU', command: ['bash', 'scripts/test-cuda'] },
   { name: 'engine, fuzzed', command: ['bash', 'scripts/fuzz-engine', '--short'] },
   {

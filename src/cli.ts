@@ -49,7 +49,13 @@ const media = async (config: Config) => {
   const [{ createMedia }, { installedModels }] = await Promise.all([import('./media/index.ts'), import('./media/models.ts')]);
   return createMedia({ requireSandbox: config.requireSandbox, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
 };
-const start = async (roles: Roles) => (await import('./cli/start.ts')).startCommand(loadConfig(), roles);
+const start = async (roles: Roles) => {
+  const config = loadConfig();
+  if (!config.restart) return (await import('./cli/start.ts')).startCommand(config, roles);
+  const [{ supervise }, { createLogger }] = await Promise.all([import('./cli/supervise.ts'), import('./logger.ts')]);
+  const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.exitCode = await supervise({ command, logger: createLogger(config) });
+};
 const enhance = () => import('./cli/enhance.ts');
 
 function program(): Command {

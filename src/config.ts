@@ -69,6 +69,7 @@ const environment = z.object({
   FRAMELIFT_METRICS_HOST: z.string().min(1).default('127.0.0.1'),
   FRAMELIFT_METRICS_PORT: integer(0, 0, 65535),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  FRAMELIFT_RESTART: flag.default(false),
   FRAMELIFT_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_PUBLIC_ENDPOINT: httpUrl.optional(),
@@ -125,6 +126,8 @@ export interface Config {
   metricsPort: number | undefined;
   /** base URL of the collector that traces go to (OTLP over HTTP); undefined: none are made */
   tracesEndpoint: string | undefined;
+  /** whether the service is started again when it dies */
+  restart: boolean;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** `publicEndpoint`: the server's address for customers, named in links, where it is not `endpoint` */
   s3: { endpoint: string | undefined; publicEndpoint?: string | undefined; bucket: string; region: string } | undefined;
@@ -187,6 +190,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     metricsHost: e.FRAMELIFT_METRICS_HOST,
     metricsPort: given['FRAMELIFT_METRICS_PORT'] === undefined ? undefined : e.FRAMELIFT_METRICS_PORT,
     tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
+    restart: e.FRAMELIFT_RESTART,
     // A person at a terminal reads what the commands print; JSON lines between would only hide it.
     logLevel: e.FRAMELIFT_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:

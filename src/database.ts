@@ -6,7 +6,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
@@ -48,16 +48,50 @@ async function binaries(): Promise<Binaries> {
   }
 }
 
-/**
- * PostgreSQL refuses to run as root. Root runs it in a user namespace in which it is an ordinary user: nothing
- * is added to the machine's users, and folders that only root may enter stay usable.
- */
-const asOrdinaryUser =
-  process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'] : [];
+/** How PostgreSQL's programs are started, which refuse to run as root. */
+interface Runner {
+  /** words before the program's name */
+  prefix: string[];
+  /** user and group that the programs run as; absent: those of this process */
+  user?: { uid: number; gid: number };
+}
 
-async function runBinary(path: string, args: string[]): Promise<void> {
-  const [command, ...rest] = [...asOrdinaryUser, path, ...args];
-  await run(command!, rest, { timeout: 60_000, env: { PATH: process.env['PATH'], LC_ALL: 'C' } });
+const inUserNamespace = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
+/** nobody:nogroup */
+const nobody = { uid: 65_534, gid: 65_534 };
+
+/**
+ * Root runs the programs in a user namespace in which it is an ordinary user: nothing is added to the machine's
+ * users, and folders that only root may enter stay usable. Where namespaces are forbidden, as in a plain container,
+ * the programs run as nobody, and the server's folder belongs to that user from then on.
+ */
+async function findRunner(home: string): Promise<Runner> {
+  if (process.getuid?.() !== 0) return { prefix: [] };
+  const { uid, gid } = await stat(home);
+  if (uid !== 0) return { prefix: [], user: { uid, gid } };
+  if (await succeeds(inUserNamespace[0]!, [...inUserNamespace.slice(1), 'true'])) return { prefix: inUserNamespace };
+  return { prefix: [], user: nobody };
+}
+
+function succeeds(command: string, args: string[], user: Runner['user'] = undefined): Promise<boolean> {
+  return run(command, args, { timeout: 60_000, cwd: '/', ...user }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Gives the server's folder to the user of `runner`. Throws one sentence when that user cannot work there. */
+async function prepareHome(home: string, program: string, { user }: Runner): Promise<void> {
+  if (user === undefined) return;
+  // chown -R changes a folder after what is in it: one that was interrupted is repeated.
+  const owner = `${user.uid}:${user.gid}`;
+  const owned = (await stat(home)).uid === user.uid || (await succeeds('chown', ['-R', owner, home]));
+  const usable = owned && (await succeeds('test', ['-x', program], user)) && (await succeeds('test', ['-w', home], user));
+  if (usable) return;
+  throw new Error(
+    `PostgreSQL does not run as root; without user namespaces it runs as the user with id ${user.uid}, who cannot use ` +
+      `${home} and ${program}: run the service as an ordinary user, or set DATABASE_URL.`,
+  );
 }
 
 class EmbeddedServer {
@@ -67,6 +101,7 @@ class EmbeddedServer {
   /** a file for each process that uses the server, named after it */
   readonly #guests: string;
   readonly #binaries: Binaries;
+  #runner: Runner = { prefix: [] };
 
   constructor(home: string, found: Binaries) {
     this.#home = home;
@@ -79,6 +114,8 @@ class EmbeddedServer {
   async open(): Promise<Database> {
     await mkdir(this.#guests, { recursive: true, mode: 0o700 });
     return this.#alone(async () => {
+      this.#runner = await findRunner(this.#home);
+      await prepareHome(this.#home, this.#binaries.initdb, this.#runner);
       if (!existsSync(this.#data)) await this.#create();
       const before = await this.#readFacts();
       const facts = (await this.#isRunning()) ? before : await this.#start(before);
@@ -124,15 +161,22 @@ class EmbeddedServer {
     const passwordFile = join(this.#home, 'password');
     await rm(fresh, { recursive: true, force: true });
     await writeFile(passwordFile, password, { mode: 0o600 });
+    if (this.#runner.user !== undefined) await chown(passwordFile, this.#runner.user.uid, this.#runner.user.gid);
     const options = ['--username=framelift', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
-    await runBinary(this.#binaries.initdb, ['-D', fresh, ...options, '--locale=C']);
+    await this.#run(this.#binaries.initdb, ['-D', fresh, ...options, '--locale=C']);
     await rm(passwordFile);
     await this.#writeFacts({ port: 0, password });
     await rename(fresh, this.#data);
   }
 
+  async #run(path: string, args: string[]): Promise<void> {
+    const [command, ...rest] = [...this.#runner.prefix, path, ...args];
+    const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
+    await run(command!, rest, { timeout: 60_000, cwd: this.#home, env, ...this.#runner.user });
+  }
+
   async #isRunning(): Promise<boolean> {
-    return runBinary(this.#binaries.pg_ctl, ['-D', this.#data, 'status']).then(
+    return this.#run(this.#binaries.pg_ctl, ['-D', this.#data, 'status']).then(
       () => true,
       () => false,
     );
@@ -144,7 +188,7 @@ class EmbeddedServer {
     const log = join(this.#home, 'server.log');
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
     try {
-      await runBinary(this.#binaries.pg_ctl, ['-D', this.#data, '-l', log, '-w', '-o', options, 'start']);
+      await this.#run(this.#binaries.pg_ctl, ['-D', this.#data, '-l', log, '-w', '-o', options, 'start']);
     } catch (cause) {
       throw new Error(`The embedded PostgreSQL did not start; its log is ${log}.`, { cause });
     }
@@ -154,7 +198,7 @@ class EmbeddedServer {
   }
 
   async #stop(): Promise<void> {
-    await runBinary(this.#binaries.pg_ctl, ['-D', this.#data, '-m', 'fast', '-w', 'stop']);
+    await this.#run(this.#binaries.pg_ctl, ['-D', this.#data, '-m', 'fast', '-w', 'stop']);
   }
 }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Config } from './config.ts';
 import { createConsole, type DemoParts } from './console-service.ts';
@@ -11,6 +11,7 @@ import { registerDiskMetrics } from './disk-metrics.ts';
 import { buildApp } from './http/app.ts';
 import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
 import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from './jobs/index.ts';
+import { createLogger } from './logger.ts';
 import { createMeasure } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { installedModels, modelNames } from './media/models.ts';
@@ -58,10 +59,6 @@ class Shutdown {
     for (const step of this.#steps) await step().catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw new AggregateError(failures, 'The service did not stop cleanly.');
   }
-}
-
-export function createLogger(config: Config): Logger {
-  return pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2));
 }
 
 /** Throws (after undoing what had started) when a part does not come up. */

@@ -1,8 +1,9 @@
 /** Clips that the service makes itself: the demo's source, and what jobs of the sandbox lane hand out. */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Resolution } from './domain/job.ts';
 import type { Media } from './media/types.ts';
@@ -54,9 +55,10 @@ export function createSandboxSample(deps: { dataDir: string; media: Media }) {
 /** Makes a file unless it is there; it appears under its name only when it is whole. */
 async function once(path: string, make: (draft: string, folder: string, name: string) => Promise<void>): Promise<string> {
   if (existsSync(path)) return path;
-  const folder = join(path, '..');
+  const folder = dirname(path);
   await mkdir(folder, { recursive: true });
-  const name = `draft-${process.pid}-${path.slice(folder.length + 1)}`;
+  // Process ids repeat in containers that share the folder.
+  const name = `draft-${randomUUID()}-${basename(path)}`;
   const draft = join(folder, name);
   try {
     await make(draft, folder, name);

@@ -2,7 +2,7 @@
  * Secrets that the service makes itself at first start and keeps in the data directory. Several machines that
  * share a database must be given the same ones by their environment.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -36,8 +36,9 @@ async function read(path: string): Promise<Secrets | null> {
 async function create(dataDir: string, path: string): Promise<Secrets> {
   await mkdir(dataDir, { recursive: true });
   const made: Secrets = { keyPepper: randomBytes(32).toString('hex'), linkSecret: randomBytes(32).toString('hex') };
-  const draft = `${path}.${process.pid}`;
-  await writeFile(draft, JSON.stringify(made, null, 2), { mode: 0o600 });
+  // A random name and exclusive creation: process ids repeat in containers that share the folder.
+  const draft = `${path}.${randomUUID()}`;
+  await writeFile(draft, JSON.stringify(made, null, 2), { mode: 0o600, flag: 'wx' });
   try {
     await link(draft, path);
     return made;

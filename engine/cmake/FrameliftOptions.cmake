@@ -17,12 +17,17 @@ if(FRAMELIFT_SANITIZE)
       -Wno-error)  # the checks that sanitizers weave in confuse GCC's warnings
 endif()
 
+set(framelift_warnings -Wall -Wextra -Werror)
+if(NOT FRAMELIFT_DEPRECATION_IS_ERROR)
+  list(APPEND framelift_warnings -Wno-error=deprecated-declarations)
+endif()
+
 function(framelift_settings target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PRIVATE
     "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src")
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Werror $<$<CONFIG:Release>:-O3> ${framelift_sanitize_flags})
+    ${framelift_warnings} $<$<CONFIG:Release>:-O3> ${framelift_sanitize_flags})
   target_compile_definitions(${target} PRIVATE __STDC_CONSTANT_MACROS)  # libav asks C++ for it
   target_link_options(${target} PRIVATE ${framelift_sanitize_flags})
   target_link_libraries(${target} PRIVATE framelift_dependencies)

@@ -6,6 +6,7 @@ import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type Sam
 import { type Roles, type Service, startService } from '../main.ts';
 import { sourceClip } from '../sample.ts';
 import { createUploads, uploadsFolder } from '../storage/uploads.ts';
+import { onSupervisorGone, reportUp } from './supervise.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
   for (const hint of misspelt()) console.error(`framelift: ${hint}`);
@@ -14,6 +15,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   let hurry = () => {};
   const signalled = () => (stopping.signal.aborted ? hurry() : stopping.abort());
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
+  onSupervisorGone(signalled);
   const demo = roles.api && roles.worker && config.demo;
   const uploadFolder = uploadsFolder(config.dataDir);
   const sample = demo ? await startSample(config, uploadFolder) : null;
@@ -21,6 +23,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   try {
     const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
     hurry = () => service.hurry();
+    reportUp();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
       else console.log(service.url === null ? 'A worker of Framelift is running.' : `Framelift is running at ${service.url}`);

@@ -2,16 +2,13 @@
  * Access to a file on a server without Range: read forward once, kept in a nameless temporary file, up to a
  * stated bound. What lies beyond the bound is refused, not fetched.
  */
-import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { declaredLength, validatorsOf } from './replies.ts';
 import { tooLarge } from './retry.ts';
 import type { Reply } from './session.ts';
+import { namelessFile } from './temporary.ts';
 
 export interface ForwardOptions {
   /** a 200 whose body has not been read yet */
@@ -25,14 +22,6 @@ function beyondBound(maxForwardBytes: number): NetFailure {
   const megabytes = Math.floor(maxForwardBytes / 2 ** 20);
   const message = `the server does not support range requests, and more than the first ${megabytes} MB would be needed`;
   return new NetFailure('content', message);
-}
-
-/** Gone from the folder at once, so that no crash leaves it behind. */
-async function namelessFile(): Promise<FileHandle> {
-  const path = join(tmpdir(), `framelift-${randomUUID()}`);
-  const file = await open(path, 'wx+', 0o600);
-  await unlink(path);
-  return file;
 }
 
 export class ForwardVideo implements RemoteVideo {

@@ -26,6 +26,9 @@ describe('Dockerfile.gpu', () => {
     const [, settings] = /^ENV ((?:.*\\\n)*.*HOST=.*)$/m.exec(await read('Dockerfile.gpu'))!;
     const env = Object.fromEntries(settings!.replaceAll('\\\n', ' ').trim().split(/\s+/).map((entry) => entry.split('=')));
     expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false, enginesDir: '/engines' });
+    // 17.3: what dies is started again, by `npm start` as well.
+    expect(loadConfig(env).restart).toBe(true);
+    expect(await read('scripts/start')).toContain('export FRAMELIFT_RESTART="${FRAMELIFT_RESTART:-1}"');
   });
 
   it('builds by scripts that are here, and has the programs that they ask for', async () => {

@@ -118,7 +118,8 @@ async function startReceiver(language: string, secret: string): Promise<{ child:
       text += chunk.toString();
       if (text.includes('ready')) resolve();
     });
-    child.once('exit', () => reject(new Error(text)));
+    // Not 'exit': what it printed may still be in the pipe then.
+    child.once('close', () => reject(new Error(text)));
   });
   return { child, port, printed: () => text };
 }
@@ -158,7 +159,7 @@ describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
       try {
         const { job_id: job } = JSON.parse(overlapping.body) as { job_id: string };
         expect(await post(port, overlapping)).toBe(204);
-        await expect.poll(printed).toContain(`job.completed ${job}`);
+        await expect.poll(printed, { timeout: 30_000 }).toContain(`job.completed ${job}`);
         expect(await post(port, plain)).toBe(which === 'old' ? 204 : 400);
         for (const [name, forge] of Object.entries(forgeries)) expect(await post(port, forge(overlapping)), name).toBe(400);
         expect(await post(port, recorded(secrets[which])), 'played again after six minutes').toBe(400);
@@ -174,7 +175,8 @@ describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
       if (typeof started === 'string') return expect(started).toContain('FRAMELIFT_WEBHOOK_SECRET');
       try {
         expect(await post(started.port, plain)).toBe(500);
-        expect(started.printed()).toContain('invalid_secret');
+        // What it prints arrives by a pipe of its own, maybe after the answer.
+        await expect.poll(started.printed, { timeout: 30_000 }).toContain('invalid_secret');
       } finally {
         await end(started.child);
       }

@@ -1,6 +1,6 @@
 /** The API with the console over a real database, and browsers that sign in to it. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -63,6 +63,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
   const sql = postgres(database.url, { max: 2, onnotice: () => {} });
   const state: { failure: Error | undefined } = { failure: undefined };
   const store = breakable(real, state);
+  const pageDir = mkdtempSync(join(tmpdir(), 'framelift-page-'));
   const objects = new Map<string, Buffer>();
   const storage = fakeStorage(objects);
   const logged: { level: string; facts: object; message: string }[] = [];
@@ -82,7 +83,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
     console: {
       store,
       passwords: quickPasswords,
-      pageDir: mkdtempSync(join(tmpdir(), 'framelift-page-')),
+      pageDir,
       secureCookies: false,
       origins: [],
       mediaOrigins: [],
@@ -94,6 +95,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
   };
   const app = buildApp(deps);
   const close = async () => {
+    rmSync(pageDir, { recursive: true, force: true });
     await sql.end({ timeout: 5 });
     await real.close();
     await database.drop();

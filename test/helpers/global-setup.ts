@@ -5,7 +5,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -56,6 +56,8 @@ async function startMigratedCluster(): Promise<Cluster> {
 /** The service's own embedded server, with durability off (of no use to a test) and room for many pools. */
 async function startEmbedded(): Promise<Cluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'framelift-test-pg-'));
+  // Without user namespaces root's server is another user's, who has to come in.
+  await chmod(dataDir, 0o711);
   const open = () => openDatabase({ databaseUrl: undefined, dataDir });
   try {
     const first = await open();

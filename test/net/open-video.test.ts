@@ -1,10 +1,11 @@
 /** Reading a remote video without downloading it. */
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createNetClient } from '../../src/net/index.ts';
 import type { GuardedClient, NetClientOptions, RemoteVideo } from '../../src/net/index.ts';
 import { startFileServer } from '../helpers/fileserver.ts';
@@ -25,6 +26,19 @@ const never = new AbortController().signal;
 
 let server: FileServer;
 let client: GuardedClient;
+/** of this file alone: other processes have temporary files, too */
+let temporary: string;
+const temporaryOfAll = process.env['TMPDIR'];
+
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'framelift-open-video-'));
+  process.env['TMPDIR'] = temporary;
+});
+afterAll(async () => {
+  if (temporaryOfAll === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = temporaryOfAll;
+  await rm(temporary, { recursive: true });
+});
 
 beforeEach(async () => {
   server = await startFileServer({ paths: { '/a.mp4': { body: data } } });
@@ -56,6 +70,11 @@ async function readAll(video: RemoteVideo, from = 0, to = video.size): Promise<B
     at += piece.length;
   }
   return Buffer.concat(pieces);
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
 /** Open connections once the server has noticed; 0 as soon as it is so. */
@@ -141,7 +160,7 @@ describe.each([
       for (let i = 0; i < ends; i += 1) await video.close();
       if (ends === 0) await client.close();
       expect(await connectionsOf(server)).toBe(0);
-      expect((await readdir(tmpdir())).filter((name) => /^framelift-[0-9a-f]{8}-/.test(name))).toEqual([]);
+      expect(await filesBelow(temporary)).toEqual([]);
       await expect(video.read(0, 100, never)).rejects.toThrow('was closed');
     }
   });

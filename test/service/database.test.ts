@@ -1,10 +1,10 @@
 /** The embedded PostgreSQL, shared by the processes of one machine. */
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/database.ts';
 
 let dataDir: string;
@@ -58,5 +58,59 @@ describe('the embedded PostgreSQL', { timeout: 300_000 }, () => {
     await next.stop();
     expect(await answers(next)).toBe(false);
     expect(await guests()).toEqual([]);
+  });
+});
+
+/** As in a plain container: `unshare` says what it says there. */
+async function withoutNamespaces<T>(work: () => Promise<T>): Promise<T> {
+  const path = process.env['PATH']!;
+  const programs = await mkdtemp(join(tmpdir(), 'framelift-no-namespaces-'));
+  const refusal = '#!/bin/sh\necho "unshare: unshare failed: Operation not permitted" >&2\nexit 1\n';
+  await writeFile(join(programs, 'unshare'), refusal, { mode: 0o755 });
+  process.env['PATH'] = `${programs}:${path}`;
+  try {
+    return await work();
+  } finally {
+    process.env['PATH'] = path;
+    await rm(programs, { recursive: true });
+  }
+}
+
+describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', { timeout: 300_000 }, () => {
+  let home: string;
+  const openThere = () => openDatabase({ databaseUrl: undefined, dataDir: home });
+  beforeEach(async () => {
+    home = await mkdtemp(join(tmpdir(), 'framelift-plain-root-'));
+  });
+  afterEach(() => rm(home, { recursive: true, force: true }));
+
+  it('17.2: runs PostgreSQL as an unprivileged user, and goes on so where namespaces are allowed again', async () => {
+    await chmod(home, 0o755);
+    const server = await withoutNamespaces(openThere);
+    try {
+      expect(await answers(server)).toBe(true);
+      const [pid] = (await readFile(join(home, 'postgres', 'data', 'postmaster.pid'), 'utf8')).split('\n');
+      expect((await stat(`/proc/${pid}`)).uid).toBe(65_534);
+    } finally {
+      await withoutNamespaces(() => server.stop());
+    }
+    const again = await openThere();
+    expect(await answers(again)).toBe(true);
+    await again.stop();
+    expect(await answers(again)).toBe(false);
+  });
+
+  it('17.2: takes over a server that was made in a namespace', async () => {
+    await chmod(home, 0o755);
+    await (await openThere()).stop();
+    const server = await withoutNamespaces(openThere);
+    expect(await answers(server)).toBe(true);
+    await server.stop();
+  });
+
+  it('17.2: says in one sentence that this user cannot enter the folder', async () => {
+    await expect(withoutNamespaces(openThere)).rejects.toThrow(
+      /^PostgreSQL does not run as root; without user namespaces it runs as the user with id 65534, who cannot use .*: run the service as an ordinary user, or set DATABASE_URL\.$/,
+    );
   });
 });

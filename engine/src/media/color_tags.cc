@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "media/libav_versions.h"
+
 extern "C" {
 #include <libavutil/mastering_display_metadata.h>
 #include <libavutil/pixdesc.h>
@@ -72,7 +74,9 @@ class SideData {
       data_ = side->data;
       size_ = side->size;
     } else {
-      data_ = av_stream_get_side_data(&stream, of_stream, &size_);
+      const StreamSideData whole = FindStreamSideData(stream, of_stream);
+      data_ = whole.data;
+      size_ = whole.size;
     }
   }
 

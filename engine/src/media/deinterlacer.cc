@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/libav_versions.h"
 
 extern "C" {
 #include <libavfilter/buffersink.h>
@@ -55,10 +56,10 @@ void Deinterlacer::Run(UniqueFrame frame, const std::function<void(UniqueFrame)>
     Close(on_frame);
     return;
   }
-  if (frame->format == AV_PIX_FMT_CUDA && (graph_ || frame->interlaced_frame != 0)) frame = to_host_(*frame);
+  if (frame->format == AV_PIX_FMT_CUDA && (graph_ || IsInterlaced(*frame))) frame = to_host_(*frame);
   if (graph_ && !Fits(*frame)) Close(on_frame);
   const bool is_large_enough = frame->width >= kSmallestSide && frame->height >= kSmallestSide;
-  if (!graph_ && frame->interlaced_frame != 0 && is_large_enough) Open(*frame);
+  if (!graph_ && IsInterlaced(*frame) && is_large_enough) Open(*frame);
   if (!graph_) {
     on_frame(std::move(frame));
     return;
@@ -75,7 +76,7 @@ void Deinterlacer::Receive(const std::function<void(UniqueFrame)>& on_frame) {
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
     CheckAv(result, ErrorCode::kInternal, "The deinterlacer failed");
     frame->pts = av_rescale_q(frame->pts, out, time_base_);
-    frame->interlaced_frame = 0;
+    MarkProgressive(*frame);
     on_frame(std::move(frame));
   }
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "media/libav_versions.h"
+
 extern "C" {
 #include <libavutil/rational.h>
 }
@@ -31,10 +33,9 @@ Orientation FindOrientation(const AVStream& stream, const AVFrame& frame) {
       return OrientationFromMatrix(reinterpret_cast<const std::int32_t*>(side->data));
     }
   }
-  std::size_t size = 0;
-  const std::uint8_t* data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-  if (data == nullptr || size < 9 * sizeof(std::int32_t)) return {};
-  return OrientationFromMatrix(reinterpret_cast<const std::int32_t*>(data));
+  const StreamSideData side = FindStreamSideData(stream, AV_PKT_DATA_DISPLAYMATRIX);
+  if (side.data == nullptr || side.size < 9 * sizeof(std::int32_t)) return {};
+  return OrientationFromMatrix(reinterpret_cast<const std::int32_t*>(side.data));
 }
 
 Size DisplayedSize(int width, int height, AVRational sample_aspect_ratio, const Orientation& orientation) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/libav_versions.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -19,22 +20,6 @@ constexpr int kDeinterlacerRunIn = 2;
 /// Boundaries of segments are real numbers and frame times are ticks: both sides of a boundary must judge a
 /// frame alike, and a frame at 1/3 s belongs to the segment that begins at "0.333333".
 constexpr double kBoundaryTolerance_s = 1e-5;
-
-std::int64_t OwnDuration(const AVFrame& frame) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-  return frame.duration;
-#else
-  return frame.pkt_duration;
-#endif
-}
-
-void SetOwnDuration(AVFrame& frame, std::int64_t duration) {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-  frame.duration = duration;
-#else
-  frame.pkt_duration = duration;
-#endif
-}
 
 }  // namespace
 
@@ -149,7 +134,7 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
     if (!has_origin_) origin_ = time;
     has_origin_ = true;
     frame->pts = time - origin_;
-    SetOwnDuration(*frame, av_rescale_q(OwnDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
+    media::SetFrameDuration(*frame, av_rescale_q(media::FrameDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
     CheckLength(Seconds(frame->pts));
     if (options_.segment) {
       const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn);
@@ -164,7 +149,7 @@ void FrameSource::OnDecoded(media::UniqueFrame frame) {
   }
   for (media::UniqueFrame& out : progressive) {
     const std::int64_t pts = out->pts;
-    const std::int64_t own_duration = OwnDuration(*out);
+    const std::int64_t own_duration = media::FrameDuration(*out);
     if (!is_done_) Deliver(timer_.Next(std::move(out), pts, own_duration));
   }
 }

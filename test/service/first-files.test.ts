@@ -1,0 +1,32 @@
+/** What the first start writes, by processes with one process id: containers that share the data folder have the same. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sourceClip } from '../../src/sample.ts';
+import { loadSecrets } from '../../src/secrets.ts';
+import { ffprobe } from '../helpers/ffmpeg.ts';
+
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'framelift-first-files-'));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+describe('first starts with one process id', () => {
+  it('17.31: use the secrets that were kept, all of them', async () => {
+    const started = Array.from({ length: 20 }, () => loadSecrets({ dataDir, keyPepper: undefined, linkSecret: undefined }));
+    const outcomes = await Promise.allSettled(started);
+    const kept: unknown = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8'));
+    expect(outcomes).toEqual(outcomes.map(() => ({ status: 'fulfilled', value: kept })));
+    expect(await readdir(dataDir)).toEqual(['secrets.json']);
+  });
+
+  it('17.31: make the sample, each of them, and leave one whole file', async () => {
+    const paths = await Promise.allSettled(Array.from({ length: 4 }, () => sourceClip(dataDir, 1)));
+    const path = join(dataDir, 'samples', 'test-1s.mp4');
+    expect(paths).toEqual(paths.map(() => ({ status: 'fulfilled', value: path })));
+    expect((await ffprobe(path)).streams[0]).toMatchObject({ codec_name: 'h264', nb_read_frames: '25' });
+    expect(await readdir(join(dataDir, 'samples'))).toEqual(['test-1s.mp4']);
+  });
+});
