@@ -161,7 +161,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     .select()
     .from(jobs)
     .where(and(which, isNull(jobs.deletedAt)))
-    .for('update');
+    .for('no key update');
   if (!job) return null;
   const refundedCredits = refundOnDelete(job);
   const [deleted] = await tx

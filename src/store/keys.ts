@@ -4,6 +4,7 @@ import type postgres from 'postgres';
 import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
+import { holdOpen, notOpen } from './accounts.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { apiKeys } from './schema.ts';
@@ -81,6 +82,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
+        if (!(await holdOpen(tx, key.accountId))) throw notOpen(key.accountId);
         const [row] = await tx
           .insert(apiKeys)
           .values({ ...key, id: newId('key') })
@@ -143,6 +145,8 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   if (!Number.isSafeInteger(overlapDays) || overlapDays < min || overlapDays > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for overlapDays but received ${overlapDays}`);
   }
+  const [known] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
+  if (!known || !(await holdOpen(tx, known.accountId))) return null;
   const [old] = await tx
     .update(apiKeys)
     // least() leaves out what is null: a key without an end gets one.

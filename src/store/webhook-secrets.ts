@@ -29,7 +29,7 @@ export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
     /** A new current secret; the one before it signs for another 24 h. null for an unknown account. */
     rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
       transact(db, async (tx) => {
-        const [account] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+        const [account] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update');
         if (!account) return null;
         // An account without one gets it first, so that nobody else makes one in between.
         await addSecret(tx, required(vault), accountId);

@@ -233,6 +233,24 @@ describe('evidence', () => {
     });
   });
 
+  it('17.28: the retention is not set when its entry cannot be written, and entries name the value before', async () => {
+    const person = await world.person({ credits: 10 });
+    const set = (retention_days: number) =>
+      person.browser.request('/console/api/account', { method: 'PATCH', json: { retention_days } });
+    const kept = async () => (await world.store.accounts.get(person.accountId))!.retentionDays;
+    await world.sql`CREATE FUNCTION fail_for_test() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`;
+    await world.sql`CREATE TRIGGER fail_for_test BEFORE INSERT ON job_events FOR EACH ROW
+      WHEN (NEW.kind = 'retention.changed') EXECUTE FUNCTION fail_for_test()`;
+    expect([(await set(7)).status, await kept()]).toEqual([500, 30]);
+    await world.sql`DROP TRIGGER fail_for_test ON job_events`;
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((days) => set(days)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const entries = await world.store.events.list({ accountId: person.accountId, limit: 5 });
+    const changes = entries.reverse().map(({ data }) => data as { retention_days: number; previous_days: number });
+    expect(changes.map((change) => change.previous_days)).toEqual([30, ...changes.slice(0, -1).map((change) => change.retention_days)]);
+    expect(await kept()).toBe(changes.at(-1)!.retention_days);
+  });
+
   it('the audit log is listed with a signed head', async () => {
     const page = await ours.browser.call<AuditLog>('/console/api/audit-log?limit=2');
     expect(page.data).toHaveLength(2);
@@ -243,7 +261,7 @@ describe('evidence', () => {
   it('the export is whole and verifies offline, also when it takes several pages', async () => {
     const person = await world.person();
     for (let i = 0; i < 1100; i += 1) {
-      await world.store.audit.record({ accountId: person.accountId, kind: 'retention.changed', data: { i } });
+      await world.store.audit.record({ accountId: person.accountId, kind: 'result.accessed', data: { i } });
     }
     const exported = await person.browser.call<AuditExport>('/console/api/audit-log/export');
     expect(exported.entries.length).toBeGreaterThan(1100);
