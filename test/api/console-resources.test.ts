@@ -119,13 +119,26 @@ describe('webhooks', () => {
   it('show the secret that signs, and both for a day after a rotation', async () => {
     const before = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
     expect(before.replaced).toEqual([]);
-    expect(await world.store.webhookSecrets.active(ours.accountId)).toEqual([before.secret]);
+    expect(before.service_signature).toEqual({ secret: before.secret, switches_at: null });
+    expect((await world.store.webhookSecrets.signing(ours.accountId)).secrets).toEqual([before.secret]);
     const after = await ours.browser.post<ConsoleWebhookSecret>('/console/api/webhooks/secret/rotation');
     expect(after.secret).not.toBe(before.secret);
     expect(after.replaced).toMatchObject([{ secret: before.secret }]);
     expect(Date.parse(after.replaced[0]!.expires_at) - Date.now()).toBeGreaterThan(23.9 * 3600_000);
     expect(await lastEvent(ours.accountId)).toMatchObject({ kind: 'webhook_secret.rotated', data: { user_id: ours.userId } });
     expect((await stranger.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret')).secret).not.toBe(after.secret);
+  });
+
+  it('17.40: say which secret signs X-Service-Signature until when, and switch at once when asked', async () => {
+    const person = await world.person({ credits: 10 });
+    const call = (path: string, json?: object) => person.browser.post<ConsoleWebhookSecret>(`/console/api/webhooks/secret${path}`, json);
+    const before = await person.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
+    const rotated = await call('/rotation');
+    expect(rotated.service_signature).toEqual({ secret: before.secret, switches_at: rotated.replaced[0]!.expires_at });
+    const switched = await call('/switch');
+    expect(switched).toEqual({ ...rotated, service_signature: { secret: rotated.secret, switches_at: null } });
+    expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'webhook_secret.switched', data: { user_id: person.userId } });
+    expect(await call('/switch')).toEqual(switched);
   });
 
   it.each(['job.completed', 'job.failed'] as const)('test event %s: a sandbox job that tells its end', async (event) => {
@@ -181,11 +194,13 @@ describe('webhooks', () => {
 
   it('are signed with the secret that is shown', async () => {
     const { secret } = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     const { webhookHeaders } = await import('../../src/domain/webhooks.ts');
-    const secrets = await world.store.webhookSecrets.active(ours.accountId);
-    const headers = webhookHeaders({ id: 'evt_x', at: new Date(), body: '{}', secrets });
-    expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update('{}').digest('hex'));
+    const signing = await world.store.webhookSecrets.signing(ours.accountId);
+    const headers = webhookHeaders({ id: 'evt_x', at: new Date(), body: '{}', ...signing });
+    const shown = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
+    expect(shown.secret).toBe(secret);
+    const hex = createHmac('sha256', shown.service_signature.secret).update('{}').digest('hex');
+    expect(headers['x-service-signature']).toBe(hex);
   });
 });
 
