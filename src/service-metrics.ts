@@ -4,33 +4,45 @@ import type { Store } from './store/index.ts';
 
 export interface ServiceMetricsOptions {
   registry: Registry;
-  store: Pick<Store, 'operations' | 'ledgerCheck'>;
+  store: Pick<Store, 'operations' | 'ledgerChecks'>;
   /** ms for which one look at the queue serves several scrapes; default 5 s */
   overviewMs?: number;
-  /** ms between two checks of every sum of the ledger, which read all of it; default 10 min */
-  ledgerMs?: number;
+  /** ms after which the database counts as down; default 2 s, well within the time that Prometheus gives a scrape */
+  timeoutMs?: number;
 }
 
 /**
- * `framelift_queue_tasks` {task, state=waiting|later|running}, `framelift_queue_oldest_seconds` {task},
- * `framelift_jobs` {status=queued|running}, `framelift_jobs_oldest_queued_seconds`,
- * `framelift_webhook_deliveries` {state=pending|overdue}, `framelift_workers_alive`, `framelift_accounts_pending` and
- * `framelift_ledger_violations` (rules of the ledger that something breaks: must be 0). In queries over several
- * processes take the maximum, not the sum.
+ * `framelift_database_up` (1 or 0), `framelift_queue_tasks` {task, state=waiting|later|running},
+ * `framelift_queue_oldest_seconds` {task}, `framelift_jobs` {status=queued|running},
+ * `framelift_jobs_oldest_queued_seconds`, `framelift_webhook_deliveries` {state=pending|overdue},
+ * `framelift_workers_alive`, `framelift_accounts_pending`, `framelift_ledger_violations` (rules of the ledger that
+ * something breaks: must be 0) and `framelift_ledger_checked_timestamp_seconds` (when they were last checked). While the
+ * database is down all but the first have no samples. In queries over several processes take the maximum, not the sum.
  */
 export function registerServiceMetrics(options: ServiceMetricsOptions): void {
-  const { registry, store, overviewMs = 5000, ledgerMs = 600_000 } = options;
-  const overview = keptFor(overviewMs, () => store.operations.overview());
-  const violations = keptFor(ledgerMs, async () => (await store.ledgerCheck()).length);
+  const { registry, store, overviewMs = 5000, timeoutMs = 2000 } = options;
+  const overview = cachedFor(overviewMs, () => within(timeoutMs, store.operations.overview()));
+  const ledger = cachedFor(overviewMs, () => within(timeoutMs, store.ledgerChecks.last()));
   const gauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => Promise<void>) =>
     new Gauge({
       ...{ name: `framelift_${name}`, help, labelNames, registers: [registry] },
       async collect() {
         this.reset();
-        await read(this);
+        // Without labels there is a sample of 0 after a reset.
+        if (labelNames.length === 0) this.remove();
+        // What cannot be read has no sample: an old value would look like a present one.
+        await read(this).catch(() => {});
       },
     });
 
+  gauge('database_up', 'Whether the database answers.', [], async (up) =>
+    up.set(
+      await overview().then(
+        () => 1,
+        () => 0,
+      ),
+    ),
+  );
   gauge('queue_tasks', 'Rows of the queue, by task and state.', ['task', 'state'], async (tasks) => {
     for (const { task, waiting, later, running } of (await overview()).queue) {
       for (const [state, count] of Object.entries({ waiting, later, running })) tasks.set({ task, state }, count);
@@ -58,13 +70,31 @@ export function registerServiceMetrics(options: ServiceMetricsOptions): void {
   gauge('accounts_pending', 'Accounts that wait for an operator.', [], async (accounts) =>
     accounts.set((await overview()).accountsPending),
   );
-  gauge('ledger_violations', 'Rules of the ledger that something breaks.', [], async (broken) =>
-    broken.set(await violations()),
-  );
+  gauge('ledger_violations', 'Rules of the ledger that something breaks.', [], async (broken) => {
+    const last = await ledger();
+    if (last !== null) broken.set(last.violations);
+  });
+  gauge('ledger_checked_timestamp_seconds', 'When the ledger was last checked.', [], async (checked) => {
+    const last = await ledger();
+    if (last !== null) checked.set(last.checkedAt.getTime() / 1000);
+  });
+}
+
+/** Rejects when the answer does not come in time; whoever is asked goes on. */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`No answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A value is read at most once in `ms`; who asks meanwhile shares it. A failed reading is not kept. */
-function keptFor<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
+function cachedFor<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
   let kept: { value: Promise<T>; until: number } | undefined;
   return () => {
     if (kept === undefined || performance.now() >= kept.until) {

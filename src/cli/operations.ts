@@ -94,18 +94,29 @@ export function webhookCommands(): Command {
     .action((id: string) =>
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
-        const [secret, ...replaced] = await store.webhookSecrets.active(id);
-        print({ account: id, secret, replaced });
+        const { secrets, serviceSecret, switchesAt } = await store.webhookSecrets.overview(id);
+        const [secret, ...replaced] = secrets;
+        print({ account: id, secret, replaced, serviceSignature: { secret: serviceSecret, switchesAt } });
       }),
     );
   webhooks
     .command('rotate-secret')
-    .description('make a new secret; the old one signs beside it for 24 hours')
+    .description('make a new secret; the old one signs for another 24 hours')
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
       withStore(async ({ store }) =>
         print({ account: id, secret: known(await store.webhookSecrets.rotate(id), 'account', id) }),
       ),
+    );
+  webhooks
+    .command('switch-secret')
+    .description('sign X-Service-Signature with the newest secret now, before the 24 hours of a rotation are over')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async ({ store }) => {
+        known(await store.accounts.get(id), 'account', id);
+        print({ account: id, switched: await store.webhookSecrets.switchNow(id) });
+      }),
     );
   webhooks
     .command('deliveries')

@@ -1627,6 +1627,39 @@ export const consoleRotateWebhookSecretRoute = createRoute({
     }
 });
 
+export const consoleSwitchWebhookSecretRoute = createRoute({
+    operationId: 'consoleSwitchWebhookSecret',
+    method: 'post',
+    path: '/console/api/webhooks/secret/switch',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    responses: {
+        200: {
+            description: 'consoleSwitchWebhookSecret 200',
+            content: { 'application/json': { schema: zConsoleWebhookSecret } }
+        },
+        401: {
+            description: 'consoleSwitchWebhookSecret 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleSwitchWebhookSecret 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleSwitchWebhookSecret 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleSwitchWebhookSecret 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleSwitchWebhookSecret 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
 export const consoleListDeliveriesRoute = createRoute({
     operationId: 'consoleListDeliveries',
     method: 'get',
@@ -2275,6 +2308,7 @@ export const routes = {
     consoleUpload: consoleUploadRoute,
     consoleGetWebhookSecret: consoleGetWebhookSecretRoute,
     consoleRotateWebhookSecret: consoleRotateWebhookSecretRoute,
+    consoleSwitchWebhookSecret: consoleSwitchWebhookSecretRoute,
     consoleListDeliveries: consoleListDeliveriesRoute,
     consoleGetDelivery: consoleGetDeliveryRoute,
     consoleResendDelivery: consoleResendDeliveryRoute,

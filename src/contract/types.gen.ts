@@ -347,7 +347,9 @@ export type Quote = {
 
 export type AccountUpdate = {
     /**
-     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
+     * Days that the files of a new job are kept: 30 with a Standard key; with a Secure key what the account has set,
+     * which applies to jobs with `secure` set.
+     *
      */
     retention_days: number;
 };
@@ -552,6 +554,20 @@ export type Account = {
  */
 export type Pricing = {
     currency: 'USD';
+    per_minute: PriceByResolution;
+    per_second: PriceByResolution;
+    /**
+     * The prices of each tier that the key may use. A Secure key pays those of `secure` for jobs with `secure` set,
+     * else those of `standard`.
+     *
+     */
+    tiers?: {
+        standard: TierPrices;
+        secure?: TierPrices;
+    };
+};
+
+export type TierPrices = {
     per_minute: PriceByResolution;
     per_second: PriceByResolution;
 };
@@ -1019,11 +1035,24 @@ export type ConsoleUpload = {
 
 export type ConsoleWebhookSecret = {
     /**
-     * Signs the webhooks: `whsec_` and the base64 of the key.
+     * The newest secret. It signs the webhooks; `whsec_` and base64.
      */
     secret: string;
     /**
-     * For 24 hours after a rotation.
+     * What signs `X-Service-Signature`, which has one signature alone.
+     */
+    service_signature: {
+        /**
+         * The secret that signs the header now.
+         */
+        secret: string;
+        /**
+         * When the header switches to the next secret by itself; null when the newest signs it.
+         */
+        switches_at: Timestamp | null;
+    };
+    /**
+     * For 24 hours after a rotation, newest first.
      */
     replaced: Array<{
         /**
@@ -1574,8 +1603,9 @@ export type JobId2 = JobId;
 export type IdempotencyKey = string;
 
 /**
- * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret: the decoded base64 behind
- * `whsec_`. While a secret is rotated this header carries the signature of the new one.
+ * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret exactly as it is shown, as
+ * UTF-8 characters, `whsec_` included: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the
+ * old secret keeps signing this header until the account switches, or until the overlap of 24 hours ends.
  *
  */
 export type ServiceSignature = string;
@@ -1591,8 +1621,8 @@ export type WebhookId = string;
 export type WebhookTimestamp = string;
 
 /**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>` under the
- * same key; one for each valid secret, separated by spaces, while a secret is rotated.
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is
+ * the decoded base64 behind `whsec_`. While one secret replaces another there is one for each, separated by spaces.
  *
  */
 export type WebhookSignature = string;
@@ -3699,6 +3729,47 @@ export type ConsoleRotateWebhookSecretResponses = {
 };
 
 export type ConsoleRotateWebhookSecretResponse = ConsoleRotateWebhookSecretResponses[keyof ConsoleRotateWebhookSecretResponses];
+
+export type ConsoleSwitchWebhookSecretData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/console/api/webhooks/secret/switch';
+};
+
+export type ConsoleSwitchWebhookSecretErrors = {
+    /**
+     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     */
+    403: Error;
+    /**
+     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     */
+    500: Error;
+    /**
+     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleSwitchWebhookSecretError = ConsoleSwitchWebhookSecretErrors[keyof ConsoleSwitchWebhookSecretErrors];
+
+export type ConsoleSwitchWebhookSecretResponses = {
+    /**
+     * The secret.
+     */
+    200: ConsoleWebhookSecret;
+};
+
+export type ConsoleSwitchWebhookSecretResponse = ConsoleSwitchWebhookSecretResponses[keyof ConsoleSwitchWebhookSecretResponses];
 
 export type ConsoleListDeliveriesData = {
     body?: never;

@@ -334,13 +334,22 @@ export const zPriceByResolution = z.object({
     '4k': z.number().gte(0)
 });
 
+export const zTierPrices = z.object({
+    per_minute: zPriceByResolution,
+    per_second: zPriceByResolution
+});
+
 /**
  * Prices of processed video for the key's tier, billed per second to the cent.
  */
 export const zPricing = z.object({
     currency: z.enum(['USD']),
     per_minute: zPriceByResolution,
-    per_second: zPriceByResolution
+    per_second: zPriceByResolution,
+    tiers: z.object({
+        standard: zTierPrices,
+        secure: zTierPrices.optional()
+    }).optional()
 });
 
 export const zLimits = z.object({
@@ -629,6 +638,10 @@ export const zConsoleUpload = z.object({
 
 export const zConsoleWebhookSecret = z.object({
     secret: z.string().regex(/^whsec_[A-Za-z0-9+\/]+=*$/),
+    service_signature: z.object({
+        secret: z.string().regex(/^whsec_[A-Za-z0-9+\/]+=*$/),
+        switches_at: zTimestamp.nullable()
+    }),
     replaced: z.array(z.object({
         secret: z.string(),
         expires_at: zTimestamp
@@ -960,8 +973,9 @@ export const zJobId2 = zJobId;
 export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/);
 
 /**
- * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret: the decoded base64 behind
- * `whsec_`. While a secret is rotated this header carries the signature of the new one.
+ * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret exactly as it is shown, as
+ * UTF-8 characters, `whsec_` included: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the
+ * old secret keeps signing this header until the account switches, or until the overlap of 24 hours ends.
  *
  */
 export const zServiceSignature = z.string().regex(/^[0-9a-f]{64}$/);
@@ -977,8 +991,8 @@ export const zWebhookId = z.string().check(characters({ min: 1 }));
 export const zWebhookTimestamp = z.string().regex(/^[0-9]{1,12}$/);
 
 /**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>` under the
- * same key; one for each valid secret, separated by spaces, while a secret is rotated.
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is
+ * the decoded base64 behind `whsec_`. While one secret replaces another there is one for each, separated by spaces.
  *
  */
 export const zWebhookSignature = z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/);

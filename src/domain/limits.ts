@@ -1,5 +1,6 @@
 /** Limits of the specification (§8) and the one rule that turns a measured duration into billed seconds. */
 import { FrameliftError } from './errors.ts';
+import type { Tier } from './job.ts';
 
 /** seconds of presentation; exactly this passes */
 export const maxDurationS = 600;
@@ -11,6 +12,11 @@ export const linkValidityS = 3600;
 export const defaultRetentionDays = 30;
 /** keys of one account that work at the same time */
 export const maxLiveKeys = 25;
+
+/** Days that the files of a new job are kept. The account's own setting applies to the Secure tier alone. */
+export const retentionDaysFor = (tier: Tier, account: { retentionDays: number }): number =>
+  tier === 'secure' ? account.retentionDays : defaultRetentionDays;
+
 /** days that a replaced key works on beside the new one */
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;

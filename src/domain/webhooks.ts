@@ -24,24 +24,26 @@ export interface WebhookMessage {
   /** of this try */
   at: Date;
   body: string;
-  /** the account's secrets, the current one first; at least one */
+  /** the account's secrets, the newest first; at least one. Each signs `webhook-signature` */
   secrets: readonly string[];
+  /** the one of them that signs `x-service-signature` */
+  serviceSecret: string;
 }
 
 /**
- * Headers of one try: the specification's own signature (lower-case hex HMAC-SHA256 of the body under the current
- * secret) and those of Standard Webhooks 1.0.0, whose signature covers id and time as well. While one secret
- * replaces another, the latter are signed under both. The key is the decoded base64 behind `whsec_`.
+ * Headers of one try: the specification's own signature, lower-case hex HMAC-SHA256 of the body keyed with the secret
+ * exactly as it is shown, and those of Standard Webhooks 1.0.0, whose signature covers id and time as well and is keyed
+ * with the decoded base64 behind `whsec_`. While one secret replaces another, the latter are signed under both.
  */
-export function webhookHeaders({ id, at, body, secrets }: WebhookMessage): Record<string, string> {
+export function webhookHeaders({ id, at, body, secrets, serviceSecret }: WebhookMessage): Record<string, string> {
+  if (secrets.length === 0) throw new RangeError('Expected at least one secret for secrets but received none');
   const timestamp = Math.floor(at.getTime() / 1000).toString();
   const keys = secrets.map((secret) => Buffer.from(secret.slice(secretPrefix.length), 'base64'));
-  if (keys.length === 0) throw new RangeError('Expected at least one secret for secrets but received none');
   const signatures = keys.map((key) => `v1,${hmac(key, `${id}.${timestamp}.${body}`).toString('base64')}`);
   return {
     'content-type': 'application/json',
     'user-agent': 'Framelift-Webhooks/1',
-    'x-service-signature': hmac(keys[0]!, body).toString('hex'),
+    'x-service-signature': hmac(Buffer.from(serviceSecret, 'utf8'), body).toString('hex'),
     'webhook-id': id,
     'webhook-timestamp': timestamp,
     'webhook-signature': signatures.join(' '),

@@ -1,11 +1,15 @@
 /** Ed25519 signing keys as JWKs (RFC 8037): made, published without their private part, and looked up by `kid`. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { z } from 'zod';
+import { isCanonicalBase64url } from './base64url.ts';
 
 export const publicJwk = z.object({
   kty: z.literal('OKP'),
   crv: z.literal('Ed25519'),
-  x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  x: z
+    .string()
+    .length(43)
+    .refine(isCanonicalBase64url, 'Expected canonical base64url'),
   kid: z.string().min(1),
   alg: z.literal('EdDSA'),
   use: z.literal('sig'),
@@ -14,6 +18,12 @@ export type PublicJwk = z.infer<typeof publicJwk>;
 
 export const jwks = z.object({ keys: z.array(publicJwk).min(1) });
 export type Jwks = z.infer<typeof jwks>;
+
+/** Those keys of a set whose RFC 7638 thumbprint, computed from the key itself, is one of the given. */
+export async function pinnedKeys(set: Jwks, thumbprints: readonly string[]): Promise<Jwks> {
+  const computed = await Promise.all(set.keys.map(({ kty, crv, x }) => calculateJwkThumbprint({ kty, crv, x })));
+  return { keys: set.keys.filter((_key, at) => thumbprints.includes(computed[at]!)) };
+}
 
 export interface SigningKey {
   /** RFC 7638 thumbprint of the public key */

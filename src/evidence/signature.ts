@@ -1,6 +1,7 @@
 /** JWS (RFC 7515, compact) with Ed25519 over payloads in canonical JSON (RFC 8785). */
 import { CompactSign, compactVerify, decodeProtectedHeader, importJWK } from 'jose';
 import { jcs } from '../domain/audit.ts';
+import { isCanonicalBase64url } from './base64url.ts';
 import type { Jwks, SigningKey } from './keys.ts';
 
 /** The `typ` of each document, so that one kind can never pass for another. */
@@ -22,6 +23,7 @@ export class EvidenceError extends Error {
  * type, was changed by as much as one byte, or is not canonical.
  */
 export async function verify(jws: string, type: DocumentType, keys: Jwks): Promise<unknown> {
+  if (!isCanonical(jws)) throw new EvidenceError('The document is no JSON Web Signature in canonical base64url.');
   const header = readHeader(jws);
   if (header.typ !== type) throw new EvidenceError(`The document is not a ${type}.`);
   const key = keys.keys.find((candidate) => candidate.kid === header.kid);
@@ -34,6 +36,15 @@ export async function verify(jws: string, type: DocumentType, keys: Jwks): Promi
   const payload: unknown = JSON.parse(text);
   if (jcs(payload) !== text) throw new EvidenceError('The payload is not canonical JSON.');
   return payload;
+}
+
+/**
+ * Three parts of base64url as RFC 7515 has it: no padding, no other alphabet, and no bits that decode to nothing. A
+ * lenient decoder would take several spellings of one document.
+ */
+function isCanonical(jws: string): boolean {
+  const parts = jws.split('.');
+  return parts.length === 3 && parts.every(isCanonicalBase64url);
 }
 
 function readHeader(jws: string): { typ?: unknown; kid?: unknown } {

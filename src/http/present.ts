@@ -1,7 +1,7 @@
 /** The service's records in the contract's shape. */
-import type { Account as AccountBody, Job, Limits } from '../contract/types.gen.ts';
-import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
-import { linkValidityS, maxDurationS, maxSourceBytes } from '../domain/limits.ts';
+import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
+import type { AppliedEnhancements, JobRecord, Tier } from '../domain/job.ts';
+import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
 import type { Account, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
@@ -60,9 +60,18 @@ export function presentLimits(deps: Pick<HttpDeps, 'options'>): Limits {
   };
 }
 
+/** A Secure key may use both tiers, job by job. */
+function presentPricing(tier: Tier): Pricing {
+  const prices = (of: Tier) => {
+    const { perMinute, perSecond } = priceTable(of);
+    return { per_minute: perMinute, per_second: perSecond };
+  };
+  const secure = tier === 'secure' ? { secure: prices('secure') } : {};
+  return { currency: 'USD', ...prices(tier), tiers: { standard: prices('standard'), ...secure } };
+}
+
 /** `account` is read afresh: the principal's copy may be older than the last charge. */
 export function presentAccount(deps: Pick<HttpDeps, 'options'>, { lane, tier }: Principal, account: Account): AccountBody {
-  const prices = priceTable(tier);
   return {
     id: account.id,
     plan: account.plan,
@@ -70,8 +79,8 @@ export function presentAccount(deps: Pick<HttpDeps, 'options'>, { lane, tier }: 
     credits: lane === 'test' ? account.sandboxCredits : account.credits,
     sandbox: lane === 'test',
     approval_status: account.approvalStatus,
-    retention_days: account.retentionDays,
-    pricing: { currency: prices.currency, per_minute: prices.perMinute, per_second: prices.perSecond },
+    retention_days: retentionDaysFor(tier, account),
+    pricing: presentPricing(tier),
     limits: presentLimits(deps),
   };
 }

@@ -55,10 +55,21 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
         report('jobs of closed accounts deleted', await store.jobs.deleteOfClosed(200));
       },
     },
+    { name: 'ledger', everyMs: seldomMs, run: () => checkLedger(worker) },
     { name: 'description', everyMs: seldomMs, run: describeWorker(worker) },
     { name: 'uploads', everyMs: rarelyMs, run: () => removeExpiredUploads(uploadsFolder(config.dataDir)) },
     { name: 'storage', everyMs: rarelyMs, run: () => destroyReturnedObjects(worker) },
   ];
+}
+
+/** seconds between two checks of the whole ledger, by whichever worker comes first */
+const ledgerCheckS = 600;
+
+async function checkLedger({ store, logger }: WorkerContext): Promise<void> {
+  const checked = await store.ledgerChecks.runDue(ledgerCheckS);
+  if (checked !== null && checked.violations > 0) {
+    logger.error({ violations: checked.violations }, 'the ledger breaks its rules: run `framelift ledger check`');
+  }
 }
 
 /** Says what the process works with; again now and then, since a process that slept may have been forgotten. */

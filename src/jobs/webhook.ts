@@ -37,8 +37,7 @@ type Answer = PostReply | string;
 async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Promise<Answer> {
   const { id, accountId, jobId, event, url } = delivery;
   const body = webhookBody(event, jobId);
-  const secrets = await worker.store.webhookSecrets.active(accountId);
-  const headers = webhookHeaders({ id, at, body, secrets });
+  const headers = webhookHeaders({ id, at, body, ...(await worker.store.webhookSecrets.signing(accountId)) });
   const { timeoutMs } = worker.tuning.webhooks;
   try {
     return await worker.net.post(url, { headers, body, timeoutMs, maxReplyBytes, signal: worker.stopping });

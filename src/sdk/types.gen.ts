@@ -347,7 +347,9 @@ export type Quote = {
 
 export type AccountUpdate = {
     /**
-     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
+     * Days that the files of a new job are kept: 30 with a Standard key; with a Secure key what the account has set,
+     * which applies to jobs with `secure` set.
+     *
      */
     retention_days: number;
 };
@@ -554,6 +556,20 @@ export type Pricing = {
     currency: 'USD';
     per_minute: PriceByResolution;
     per_second: PriceByResolution;
+    /**
+     * The prices of each tier that the key may use. A Secure key pays those of `secure` for jobs with `secure` set,
+     * else those of `standard`.
+     *
+     */
+    tiers?: {
+        standard: TierPrices;
+        secure?: TierPrices;
+    };
+};
+
+export type TierPrices = {
+    per_minute: PriceByResolution;
+    per_second: PriceByResolution;
 };
 
 /**
@@ -635,8 +651,9 @@ export type JobId2 = JobId;
 export type IdempotencyKey = string;
 
 /**
- * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret: the decoded base64 behind
- * `whsec_`. While a secret is rotated this header carries the signature of the new one.
+ * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret exactly as it is shown, as
+ * UTF-8 characters, `whsec_` included: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the
+ * old secret keeps signing this header until the account switches, or until the overlap of 24 hours ends.
  *
  */
 export type ServiceSignature = string;
@@ -652,8 +669,8 @@ export type WebhookId = string;
 export type WebhookTimestamp = string;
 
 /**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>` under the
- * same key; one for each valid secret, separated by spaces, while a secret is rotated.
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is
+ * the decoded base64 behind `whsec_`. While one secret replaces another there is one for each, separated by spaces.
  *
  */
 export type WebhookSignature = string;

@@ -1,8 +1,9 @@
 /**
  * Verifies the webhooks of the service with Web Crypto alone: Node ≥ 20, Deno, Bun, browsers, edge workers.
  *
- * Every delivery carries `X-Service-Signature` (lower-case hex HMAC-SHA256 of the body) and the headers of Standard
- * Webhooks 1.0.0, whose signature covers id, time and body, so that a recorded delivery cannot be played again later.
+ * Every delivery carries `X-Service-Signature` (lower-case hex HMAC-SHA256 of the body, keyed with the secret as it is
+ * shown) and the headers of Standard Webhooks 1.0.0, whose signature covers id, time and body, so that a recorded
+ * delivery cannot be played again later. Its key is the decoded base64 behind `whsec_`.
  */
 import { FrameliftError } from './errors.ts';
 import type { JobCompletedEvent, JobFailedEvent } from './types.gen.ts';
@@ -66,10 +67,11 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
 
   const signed = standard.flatMap((entry) => (entry.startsWith('v1,') ? decode(entry.slice(3)) : []));
   const content = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body);
-  const keys = await Promise.all([options.secret].flat().map(importKey));
-  const standardMatches = await anyMatches(keys, signed, content);
-  // While one secret replaces another a delivery is signed with both, but this header with the new one alone.
-  const serviceMatches = (await anyMatches(keys, [hexBytes(service)], body)) || signed.length > 1;
+  const keys = await Promise.all([options.secret].flat().map(importKeys));
+  const standardMatches = await anyMatches(keys.map(({ standard: key }) => key), signed, content);
+  // While one secret replaces another, webhook-signature carries both, and this header is signed with one of them.
+  const serviceKeys = keys.map(({ service: key }) => key);
+  const serviceMatches = (await anyMatches(serviceKeys, [hexBytes(service)], body)) || signed.length > 1;
   if (!standardMatches || !serviceMatches) {
     throw new WebhookVerificationError(
       'signature_mismatch',
@@ -109,12 +111,18 @@ function plainHeader(headers: Record<string, string | readonly string[] | undefi
   return values.join(', ');
 }
 
-async function importKey(secret: string): Promise<CryptoKey> {
+/** One secret keys the two signatures in two ways. */
+async function importKeys(secret: string): Promise<{ standard: CryptoKey; service: CryptoKey }> {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
   if (encoded === undefined || encoded.replace(/=+$/, '').length % 4 === 1) {
     throw new WebhookVerificationError('invalid_secret', 'The secret must be whsec_ followed by base64.');
   }
-  return crypto.subtle.importKey('raw', fromBase64(encoded), hmac, false, ['verify']);
+  const [standard, service] = await Promise.all(
+    [fromBase64(encoded), new TextEncoder().encode(secret)].map((key) =>
+      crypto.subtle.importKey('raw', key, hmac, false, ['verify']),
+    ),
+  );
+  return { standard: standard!, service: service! };
 }
 
 /** Web Crypto compares in constant time. */

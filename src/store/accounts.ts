@@ -8,7 +8,7 @@ import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
 import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
-import type { Account, AccountStore, ApprovalStatus } from './types.ts';
+import type { Account, AccountStore, ApprovalStatus, RetentionActor } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
 export interface CreateAccount {
@@ -58,18 +58,7 @@ export function accountQueries(db: Db, vault?: Vault) {
 
     reject: (accountId: string) => setApproval(db, accountId, 'rejected'),
 
-    async setRetention(accountId: string, days: number): Promise<Account | null> {
-      const { min, max } = retentionDaysRange;
-      if (!Number.isSafeInteger(days) || days < min || days > max) {
-        throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
-      }
-      const [row] = await db
-        .update(accounts)
-        .set({ retentionDays: days })
-        .where(eq(accounts.id, accountId))
-        .returning();
-      return row ?? null;
-    },
+    setRetention: (accountId: string, days: number, actor: RetentionActor) => setRetention(db, accountId, days, actor),
 
     /** `plan` is a name of the operator's choice, 1 to 50 letters, digits, `-` and `_`; null for an unknown or closed account. */
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
@@ -123,18 +112,49 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
   });
 }
 
+/**
+ * Called before a key or a user is added to an account: the closing of the account waits for the transaction, and
+ * then ends what was added too. False for an unknown or closed account.
+ */
+export async function holdOpen(tx: Tx, accountId: string): Promise<boolean> {
+  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
+  const rows = await tx.select({ id: accounts.id }).from(accounts).where(open).for('share');
+  return rows.length === 1;
+}
+
+export const notOpen = (accountId: string) => new Error(`The account ${accountId} does not exist or is closed.`);
+
 /** Locks an account that is not closed; null when there is none. */
 async function lockOpen(tx: Tx, accountId: string): Promise<Account | null> {
   const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
-  const [row] = await tx.select().from(accounts).where(open).for('update');
+  const [row] = await tx.select().from(accounts).where(open).for('no key update');
   return row ?? null;
+}
+
+async function setRetention(db: Db, accountId: string, days: number, actor: RetentionActor): Promise<Account | null> {
+  const { min, max } = retentionDaysRange;
+  if (!Number.isSafeInteger(days) || days < min || days > max) {
+    throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
+  }
+  return transact(db, async (tx) => {
+    const before = await lockOpen(tx, accountId);
+    if (!before || before.retentionDays === days) return before;
+    const [row] = await tx
+      .update(accounts)
+      .set({ retentionDays: days })
+      .where(eq(accounts.id, accountId))
+      .returning();
+    const data = { retention_days: days, previous_days: before.retentionDays, ...actor };
+    await appendEvent(tx, { accountId, kind: 'retention.changed', data });
+    return row!;
+  });
 }
 
 /** What a closed account is called; its own name may be that of a person. */
 const closedName = 'closed';
 
 async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
-  const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
+  const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update');
   if (!before || before.closedAt !== null) return before ?? null;
   const [row] = await tx
     .update(accounts)
@@ -146,8 +166,15 @@ async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
     .set({ revokedAt: sql`now()` })
     .where(and(eq(apiKeys.accountId, accountId), isNull(apiKeys.revokedAt)))
     .returning({ id: apiKeys.id });
-  const people = tx.select({ id: consoleUsers.id }).from(consoleUsers).where(eq(consoleUsers.accountId, accountId));
-  await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, people));
+  // Users are locked before their sessions, as everywhere.
+  const people = await tx
+    .select({ id: consoleUsers.id })
+    .from(consoleUsers)
+    .where(eq(consoleUsers.accountId, accountId))
+    .orderBy(asc(consoleUsers.id))
+    .for('update');
+  const peopleIds = people.map(({ id }) => id);
+  if (peopleIds.length > 0) await tx.delete(consoleSessions).where(inArray(consoleSessions.userId, peopleIds));
   const users = await tx
     .delete(consoleUsers)
     .where(eq(consoleUsers.accountId, accountId))

@@ -92,11 +92,11 @@ async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise
     .select()
     .from(jobs)
     .where(and(eq(jobs.id, jobId), isDue, sql`coalesce(${jobs.leaseExpiresAt} < clock_timestamp(), true)`))
-    .for('update');
+    .for('no key update');
   // A second issuer waited for the lock with an old snapshot.
   const [issued] = await tx.select({ id: certificates.id }).from(certificates).where(eq(certificates.jobId, jobId));
   if (!job || issued) return false;
-  const rows = await tx.select().from(objects).where(eq(objects.jobId, jobId)).orderBy(asc(objects.key)).for('update');
+  const rows = await tx.select().from(objects).where(eq(objects.jobId, jobId)).orderBy(asc(objects.key)).for('no key update');
   const gone = rows.flatMap((row) => (row.state === 'destroyed' ? [{ ...row, absentAt: row.destroyedAt! }] : []));
   if (gone.length < rows.length) return false;
   const certificateId = newId('cert');

@@ -1,10 +1,10 @@
 /** Jobs as the console shows them: both lanes of an account, with what happened to each. */
-import { and, asc, desc, eq, gt, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { JobRecord, JobStatus, Lane } from '../domain/job.ts';
 import { samplePrefix } from '../domain/sandbox.ts';
 import type { Db } from './database.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
-import { jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
+import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
 import { type JobFeed, watchAccount } from './watch.ts';
 
 export interface ConsoleJobQuery {
@@ -38,8 +38,10 @@ export interface ConsoleJobDetail {
 }
 
 const lanes: readonly Lane[] = ['test', 'live'];
-/** Jobs that one look of a watcher returns at most. */
+/** Open jobs that one look of a watcher returns at most. */
 const lookLimit = 200;
+/** Entries of the audit log that one look of a watcher reads at most. */
+const entryLimit = 1000;
 const momentLimit = 500;
 
 export function consoleJobQueries(db: Db, feed: JobFeed) {
@@ -77,34 +79,49 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
     },
 
     /** Jobs of the account that are made or change from now on; `job` is null when it was deleted. */
-    watch: (accountId: string, signal: AbortSignal) =>
-      watchAccount<JobRecord>({
+    watch(accountId: string, signal: AbortSignal) {
+      const read = async (ids: string[]): Promise<JobRecord[]> => {
+        if (ids.length === 0) return [];
+        const which = and(ofAccount(accountId), inArray(jobs.id, ids));
+        return (await db.select().from(jobs).where(which).orderBy(asc(jobs.id))).map(toJobRecord);
+      };
+      const openJobs = async (): Promise<JobRecord[]> => {
+        const isOpen = inArray(jobs.status, ['queued', 'running']);
+        const rows = await db.select().from(jobs).where(and(ofAccount(accountId), isOpen)).limit(lookLimit);
+        return rows.map(toJobRecord);
+      };
+      return watchAccount<JobRecord>({
         feed,
         accountId,
         signal,
-        async newest() {
-          const [row] = await db
-            .select({ newest: sql<string | null>`max(${jobs.id})` })
-            .from(jobs)
-            .where(ofAccount(accountId));
-          return row?.newest ?? '';
+        async position() {
+          const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
+          return head?.seq ?? 0;
         },
         async look({ after, open }) {
-          const unfinished = open ? inArray(jobs.status, ['queued', 'running']) : undefined;
-          const rows = await db
-            .select()
-            .from(jobs)
-            .where(and(ofAccount(accountId), or(gt(jobs.id, after), unfinished)))
-            .orderBy(asc(jobs.id))
-            .limit(lookLimit);
-          return rows.map(toJobRecord);
+          const { ids, position } = await createdAfter(db, accountId, after);
+          const [made, unfinished] = await Promise.all([read(ids), open ? openJobs() : []]);
+          return { jobs: [...made, ...unfinished], position };
         },
-        async read(ids) {
-          const rows = await db.select().from(jobs).where(and(ofAccount(accountId), inArray(jobs.id, ids)));
-          return rows.map(toJobRecord);
-        },
-      }),
+        read,
+      });
+    },
   };
+}
+
+/**
+ * Jobs whose creation the audit log notes after that sequence, and the sequence up to which it was read. Every number
+ * below one that is visible is visible too: an entry is numbered under the lock on its head, until the commit.
+ */
+async function createdAfter(db: Db, accountId: string, after: number): Promise<{ ids: string[]; position: number }> {
+  const entries = await db
+    .select({ seq: jobEvents.seq, kind: jobEvents.kind, jobId: jobEvents.jobId })
+    .from(jobEvents)
+    .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after)))
+    .orderBy(asc(jobEvents.seq))
+    .limit(entryLimit);
+  const ids = entries.flatMap(({ kind, jobId }) => (kind === 'job.created' && jobId !== null ? [jobId] : []));
+  return { ids, position: entries.at(-1)?.seq ?? after };
 }
 
 async function listLane(db: Db, lane: Lane, query: ConsoleJobQuery): Promise<JobRow[]> {

@@ -31,6 +31,14 @@ export function connect({ url, max = 10 }: { url: string; max?: number }): Conne
 const retryable = new Set(['40001', '40P01']);
 const maxTries = 5;
 
+/**
+ * Lock order. Every transaction takes its row locks in this order, so that none waits for another that waits for it:
+ * job, its objects and deliveries, queue rows; account; its users, sessions, keys and secrets; and last the head of the
+ * account's audit log (`appendEvent`). Rows are locked FOR NO KEY UPDATE: the rows that refer to a job or an account,
+ * the entries of the log among them, lock it FOR KEY SHARE after the head, and those two do not conflict. FOR UPDATE
+ * is for rows that are deleted.
+ */
+
 /** Runs `work` in one transaction; `work` must not touch anything but the database, since it may run again. */
 export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => retried(() => db.transaction(work));
 

@@ -192,7 +192,7 @@ async function queueBusy(db: Db, id: string): Promise<void> {
 }
 
 async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome): Promise<void> {
-  const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('update');
+  const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return;
   const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
   // The job may have been deleted meanwhile: nothing of the customer's is written down any more.
@@ -214,7 +214,7 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
 }
 
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
-  const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('update');
+  const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return null;
   if (row.url === null) throw new Error(`The job of ${id} was deleted, and with it the address.`);
   await tx

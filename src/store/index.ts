@@ -11,6 +11,7 @@ import { eventQueries } from './events.ts';
 import { jobQueries, pollJobs } from './jobs.ts';
 import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
+import { ledgerCheckQueries } from './ledger-checks.ts';
 import { ledgerCheck, ledgerSums, type LedgerSums, type LedgerViolation } from './ledger.ts';
 import { objectQueries } from './objects.ts';
 import { operationQueries } from './operations.ts';
@@ -71,6 +72,8 @@ export interface Store extends HttpStore {
   consoleJobs: ReturnType<typeof consoleJobQueries>;
   statements: ReturnType<typeof statementQueries>;
   operations: ReturnType<typeof operationQueries>;
+  /** the scheduled check and its last result */
+  ledgerChecks: ReturnType<typeof ledgerCheckQueries>;
   /** broken rules of the books; empty when all is well */
   ledgerCheck(): Promise<LedgerViolation[]>;
   ledgerSums(): Promise<LedgerSums>;
@@ -105,6 +108,7 @@ export function createStore(options: StoreOptions): Store {
     consoleJobs: consoleJobQueries(db, feed),
     statements: statementQueries(db),
     operations: operationQueries(db),
+    ledgerChecks: ledgerCheckQueries(db),
     ledgerCheck: () => ledgerCheck(db),
     ledgerSums: () => ledgerSums(db),
     async ping() {

@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import { FrameliftError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Lane } from '../domain/job.ts';
-import { defaultRetentionDays } from '../domain/limits.ts';
+import { retentionDaysFor } from '../domain/limits.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
 import { stopDeliveries } from './deliveries.ts';
@@ -79,7 +79,7 @@ async function createJob(
 function creationValues(id: string, input: CreateJob): (string | null)[] {
   const { lane, tier, resolution, durationSeconds, credits, idempotency } = input;
   const step: Step = lane === 'test' ? 'sandbox' : 'ingest';
-  const days = retentionDays(input);
+  const days = retentionDaysFor(tier, input.account);
   const job = {
     id,
     account_id: input.account.id,
@@ -110,10 +110,6 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     eventData(event),
   ];
 }
-
-/** The account's own retention is of the Secure tier. */
-const retentionDays = ({ tier, account }: CreateJob) =>
-  tier === 'secure' ? account.retentionDays : defaultRetentionDays;
 
 async function findReplay(
   on: Executor,
@@ -170,7 +166,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     .select()
     .from(jobs)
     .where(and(which, isNull(jobs.deletedAt)))
-    .for('update');
+    .for('no key update');
   if (!job) return null;
   const refundedCredits = refundOnDelete(job);
   const [deleted] = await tx

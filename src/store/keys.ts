@@ -5,6 +5,7 @@ import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { FrameliftError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
+import { holdOpen, notOpen } from './accounts.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, apiKeys } from './schema.ts';
@@ -84,6 +85,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
         await lockAccount(tx, key.accountId);
+        if (!(await holdOpen(tx, key.accountId))) throw notOpen(key.accountId);
         await assertRoomForKey(tx, key.accountId);
         const [row] = await tx
           .insert(apiKeys)
@@ -178,6 +180,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
   if (!owner) return null;
   await lockAccount(tx, owner.accountId);
+  if (!(await holdOpen(tx, owner.accountId))) return null;
   const [old] = await tx
     .update(apiKeys)
     // least() leaves out what is null: a key without an end gets one.

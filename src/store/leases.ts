@@ -93,7 +93,7 @@ export function leaseQueries(db: Db) {
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: Fence, failure: JobFailure) =>
       transact(db, async (tx) => {
-        const [row] = await tx.select().from(jobs).where(heldBy(fence)).for('update');
+        const [row] = await tx.select().from(jobs).where(heldBy(fence)).for('no key update');
         if (!row) throw new LeaseLost(fence.jobId);
         await failRow(tx, row, failure);
       }),
@@ -267,7 +267,7 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
   for (const { id } of candidates) {
     const outcome = await transact(db, async (tx) => {
       const which = and(eq(jobs.id, id), expired);
-      const [row] = await tx.select().from(jobs).where(which).for('update', { skipLocked: true });
+      const [row] = await tx.select().from(jobs).where(which).for('no key update', { skipLocked: true });
       if (!row) return null;
       const crashes = row.crashes + 1;
       await tx
@@ -309,7 +309,7 @@ async function requeueOrphans(db: Db): Promise<string[]> {
         .select()
         .from(jobs)
         .where(and(eq(jobs.id, id), orphan))
-        .for('update', { skipLocked: true });
+        .for('no key update', { skipLocked: true });
       if (!row) return;
       await enqueueStep(tx, row);
       queued.push(id);

@@ -231,6 +231,7 @@ export type EventKind =
   | 'key.rotated'
   | 'key.revoked'
   | 'webhook_secret.rotated'
+  | 'webhook_secret.switched'
   | 'user.created'
   | 'user.password_changed'
   | 'operator.added'
@@ -265,6 +266,7 @@ export const webhookSecrets = pgTable('webhook_secrets', {
   secret: bytea('secret').notNull(),
   createdAt: instant('created_at').notNull().defaultNow(),
   expiresAt: instant('expires_at'),
+  switchedAt: instant('switched_at'),
 });
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';

@@ -70,10 +70,16 @@ export interface KeyStore {
   usable(keyIds: string[]): Promise<Set<string>>;
 }
 
+/** Who set the retention, for the audit log. */
+export type RetentionActor = { key_id: string } | { user_id: string };
+
 export interface AccountStore {
   get(accountId: string): Promise<Account | null>;
-  /** `days` 1…365, of jobs made from now on; null for an unknown account. */
-  setRetention(accountId: string, days: number): Promise<Account | null>;
+  /**
+   * Sets the retention of jobs made from now on, `days` 1…365, with its entry in the audit log, in one transaction.
+   * A value that the account has changes nothing. null for an unknown or closed account.
+   */
+  setRetention(accountId: string, days: number, actor: RetentionActor): Promise<Account | null>;
 }
 
 /**
@@ -114,10 +120,10 @@ export interface AuditStore {
     hasMore: boolean;
     head: { size: number; hash: string };
   }>;
-  /** Appends what only http sees (a result's link was handed out, the retention was set). */
+  /** Appends what only http sees: a result's link was handed out. */
   record(entry: {
     accountId: string;
-    kind: 'result.accessed' | 'retention.changed';
+    kind: 'result.accessed';
     jobId?: string;
     data?: Record<string, unknown>;
   }): Promise<void>;

@@ -3,6 +3,7 @@ import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
 import type { Vault } from '../domain/vault.ts';
+import { holdOpen, notOpen } from './accounts.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, consoleSessions, consoleUsers } from './schema.ts';
@@ -118,7 +119,7 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
     /** Makes or unmakes an operator; null for an unknown email. */
     setOperator: (text: string, value: boolean): Promise<ConsoleUser | null> =>
       transact(db, async (tx) => {
-        const [user] = await tx.select(visible).from(consoleUsers).where(sameEmail(text)).for('update');
+        const [user] = await tx.select(visible).from(consoleUsers).where(sameEmail(text)).for('no key update');
         if (!user || user.operator === value) return user ?? null;
         await tx.update(consoleUsers).set({ operator: value }).where(eq(id, user.id));
         const kind = value ? 'operator.added' : 'operator.removed';
@@ -197,6 +198,7 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
 async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): Promise<ConsoleUser | null> {
   const [known] = await tx.select({ id }).from(consoleUsers).where(sameEmail(input.email));
   if (known) return null;
+  if ('id' in input.account && !(await holdOpen(tx, input.account.id))) throw notOpen(input.account.id);
   const owner = 'id' in input.account ? input.account.id : await createAccount(tx, input.account.name, vault);
   const [user] = await tx
     .insert(consoleUsers)

@@ -224,10 +224,10 @@ export interface WatchAccountOptions<Job extends { id: string }> {
   accountId: string;
   /** those of the jobs that exist and are the account's */
   read(jobIds: string[]): Promise<Job[]>;
-  /** id of the newest job that was ever made, deleted or not; empty when there is none */
-  newest(): Promise<string>;
-  /** jobs whose id is greater than that one, and, when asked for, all that have not ended */
-  look(query: { after: string; open: boolean }): Promise<Job[]>;
+  /** the sequence of the newest entry of the account's audit log; 0 for an empty log */
+  position(): Promise<number>;
+  /** the jobs whose creation the log notes after that sequence, and, when asked for, all that have not ended */
+  look(query: { after: number; open: boolean }): Promise<{ jobs: Job[]; position: number }>;
   signal: AbortSignal;
   /** ms between two looks for new jobs, of which nobody is notified */
   lookMs?: number;
@@ -237,7 +237,9 @@ const defaultAccountLookMs = 3000;
 
 /**
  * Every job of an account that is made or changes from now on; `job` is null when it was deleted. Ends with the
- * signal or the feed. A new job is found by a look: a notification at every creation would cost each of them.
+ * signal or the feed. New jobs are polled: a notification at every creation would cost each of them. The cursor is the
+ * sequence of the audit log, whose numbers become visible in their order. Ids do not: a job whose id was drawn
+ * earlier may commit later.
  */
 export async function* watchAccount<Job extends { id: string }>(
   options: WatchAccountOptions<Job>,
@@ -245,7 +247,7 @@ export async function* watchAccount<Job extends { id: string }>(
   const { feed, accountId, signal, lookMs = defaultAccountLookMs } = options;
   const { watcher, close } = feed.subscribeAccount(accountId);
   try {
-    let newest = await options.newest();
+    let position = await options.position();
     while (!signal.aborted && !feed.closed) {
       await watcher.waker.wait(signal, lookMs);
       if (signal.aborted) return;
@@ -253,13 +255,12 @@ export async function* watchAccount<Job extends { id: string }>(
       const open = watcher.missed;
       watcher.changed.clear();
       watcher.missed = false;
-      const found = new Map((await options.look({ after: newest, open })).map((job) => [job.id, job]));
+      const look = await options.look({ after: position, open });
+      position = look.position;
+      const found = new Map(look.jobs.map((job) => [job.id, job]));
       const asked = ids.filter((id) => !found.has(id));
       for (const job of asked.length === 0 ? [] : await options.read(asked)) found.set(job.id, job);
-      for (const [id, job] of found) {
-        if (id > newest) newest = id;
-        yield { id, job };
-      }
+      for (const [id, job] of found) yield { id, job };
       for (const id of asked) if (!found.has(id)) yield { id, job: null };
     }
   } finally {

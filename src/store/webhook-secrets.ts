@@ -1,4 +1,7 @@
-/** Secrets that sign an account's webhooks, kept sealed. One is current; a replaced one signs on for a day. */
+/**
+ * Secrets that sign an account's webhooks, kept sealed. One is current. A replaced one signs `webhook-signature` beside
+ * it for a day, and `x-service-signature` alone, until the account switches or the day is over.
+ */
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { Vault } from '../domain/vault.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';
@@ -10,38 +13,88 @@ import { accounts, webhookSecrets } from './schema.ts';
 /** hours that a replaced secret signs beside the new one */
 const overlapHours = 24;
 
+/** What signs the webhooks of an account now. */
+export interface SigningSecrets {
+  /** newest first; each signs `webhook-signature` */
+  secrets: string[];
+  /** the one of them that signs `x-service-signature` */
+  serviceSecret: string;
+}
+
+export interface SecretsOverview extends SigningSecrets {
+  /** newest first; the end of the newest is null */
+  all: { secret: string; expiresAt: Date | null }[];
+  /** when `x-service-signature` switches to the next secret by itself; null when the newest signs it */
+  switchesAt: Date | null;
+}
+
 export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
   return {
-    /** The secrets that sign now, the current one first. Makes the first one of an account that has none. */
-    async active(accountId: string): Promise<string[]> {
-      const found = await readActive(db, required(vault), accountId);
-      if (found.current) return found.secrets;
-      await addSecret(db, required(vault), accountId);
-      return (await readActive(db, required(vault), accountId)).secrets;
+    /** Makes the first secret of an account that has none. */
+    async signing(accountId: string): Promise<SigningSecrets> {
+      const { secrets, serviceSecret } = await this.overview(accountId);
+      return { secrets, serviceSecret };
     },
 
-    /** The same with the moment at which a replaced one stops signing (null: the current one). */
-    async overview(accountId: string): Promise<{ secret: string; expiresAt: Date | null }[]> {
-      await this.active(accountId);
-      return (await readActive(db, required(vault), accountId)).all;
+    /** The same, with the times at which replaced secrets stop signing. */
+    async overview(accountId: string): Promise<SecretsOverview> {
+      const rows = await readActive(db, required(vault), accountId);
+      if (rows[0]?.expiresAt === null) return describe(rows);
+      await addSecret(db, required(vault), accountId);
+      return describe(await readActive(db, required(vault), accountId));
     },
 
     /** A new current secret; the one before it signs for another 24 h. null for an unknown account. */
     rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
+      transact(db, (tx) => rotate(tx, required(vault), accountId, actor)),
+
+    /**
+     * Signs `x-service-signature` with the newest secret from now on. Returns false, and changes nothing, when it does
+     * so already.
+     */
+    switchNow: (accountId: string, actor: Actor = {}): Promise<boolean> =>
       transact(db, async (tx) => {
-        const [account] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('update');
-        if (!account) return null;
-        // An account without one gets it first, so that nobody else makes one in between.
-        await addSecret(tx, required(vault), accountId);
-        await tx
+        await lockAccount(tx, accountId);
+        const switched = await tx
           .update(webhookSecrets)
-          .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
-          .where(and(eq(webhookSecrets.accountId, accountId), isNull(webhookSecrets.expiresAt)));
-        const secret = await addSecret(tx, required(vault), accountId);
-        await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data: { overlap_hours: overlapHours, ...actor } });
-        return secret;
+          .set({ switchedAt: sql`now()` })
+          .where(
+            and(
+              eq(webhookSecrets.accountId, accountId),
+              isNull(webhookSecrets.switchedAt),
+              gt(webhookSecrets.expiresAt, sql`now()`),
+            ),
+          )
+          .returning({ id: webhookSecrets.id });
+        if (switched.length === 0) return false;
+        await appendEvent(tx, { accountId, kind: 'webhook_secret.switched', data: { ...actor } });
+        return true;
       }),
   };
+}
+
+/** False for an unknown account. */
+async function lockAccount(tx: Tx, accountId: string): Promise<boolean> {
+  const rows = await tx
+    .select({ id: accounts.id })
+    .from(accounts)
+    .where(eq(accounts.id, accountId))
+    .for('no key update');
+  return rows.length === 1;
+}
+
+async function rotate(tx: Tx, vault: Vault, accountId: string, actor: Actor): Promise<string | null> {
+  if (!(await lockAccount(tx, accountId))) return null;
+  // An account without one gets it first, so that nobody else makes one in between.
+  await addSecret(tx, vault, accountId);
+  await tx
+    .update(webhookSecrets)
+    .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
+    .where(and(eq(webhookSecrets.accountId, accountId), isNull(webhookSecrets.expiresAt)));
+  const secret = await addSecret(tx, vault, accountId);
+  const data = { overlap_hours: overlapHours, ...actor };
+  await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data });
+  return secret;
 }
 
 /** Called with every new account, where the store can seal. */
@@ -59,7 +112,15 @@ async function addSecret(on: Executor, vault: Vault, accountId: string): Promise
   return secret;
 }
 
-async function readActive(on: Executor, vault: Vault, accountId: string) {
+interface ActiveSecret {
+  secret: string;
+  /** null: the current one */
+  expiresAt: Date | null;
+  switchedAt: Date | null;
+}
+
+/** Newest first. */
+async function readActive(on: Executor, vault: Vault, accountId: string): Promise<ActiveSecret[]> {
   const rows = await on
     .select()
     .from(webhookSecrets)
@@ -70,11 +131,22 @@ async function readActive(on: Executor, vault: Vault, accountId: string) {
       ),
     )
     .orderBy(desc(webhookSecrets.id));
-  const all = rows.map(({ secret, expiresAt }) => ({
+  return rows.map(({ secret, expiresAt, switchedAt }) => ({
     secret: vault.open('webhook-secret', accountId, secret),
     expiresAt,
+    switchedAt,
   }));
-  return { current: rows.some((row) => row.expiresAt === null), secrets: all.map(({ secret }) => secret), all };
+}
+
+/** The header stays with the oldest secret that still signs, unless the account has switched from it. */
+function describe(active: ActiveSecret[]): SecretsOverview {
+  const service = active.findLast(({ switchedAt }) => switchedAt === null)!;
+  return {
+    secrets: active.map(({ secret }) => secret),
+    serviceSecret: service.secret,
+    switchesAt: service.expiresAt,
+    all: active.map(({ secret, expiresAt }) => ({ secret, expiresAt })),
+  };
 }
 
 function required(vault: Vault | undefined): Vault {

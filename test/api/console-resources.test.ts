@@ -138,13 +138,26 @@ describe('webhooks', () => {
   it('show the secret that signs, and both for a day after a rotation', async () => {
     const before = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
     expect(before.replaced).toEqual([]);
-    expect(await world.store.webhookSecrets.active(ours.accountId)).toEqual([before.secret]);
+    expect(before.service_signature).toEqual({ secret: before.secret, switches_at: null });
+    expect((await world.store.webhookSecrets.signing(ours.accountId)).secrets).toEqual([before.secret]);
     const after = await ours.browser.post<ConsoleWebhookSecret>('/console/api/webhooks/secret/rotation');
     expect(after.secret).not.toBe(before.secret);
     expect(after.replaced).toMatchObject([{ secret: before.secret }]);
     expect(Date.parse(after.replaced[0]!.expires_at) - Date.now()).toBeGreaterThan(23.9 * 3600_000);
     expect(await lastEvent(ours.accountId)).toMatchObject({ kind: 'webhook_secret.rotated', data: { user_id: ours.userId } });
     expect((await stranger.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret')).secret).not.toBe(after.secret);
+  });
+
+  it('17.40: say which secret signs X-Service-Signature until when, and switch at once when asked', async () => {
+    const person = await world.person({ credits: 10 });
+    const call = (path: string, json?: object) => person.browser.post<ConsoleWebhookSecret>(`/console/api/webhooks/secret${path}`, json);
+    const before = await person.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
+    const rotated = await call('/rotation');
+    expect(rotated.service_signature).toEqual({ secret: before.secret, switches_at: rotated.replaced[0]!.expires_at });
+    const switched = await call('/switch');
+    expect(switched).toEqual({ ...rotated, service_signature: { secret: rotated.secret, switches_at: null } });
+    expect(await lastEvent(person.accountId)).toMatchObject({ kind: 'webhook_secret.switched', data: { user_id: person.userId } });
+    expect(await call('/switch')).toEqual(switched);
   });
 
   it.each(['job.completed', 'job.failed'] as const)('test event %s: a sandbox job that tells its end', async (event) => {
@@ -200,11 +213,13 @@ describe('webhooks', () => {
 
   it('are signed with the secret that is shown', async () => {
     const { secret } = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     const { webhookHeaders } = await import('../../src/domain/webhooks.ts');
-    const secrets = await world.store.webhookSecrets.active(ours.accountId);
-    const headers = webhookHeaders({ id: 'evt_x', at: new Date(), body: '{}', secrets });
-    expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update('{}').digest('hex'));
+    const signing = await world.store.webhookSecrets.signing(ours.accountId);
+    const headers = webhookHeaders({ id: 'evt_x', at: new Date(), body: '{}', ...signing });
+    const shown = await ours.browser.call<ConsoleWebhookSecret>('/console/api/webhooks/secret');
+    expect(shown.secret).toBe(secret);
+    const hex = createHmac('sha256', shown.service_signature.secret).update('{}').digest('hex');
+    expect(headers['x-service-signature']).toBe(hex);
   });
 });
 
@@ -252,6 +267,24 @@ describe('evidence', () => {
     });
   });
 
+  it('17.28: the retention is not set when its entry cannot be written, and entries name the value before', async () => {
+    const person = await world.person({ credits: 10 });
+    const set = (retention_days: number) =>
+      person.browser.request('/console/api/account', { method: 'PATCH', json: { retention_days } });
+    const kept = async () => (await world.store.accounts.get(person.accountId))!.retentionDays;
+    await world.sql`CREATE FUNCTION fail_for_test() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`;
+    await world.sql`CREATE TRIGGER fail_for_test BEFORE INSERT ON job_events FOR EACH ROW
+      WHEN (NEW.kind = 'retention.changed') EXECUTE FUNCTION fail_for_test()`;
+    expect([(await set(7)).status, await kept()]).toEqual([500, 30]);
+    await world.sql`DROP TRIGGER fail_for_test ON job_events`;
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((days) => set(days)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const entries = await world.store.events.list({ accountId: person.accountId, limit: 5 });
+    const changes = entries.reverse().map(({ data }) => data as { retention_days: number; previous_days: number });
+    expect(changes.map((change) => change.previous_days)).toEqual([30, ...changes.slice(0, -1).map((change) => change.retention_days)]);
+    expect(await kept()).toBe(changes.at(-1)!.retention_days);
+  });
+
   it('the audit log is listed with a signed head', async () => {
     const page = await ours.browser.call<AuditLog>('/console/api/audit-log?limit=2');
     expect(page.data).toHaveLength(2);
@@ -262,7 +295,7 @@ describe('evidence', () => {
   it('the export is whole and verifies offline, also when it takes several pages', async () => {
     const person = await world.person();
     for (let i = 0; i < 1100; i += 1) {
-      await world.store.audit.record({ accountId: person.accountId, kind: 'retention.changed', data: { i } });
+      await world.store.audit.record({ accountId: person.accountId, kind: 'result.accessed', data: { i } });
     }
     const exported = await person.browser.call<AuditExport>('/console/api/audit-log/export');
     expect(exported.entries.length).toBeGreaterThan(1100);

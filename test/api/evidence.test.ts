@@ -281,7 +281,8 @@ describe('PATCH /v1/account', () => {
       const response = await patch(api, { retention_days });
       expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ id: api.account.id, tier: 'secure', retention_days });
-      expect(await (await api.request('/v1/account')).json()).toMatchObject({ retention_days });
+      const secure = await api.request('/v1/account', { key: api.keys.liveSecure });
+      expect(await secure.json()).toMatchObject({ retention_days });
     }
   });
 

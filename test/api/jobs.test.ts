@@ -242,6 +242,22 @@ describe('GET /v1/account', () => {
     }
   });
 
+  it('17.41: the retention that applies to the key, and the prices of every tier that the key may use', async () => {
+    const api = makeApi({ account: { retentionDays: 7 } });
+    const of = async (key: string) =>
+      (await (await api.request('/v1/account', { key })).json()) as { retention_days: number; pricing: { tiers: object } };
+    const standard = { per_second: { '1080p': 0.03, '4k': 0.06 }, per_minute: { '1080p': 1.8, '4k': 3.6 } };
+    const secure = { per_second: { '1080p': 0.06, '4k': 0.12 }, per_minute: { '1080p': 3.6, '4k': 7.2 } };
+    for (const key of [api.keys.live, api.keys.test]) {
+      expect(await of(key)).toMatchObject({ retention_days: 30 });
+      expect((await of(key)).pricing.tiers).toEqual({ standard });
+    }
+    for (const key of [api.keys.liveSecure, api.keys.testSecure]) {
+      expect(await of(key)).toMatchObject({ retention_days: 7 });
+      expect((await of(key)).pricing.tiers).toEqual({ standard, secure });
+    }
+  });
+
   it('shows a pending account its status through the test key', async () => {
     const api = makeApi({ account: { approvalStatus: 'pending' } });
     expect(await (await api.request('/v1/account', { key: api.keys.test })).json()).toMatchObject({

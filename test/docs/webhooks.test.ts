@@ -148,7 +148,7 @@ const forgeries: Record<string, (delivery: Delivery) => Delivery> = {
 /** well signed, and old */
 function recorded(secret: string): Delivery {
   const at = new Date(Date.now() - 6 * 60_000);
-  const headers = webhookHeaders({ id: 'evt_recorded', at, body: plain.body, secrets: [secret] });
+  const headers = webhookHeaders({ id: 'evt_recorded', at, body: plain.body, secrets: [secret], serviceSecret: secret });
   return { headers, body: plain.body };
 }
 

@@ -46,14 +46,30 @@ describe('a deletion certificate', () => {
     expect(verifyRaw(null, Buffer.from(`${header}.${body}`), nodeKey, Buffer.from(signature, 'base64url'))).toBe(true);
   });
 
-  it('is refused when any one character of it is another', async () => {
+  it('17.24: is refused when any one character of it is another, the bits that carry nothing included', async () => {
     const keys = { keys: [key.publicJwk] };
-    for (let i = 0; i < jws.length; i += 7) {
-      // the unused low bits of a part's last character carry nothing
-      if (i === jws.length - 1 || jws[i] === '.' || jws[i + 1] === '.') continue;
+    for (let i = 0; i < jws.length; i += 1) {
+      if (jws[i] === '.' || (i % 7 > 0 && i < jws.length - 1 && jws[i + 1] !== '.')) continue;
       const changed = jws.slice(0, i) + (jws[i] === 'x' ? 'y' : 'x') + jws.slice(i + 1);
       await expect(verifyCertificate(changed, keys), `character ${i}`).rejects.toThrow();
     }
+  });
+
+  it('17.24: is refused in any other spelling of the same bytes', async () => {
+    const keys = { keys: [key.publicJwk] };
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const strayBit = jws.slice(0, -1) + alphabet[alphabet.indexOf(jws.at(-1)!) + 1]!;
+    const [header, body, signature] = jws.split('.') as [string, string, string];
+    const spellings = [
+      strayBit,
+      `${jws}==`,
+      `${header}=.${body}.${signature}`,
+      `${header}.${body}.${Buffer.from(signature, 'base64url').toString('base64')}`,
+      `${header}.${body}.${signature.slice(0, 20)}\n${signature.slice(20)}`,
+      `${header}.${body}.${signature.slice(0, 20)}!${signature.slice(20)}`,
+    ];
+    expect(Buffer.from(strayBit.split('.')[2]!, 'base64url')).toEqual(Buffer.from(signature, 'base64url'));
+    for (const spelling of spellings) await expect(verifyCertificate(spelling, keys), spelling).rejects.toThrow('canonical');
   });
 
   it('is not confused with another signed document, nor with text', async () => {

@@ -1,6 +1,8 @@
 /** The operator's commands as processes: keys, books, secrets, and proofs checked without a database. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVault } from '../../src/domain/vault.ts';
 import type { AuditEntry } from '../../src/domain/audit.ts';
 import { hashApiKey } from '../../src/domain/api-key.ts';
+import { signHead } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate } from '../../src/evidence/certificate.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
@@ -118,14 +121,15 @@ describe('closing an account', { timeout: 300_000 }, () => {
     const sign = await evidence.certificateSigner();
     for (const job of jobs) await store.certificates.issue(job, (facts) => sign(certificateOf(facts, 'filesystem')));
     const exported = await site.framelift<{ certificates: { certificate: string }[] }>('certificates', 'export', id);
-    const good = await offline('verify', 'certificate', await file('all.json', exported));
+    const jwks = ['--jwks', await file('all-keys.json', await evidence.jwks())];
+    const good = await offline('verify', 'certificate', await file('all.json', exported), ...jwks);
     expect(JSON.parse(good.stdout)).toMatchObject({
       valid: true,
       certificates: jobs.map((job) => ({ job_id: job, account_id: id, actor: 'operator', objects: [] })),
     });
     const [first, second] = exported.certificates;
     const forged = { ...exported, certificates: [first, { ...second, certificate: `${second!.certificate.slice(0, -8)}AAAAAAAA` }] };
-    const bad = await offline('verify', 'certificate', await file('forged.json', forged));
+    const bad = await offline('verify', 'certificate', await file('forged.json', forged), ...jwks);
     expect(bad).toMatchObject({ status: 1, stderr: expect.stringContaining('Certificate 1 (counted from 0): The signature') });
     await store.close();
   });
@@ -191,10 +195,7 @@ describe('an exported audit log', { timeout: 300_000 }, () => {
     const published = await file('jwks.json', jwks);
     const good = await offline('verify', 'audit-log', await file('log.json', log), '--jwks', published);
     expect(good).toMatchObject({ status: 0, stderr: '' });
-    expect(JSON.parse(good.stdout)).toEqual({ valid: true, size: 4, hash: log.entries[3]!.hash });
-    const own = await offline('verify', 'audit-log', await file('log.json', log));
-    expect(own.status).toBe(0);
-    expect(own.stderr).toContain('compare them with the published ones');
+    expect(JSON.parse(good.stdout)).toEqual({ valid: true, result: 'verified', size: 4, hash: log.entries[3]!.hash });
 
     const [a, b, c, d] = log.entries as [AuditEntry, AuditEntry, AuditEntry, AuditEntry];
     for (const [what, entries, index] of [
@@ -238,7 +239,7 @@ describe('a certificate', { timeout: 300_000 }, () => {
     const keys = await file('keys.json', { keys: [key.publicJwk] });
     for (const content of [jws, `${jws}\n`, JSON.stringify({ certificate: jws, payload })]) {
       const good = await offline('verify', 'certificate', await file('good', content), '--jwks', keys);
-      expect(JSON.parse(good.stdout)).toEqual({ valid: true, certificate: payload });
+      expect(JSON.parse(good.stdout)).toEqual({ valid: true, result: 'verified', certificate: payload });
     }
     const changed = jws.replace(/\.(.{40})(.)/, (_, head: string, c: string) => `.${head}${c === 'A' ? 'B' : 'A'}`);
     for (const [content, args, message] of [
@@ -254,5 +255,53 @@ describe('a certificate', { timeout: 300_000 }, () => {
       expect(bad.stderr).toContain(message);
       expect(bad.stderr.trim().split('\n')).toHaveLength(1);
     }
+  });
+});
+
+describe('17.24: a document that brings its own keys', { timeout: 300_000 }, () => {
+  const log = async () => {
+    const [honest, forger] = [await generateSigningKey(), await generateSigningKey()];
+    const head = { account_id: 'acct_1', size: 0, hash: '0'.repeat(64), signed_at: '2026-01-01T00:00:00.000Z' };
+    const signedBy = async (key: typeof honest, keys = [key]) => ({
+      entries: [],
+      head: await signHead(head, key),
+      jwks: { keys: keys.map(({ publicJwk }) => publicJwk) },
+    });
+    return { honest, forger, signedBy };
+  };
+
+  it('is unverified without a trusted key, and the status is not 0', async () => {
+    const { honest, forger, signedBy } = await log();
+    const forged = await file('resigned.json', await signedBy(forger));
+    const alone = await offline('verify', 'audit-log', forged);
+    expect(alone.status).toBe(2);
+    expect(JSON.parse(alone.stdout)).toMatchObject({ valid: false, result: 'unverified', size: 0 });
+    expect(alone.stderr).toContain('framelift: unverified: checked with the keys that the file itself brings');
+    const published = await file('published.json', { keys: [honest.publicJwk] });
+    const refused = await offline('verify', 'audit-log', forged, '--jwks', published);
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('not in the key set') as string });
+  });
+
+  it('is verified by a pinned thumbprint, which is computed and not believed', async () => {
+    const { honest, forger, signedBy } = await log();
+    const good = await file('pinned.json', await signedBy(honest, [forger, honest]));
+    const pin = ['--thumbprint', honest.kid];
+    expect(await offline('verify', 'audit-log', good, ...pin)).toMatchObject({ status: 0, stderr: '' });
+    // The forger's key, under the name of the honest one.
+    const posing = { ...forger, kid: honest.kid, publicJwk: { ...forger.publicJwk, kid: honest.kid } };
+    const bad = await offline('verify', 'audit-log', await file('posing.json', await signedBy(posing)), ...pin);
+    expect(bad).toMatchObject({ status: 1, stderr: expect.stringContaining('not in the key set') as string });
+  });
+
+  it('is verified by keys from a URL, not over http from elsewhere', async () => {
+    const { honest, signedBy } = await log();
+    const server = createServer((_request, response) => response.end(JSON.stringify({ keys: [honest.publicJwk] })));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/.well-known/jwks.json`;
+    const good = await file('by-url.json', await signedBy(honest));
+    expect(await offline('verify', 'audit-log', good, '--jwks', url)).toMatchObject({ status: 0, stderr: '' });
+    server.close();
+    const plain = await offline('verify', 'audit-log', good, '--jwks', 'http://keys.example.com/jwks.json');
+    expect(plain).toMatchObject({ status: 1, stderr: expect.stringContaining('over http prove nothing') as string });
   });
 });

@@ -33,7 +33,7 @@ describe('the audit log', () => {
     const jobs = await Promise.all(Array.from({ length: 40 }, () => world.store.jobs.create(jobInput(account))));
     await Promise.all([
       ...jobs.map(({ job }) => world.store.jobs.delete(account.id, 'live', job.id)),
-      world.store.audit.record({ accountId: account.id, kind: 'retention.changed', data: { days: 3, x: 1.5e300 } }),
+      world.store.audit.record({ accountId: account.id, kind: 'result.accessed', data: { days: 3, x: 1.5e300 } }),
       world.store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId: jobs[0]!.job.id }),
     ]);
     expect(await verdict(world.store, account.id)).toMatchObject({ ok: true, size: 3 + 40 + 40 + 2 });

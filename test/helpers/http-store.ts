@@ -68,6 +68,22 @@ export class FakeStore implements HttpStore {
     this.keysByHash.delete(hashApiKey(key, pepper).toString('hex'));
   }
 
+  #append(event: { accountId: string; kind: string; jobId?: string; data?: Record<string, unknown> }): void {
+    const { accountId, kind, jobId = null, data = {} } = event;
+    const log = this.auditLog.filter((entry) => entry.account_id === accountId);
+    const entry = {
+      account_id: accountId,
+      sequence: log.length + 1,
+      id: newId('evt'),
+      kind,
+      job_id: jobId,
+      at: new Date().toISOString(),
+      data,
+      previous_hash: log.at(-1)?.hash ?? genesisHash,
+    };
+    this.auditLog.push({ ...entry, hash: hashAuditEntry(entry) });
+  }
+
   #check(): void {
     if (this.failure !== undefined) throw this.failure;
   }
@@ -92,10 +108,12 @@ export class FakeStore implements HttpStore {
       this.#check();
       return this.accountsById.get(id) ?? null;
     },
-    setRetention: async (id, days) => {
+    setRetention: async (id, days, actor) => {
       this.#check();
       const account = this.accountsById.get(id);
-      if (account === undefined) return null;
+      if (account === undefined || account.retentionDays === days) return account ?? null;
+      const data = { retention_days: days, previous_days: account.retentionDays, ...actor };
+      this.#append({ accountId: id, kind: 'retention.changed', data });
       account.retentionDays = days;
       return account;
     },
@@ -122,20 +140,9 @@ export class FakeStore implements HttpStore {
       const head = { size: log.length, hash: log[0]?.hash ?? genesisHash };
       return { entries: wanted.slice(0, limit), hasMore: wanted.length > limit, head };
     },
-    record: async ({ accountId, kind, jobId, data }) => {
+    record: async (event) => {
       this.#check();
-      const log = this.auditLog.filter((entry) => entry.account_id === accountId);
-      const entry = {
-        account_id: accountId,
-        sequence: log.length + 1,
-        id: newId('evt'),
-        kind,
-        job_id: jobId ?? null,
-        at: new Date().toISOString(),
-        data: data ?? {},
-        previous_hash: log.at(-1)?.hash ?? genesisHash,
-      };
-      this.auditLog.push({ ...entry, hash: hashAuditEntry(entry) });
+      this.#append(event);
     },
   };
 

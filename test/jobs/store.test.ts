@@ -375,7 +375,7 @@ describe('deletion', () => {
 
   it('comes after 30 days, or after as many as the account chose for its Secure jobs', async () => {
     const account = await fundedAccount(world.store, 90);
-    const chosen = (await world.store.accounts.setRetention(account.id, 3))!;
+    const chosen = (await world.store.accounts.setRetention(account.id, 3, { key_id: 'key_1' }))!;
     expect(chosen).toEqual({ ...account, retentionDays: 3 });
     const days = async (tier: 'standard' | 'secure') => {
       const { job } = await world.store.jobs.create(jobInput(chosen, { tier, credits: 30 }));
@@ -383,9 +383,9 @@ describe('deletion', () => {
     };
     expect([await days('standard'), await days('secure')]).toEqual([30, 3]);
     for (const wrong of [0, 366, 1.5, Number.NaN]) {
-      await expect(world.store.accounts.setRetention(account.id, wrong)).rejects.toThrow(RangeError);
+      await expect(world.store.accounts.setRetention(account.id, wrong, { key_id: 'key_1' })).rejects.toThrow(RangeError);
     }
-    expect(await world.store.accounts.setRetention('acct_00000000000000000000000000', 3)).toBeNull();
+    expect(await world.store.accounts.setRetention('acct_00000000000000000000000000', 3, { key_id: 'key_1' })).toBeNull();
   });
 
   it('at the end of retention is the same without a call', async () => {

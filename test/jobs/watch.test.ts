@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createStore } from '../../src/store/index.ts';
@@ -166,5 +167,40 @@ describe('watching a job', () => {
       await store.close();
     }
     expect(seen).toEqual(['queued 0', 'running 0']);
+  });
+});
+
+describe('watching an account', () => {
+  it('17.29: shows a job whose id was drawn earlier and that was committed later', { timeout: 30_000 }, async () => {
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watched = (async () => {
+      for await (const { id } of world.store.consoleJobs.watch(account.id, stop.signal)) seen.push(id);
+    })();
+    const idempotency = { key: 'order-29', fingerprint: 'f'.repeat(64) };
+    const holder = newId('job');
+    let earlier: Promise<string> | undefined;
+    let later = '';
+    // The first creation has its id and waits, in its transaction, for a request with the same Idempotency-Key.
+    const rolledBack = world.sql.begin(async (tx) => {
+      await tx`INSERT INTO idempotency_keys (account_id, lane, key, fingerprint, job_id, expires_at)
+        VALUES (${account.id}, 'live', ${idempotency.key}, ${idempotency.fingerprint}, ${holder}, now() + interval '1 day')`;
+      earlier = world.store.jobs.create(jobInput(account, { idempotency })).then(({ job }) => job.id);
+      await eventually(async () => {
+        const waiting = await world.sql`SELECT 1 FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%create_job%'`;
+        return waiting.length > 0;
+      });
+      later = await create();
+      await eventually(() => seen.includes(later), 15_000);
+      throw new Error('rolled back');
+    });
+    await expect(rolledBack).rejects.toThrow('rolled back');
+    const id = await earlier!;
+    expect(id < later).toBe(true);
+    await eventually(() => seen.includes(id), 10_000);
+    stop.abort();
+    await watched;
+    expect(seen).toEqual([later, id]);
   });
 });

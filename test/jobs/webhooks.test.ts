@@ -1,5 +1,5 @@
 /** Webhooks to a real receiver through the guarded client, verified by a library that is not ours. */
-import { createHmac } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -68,7 +68,10 @@ const settled = async (state: string) => {
   await eventually(async () => (await delivery())?.state === state);
   return delivery();
 };
-const secret = async () => (await world.store.webhookSecrets.active(account.id))[0]!;
+const secret = async () => (await world.store.webhookSecrets.signing(account.id)).secrets[0]!;
+/** What anybody with the secret and OpenSSL makes of a body. */
+const opensslHmac = (body: string, key: string) =>
+  execFileSync('openssl', ['dgst', '-sha256', '-hmac', key], { input: body, encoding: 'utf8' }).trim().split(' ').at(-1);
 
 describe('a webhook', () => {
   for (const [event, status] of [
@@ -85,13 +88,20 @@ describe('a webhook', () => {
       expect(body).toBe(`{"event":"${event}","job_id":"${job.id}","status":"${status}"}`);
       expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': sent.id });
       const key = Buffer.from((await secret()).slice('whsec_'.length), 'base64');
-      expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update(body).digest('hex'));
       expect(new Webhook(await secret()).verify(body, headers)).toEqual(JSON.parse(body));
       expect(() => new Webhook(otherSecret).verify(body, headers)).toThrow();
       expect(() => new Webhook(key).verify(`${body} `, headers)).toThrow();
       expect(sent).toMatchObject({ jobId: job.id, event, url, attempts: [{ number: 1, status: 204, failure: null }] });
     });
   }
+
+  it('17.40: its X-Service-Signature is what `openssl dgst -hmac` prints for the secret as it is shown', async () => {
+    await create();
+    await startWorker();
+    await settled('delivered');
+    const [{ headers, body }] = received as [Received];
+    expect(headers['x-service-signature']).toBe(opensslHmac(body, await secret()));
+  });
 
   it('is not sent for a job without an address, nor twice', async () => {
     await create({ webhookUrl: null });
@@ -106,20 +116,59 @@ describe('a webhook', () => {
     expect(received[0]!.body).toContain(job.id);
   });
 
-  it('is signed under both secrets for a day after a rotation', async () => {
+  /** What a delivery that is made now carries. */
+  async function signedNow() {
+    const before = received.length;
+    await create();
+    await eventually(() => received.length > before);
+    const { headers, body } = received.at(-1)!;
+    const service = (each: string) => opensslHmac(body, each) === headers['x-service-signature'];
+    const standard = (each: string) => {
+      try {
+        return new Webhook(each).verify(body, headers) !== null;
+      } catch {
+        return false;
+      }
+    };
+    return { service, standard };
+  }
+
+  const endOverlap = () =>
+    world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE account_id = ${account.id} AND expires_at IS NOT NULL`;
+
+  it('17.40: after a rotation X-Service-Signature stays with the old secret until the overlap ends', async () => {
     const old = await secret();
+    await startWorker();
     const fresh = (await world.store.webhookSecrets.rotate(account.id))!;
     expect(fresh).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(fresh).not.toBe(old);
-    await create();
+    const during = await signedNow();
+    expect([old, fresh].map(during.service)).toEqual([true, false]);
+    expect([old, fresh].map(during.standard)).toEqual([true, true]);
+    const { all, switchesAt } = await world.store.webhookSecrets.overview(account.id);
+    expect(switchesAt).toEqual(all[1]!.expiresAt);
+    await endOverlap();
+    const after = await signedNow();
+    expect([old, fresh].map(after.service)).toEqual([false, true]);
+    expect([old, fresh].map(after.standard)).toEqual([false, true]);
+    expect(await world.store.webhookSecrets.overview(account.id)).toMatchObject({ switchesAt: null, secrets: [fresh] });
+  });
+
+  it('17.40: or until the account switches, which webhook-signature does not notice', async () => {
+    const old = await secret();
     await startWorker();
-    await settled('delivered');
-    const [{ headers, body }] = received as [Received];
-    for (const each of [old, fresh]) expect(new Webhook(each).verify(body, headers)).toBeTruthy();
-    const key = Buffer.from(fresh.slice('whsec_'.length), 'base64');
-    expect(headers['x-service-signature']).toBe(createHmac('sha256', key).update(body).digest('hex'));
-    await world.sql`UPDATE webhook_secrets SET expires_at = now() WHERE account_id = ${account.id} AND expires_at IS NOT NULL`;
-    expect(await world.store.webhookSecrets.active(account.id)).toEqual([fresh]);
+    const fresh = (await world.store.webhookSecrets.rotate(account.id))!;
+    expect(await world.store.webhookSecrets.switchNow(account.id, { user_id: 'user_1' })).toBe(true);
+    expect(await world.store.webhookSecrets.switchNow(account.id)).toBe(false);
+    const [event] = await world.store.events.list({ accountId: account.id, limit: 1 });
+    expect(event).toMatchObject({ kind: 'webhook_secret.switched', data: { user_id: 'user_1' } });
+    const switched = await signedNow();
+    expect([old, fresh].map(switched.service)).toEqual([false, true]);
+    expect([old, fresh].map(switched.standard)).toEqual([true, true]);
+    const newest = (await world.store.webhookSecrets.rotate(account.id))!;
+    const again = await signedNow();
+    expect([old, fresh, newest].map(again.service)).toEqual([false, true, false]);
+    expect([old, fresh, newest].map(again.standard)).toEqual([true, true, true]);
   });
 });
 const otherSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;

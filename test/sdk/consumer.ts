@@ -30,7 +30,7 @@ const delivery = {
     'webhook-id': 'evt_01jdq4s9xkf5v8t2m6w0c3rhbz',
     'webhook-timestamp': '1795248000',
     'webhook-signature': 'v1,/AiwAoN1lxi/dE1OkWGkLCcaxDK2+mrujE+d70C2TPc=',
-    'x-service-signature': 'e8253240dfeea63a7ce794f5170f3a0a80ce385b88361ddbe6e956b875d34b5b',
+    'x-service-signature': 'cdebdc69cdaab854ad71b1a75cdc7b29af12062570d035d89ef63f65c03a6486',
   },
   secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   toleranceS: 1e10,

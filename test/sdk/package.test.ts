@@ -138,9 +138,7 @@ describe('on Node', () => {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
       'webhook-signature': new Webhook(secret).sign('evt_1', now, body),
-      'X-Service-Signature': createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
-        .update(body)
-        .digest('hex'),
+      'X-Service-Signature': createHmac('sha256', secret).update(body).digest('hex'),
     };
     const receiver = examples.findIndex((code) => code.includes('verifyWebhook'));
     await project.write(

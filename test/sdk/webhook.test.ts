@@ -24,14 +24,22 @@ type PlainHeaders = Record<string, string>;
 const decoded = (text: string) => Buffer.from(text.slice('whsec_'.length), 'base64');
 const hex = (key: Buffer, content: string | Buffer) => createHmac('sha256', key).update(content).digest('hex');
 
+interface SignOptions {
+  /** newest first */
+  secrets?: string[];
+  /** signs x-service-signature; default: the newest */
+  service?: string;
+  at?: Date;
+}
+
 /** What the service sends: the standard headers by the independent signer. */
-function signedHeaders(content: string, options: { secrets?: string[]; at?: Date } = {}): PlainHeaders {
-  const { secrets = [secret], at = now } = options;
+function signedHeaders(content: string, options: SignOptions = {}): PlainHeaders {
+  const { secrets = [secret], service = secrets[0]!, at = now } = options;
   return {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
     'webhook-signature': secrets.map((one) => new Webhook(one).sign(id, at, content)).join(' '),
-    'x-service-signature': hex(decoded(secrets[0]!), content),
+    'x-service-signature': hex(Buffer.from(service), content),
   };
 }
 
@@ -51,7 +59,7 @@ describe('a webhook of the service', () => {
       'webhook-id': id,
       'webhook-timestamp': '1795248000',
       'webhook-signature': 'v1,/AiwAoN1lxi/dE1OkWGkLCcaxDK2+mrujE+d70C2TPc=',
-      'x-service-signature': 'e8253240dfeea63a7ce794f5170f3a0a80ce385b88361ddbe6e956b875d34b5b',
+      'x-service-signature': 'cdebdc69cdaab854ad71b1a75cdc7b29af12062570d035d89ef63f65c03a6486',
     };
     expect(signedHeaders(body)).toEqual(vector);
     expect(await verifyWebhook({ body, headers: vector, secret })).toEqual(JSON.parse(body));
@@ -136,8 +144,8 @@ describe('a webhook is refused', () => {
     expect(await codeOf({ body, headers: { ...rest, [name]: '' }, secret })).toBe('missing_header');
   });
 
-  it('when the hex signature is keyed with the text of the secret', async () => {
-    const sent = { ...headers(), 'x-service-signature': hex(Buffer.from(secret), body) };
+  it('17.40: when the hex signature is keyed with the decoded secret', async () => {
+    const sent = { ...headers(), 'x-service-signature': hex(decoded(secret), body) };
     expect(await codeOf({ body, headers: sent, secret })).toBe('signature_mismatch');
   });
 
@@ -246,7 +254,7 @@ describe('a webhook is refused', () => {
     const sent = {
       ...headers(),
       'webhook-signature': `v1,${signature}`,
-      'x-service-signature': hex(decoded(secret), bytes),
+      'x-service-signature': hex(Buffer.from(secret), bytes),
     };
     expect(await codeOf({ body: bytes, headers: sent, secret })).toBe('invalid_body');
   });
@@ -262,11 +270,13 @@ describe('a webhook is refused', () => {
 describe('while one secret replaces another', () => {
   const old = `whsec_${randomBytes(32).toString('base64')}`;
   const fresh = `whsec_${randomBytes(32).toString('base64')}`;
-  const overlap = () => signedHeaders(body, { secrets: [fresh, old] });
+  const overlap = (service = old) => signedHeaders(body, { secrets: [fresh, old], service });
 
-  it('a receiver with either secret, or both, accepts', async () => {
-    for (const known of [old, fresh, [old, fresh], [fresh, old]]) {
-      expect(await codeOf({ body, headers: overlap(), secret: known })).toBe('accepted');
+  it('17.40: a receiver with either secret, or both, accepts, before the switch of x-service-signature and after', async () => {
+    for (const service of [old, fresh]) {
+      for (const known of [old, fresh, [old, fresh], [fresh, old]]) {
+        expect(await codeOf({ body, headers: overlap(service), secret: known })).toBe('accepted');
+      }
     }
   });
 

@@ -41,6 +41,8 @@ import type {
   ConsoleRotateWebhookSecretData,
   ConsoleRotateWebhookSecretResponse,
   ConsoleSessionEntry,
+  ConsoleSwitchWebhookSecretData,
+  ConsoleSwitchWebhookSecretResponse,
   ConsoleTestWebhookData,
   ConsoleTestWebhookResponse,
   ConsoleUpdateAccountData,
@@ -86,6 +88,11 @@ export function useWebhookSecret() {
 export function rotateWebhookSecret(): Promise<ConsoleRotateWebhookSecretResponse> {
   const url = '/console/api/webhooks/secret/rotation';
   return call<ConsoleRotateWebhookSecretData, ConsoleRotateWebhookSecretResponse>('POST', url, {});
+}
+
+export function switchWebhookSecret(): Promise<ConsoleSwitchWebhookSecretResponse> {
+  const url = '/console/api/webhooks/secret/switch';
+  return call<ConsoleSwitchWebhookSecretData, ConsoleSwitchWebhookSecretResponse>('POST', url, {});
 }
 
 export type DeliveryState = ConsoleDelivery['state'];

@@ -149,6 +149,9 @@ function textOf(base64url: string): string {
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new VerificationError('The document is no JSON Web Signature.');
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  // Only the one spelling of these bytes: a lenient decoder ignores the last bits.
+  const spelled = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  if (spelled !== text) throw new VerificationError('The document is no JSON Web Signature.');
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 

@@ -3,8 +3,15 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Eye, EyeOff, RefreshCw, Send, Webhook, X } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import type { ConsoleDelivery } from '../../contract/types.gen.ts';
-import { type DeliveryState, rotateWebhookSecret, testWebhook, useDeliveries, useWebhookSecret } from '../api/account.ts';
+import type { ConsoleDelivery, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
+import {
+  type DeliveryState,
+  rotateWebhookSecret,
+  switchWebhookSecret,
+  testWebhook,
+  useDeliveries,
+  useWebhookSecret,
+} from '../api/account.ts';
 import { problemOf } from '../api/client.ts';
 import { plural, shortId } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
@@ -36,13 +43,20 @@ function SecretPanel() {
   const secret = useWebhookSecret();
   const client = useQueryClient();
   const [shown, setShown] = useState(false);
-  const [rotating, setRotating] = useState(false);
+  const [asking, setAsking] = useState<'rotate' | 'switch' | null>(null);
+  const close = () => setAsking(null);
+  const keep = (data: ConsoleWebhookSecret) => client.setQueryData(['webhook-secret'], data);
   return (
     <Panel
       title="Signing secret"
-      note={<>Verify the raw body against <code>X-Service-Signature</code>, or use any Standard Webhooks library.</>}
+      note={
+        <>
+          <code>X-Service-Signature</code> is the HMAC-SHA256 of the raw body, keyed with the secret exactly as it is shown,{' '}
+          <code>whsec_</code> included. Standard Webhooks libraries take the same secret.
+        </>
+      }
       actions={
-        <Button size="small" onClick={() => setRotating(true)}>
+        <Button size="small" onClick={() => setAsking('rotate')}>
           <RefreshCw size={14} aria-hidden="true" />
           Rotate
         </Button>
@@ -58,29 +72,78 @@ function SecretPanel() {
                 {shown ? 'Hide' : 'Show'}
               </Button>
             </div>
-            {data.replaced.map((old) => (
-              <Notice key={old.expires_at} tone="info">
-                The secret before this one signs as well; it ends <Ago at={old.expires_at} />.
-              </Notice>
-            ))}
+            <Overlap secret={data} onSwitch={() => setAsking('switch')} />
           </div>
         )}
       </Load>
-      {rotating && (
-        <ConfirmDialog
-          title="Rotate the signing secret?"
-          action="Rotate"
-          onClose={() => setRotating(false)}
-          onConfirm={async () => {
-            client.setQueryData(['webhook-secret'], await rotateWebhookSecret());
+      {asking === 'rotate' && (
+        <RotateDialog
+          onClose={close}
+          onRotated={(data) => {
+            keep(data);
             setShown(true);
-            toast('The secret is new; the old one signs beside it for 24 hours.');
           }}
-        >
-          <p>For 24 hours every event is signed with the old secret and the new one, so that receivers can change over.</p>
-        </ConfirmDialog>
+        />
       )}
+      {asking === 'switch' && <SwitchDialog onClose={close} onSwitched={keep} />}
     </Panel>
+  );
+}
+
+/** What signs what while one secret replaces another. */
+function Overlap({ secret, onSwitch }: { secret: ConsoleWebhookSecret; onSwitch: () => void }) {
+  const { switches_at } = secret.service_signature;
+  return (
+    <>
+      {secret.replaced.map((old) => (
+        <Notice key={old.expires_at} tone="info">
+          <code>webhook-signature</code> also carries the replaced secret&rsquo;s signature; that ends <Ago at={old.expires_at} />.
+        </Notice>
+      ))}
+      {switches_at !== null && (
+        <Notice tone="info">
+          <code>X-Service-Signature</code> still uses the replaced secret. It switches <Ago at={switches_at} />.{' '}
+          <Button size="small" onClick={onSwitch}>
+            Switch now
+          </Button>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function RotateDialog({ onClose, onRotated }: { onClose: () => void; onRotated: (data: ConsoleWebhookSecret) => void }) {
+  return (
+    <ConfirmDialog
+      title="Rotate the signing secret?"
+      action="Rotate"
+      onClose={onClose}
+      onConfirm={async () => {
+        onRotated(await rotateWebhookSecret());
+        toast('The secret is new; the old one keeps signing for 24 hours.');
+      }}
+    >
+      <p>
+        For 24 hours <code>webhook-signature</code> carries the signatures of both secrets, so that receivers can change over.{' '}
+        <code>X-Service-Signature</code> stays with the old secret until you switch it, or until the 24 hours are over.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function SwitchDialog({ onClose, onSwitched }: { onClose: () => void; onSwitched: (data: ConsoleWebhookSecret) => void }) {
+  return (
+    <ConfirmDialog
+      title="Switch X-Service-Signature to the new secret?"
+      action="Switch now"
+      onClose={onClose}
+      onConfirm={async () => {
+        onSwitched(await switchWebhookSecret());
+        toast('X-Service-Signature uses the new secret.');
+      }}
+    >
+      <p>From now on receivers that verify this header need the new secret.</p>
+    </ConfirmDialog>
   );
 }
 

@@ -24,11 +24,8 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
     consoleUpdateAccount: async (c) => {
       const { account: before, user } = c.get('session');
       const { retention_days } = c.req.valid('json');
-      const account = await store.accounts.setRetention(before.id, retention_days);
+      const account = await store.accounts.setRetention(before.id, retention_days, { user_id: user.id });
       if (account === null) throw new FrameliftError('internal_error', 'The account does not exist any more.');
-      // Also when nothing changed: a repetition after a failure between the two steps must leave its entry.
-      const data = { retention_days, previous_days: before.retentionDays, user_id: user.id };
-      await store.audit.record({ accountId: before.id, kind: 'retention.changed', data });
       return c.json(presentConsoleAccount(account), 200);
     },
 

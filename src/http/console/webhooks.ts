@@ -9,12 +9,13 @@ import { parseWebhookUrl } from '../measurement.ts';
 import type { WithConsole } from './deps.ts';
 import { principalOf } from './jobs.ts';
 import { pageOf } from './paging.ts';
-import { presentAttempt, presentDelivery } from './present.ts';
+import { instant, presentAttempt, presentDelivery } from './present.ts';
 
 type WebhookHandlers = Pick<
   ConsoleHandlers,
   | 'consoleGetWebhookSecret'
   | 'consoleRotateWebhookSecret'
+  | 'consoleSwitchWebhookSecret'
   | 'consoleListDeliveries'
   | 'consoleGetDelivery'
   | 'consoleResendDelivery'
@@ -30,12 +31,13 @@ const testVideos = {
 export function webhookHandlers(deps: WithConsole): WebhookHandlers {
   const { store } = deps.console;
   const secretOf = async (accountId: string): Promise<ConsoleWebhookSecret> => {
-    const [current, ...replaced] = await store.webhookSecrets.overview(accountId);
+    const { all, secrets, serviceSecret, switchesAt } = await store.webhookSecrets.overview(accountId);
     return {
-      secret: current!.secret,
-      replaced: replaced.flatMap(({ secret, expiresAt }) =>
+      secret: secrets[0]!,
+      replaced: all.flatMap(({ secret, expiresAt }) =>
         expiresAt === null ? [] : [{ secret, expires_at: expiresAt.toISOString() }],
       ),
+      service_signature: { secret: serviceSecret, switches_at: instant(switchesAt) },
     };
   };
   /** Throws FrameliftError `not_found`. */
@@ -51,6 +53,12 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
       const { account, user } = c.get('session');
       await store.webhookSecrets.rotate(account.id, { user_id: user.id });
       return c.json(await secretOf(account.id), 201);
+    },
+
+    consoleSwitchWebhookSecret: async (c) => {
+      const { account, user } = c.get('session');
+      await store.webhookSecrets.switchNow(account.id, { user_id: user.id });
+      return c.json(await secretOf(account.id), 200);
     },
 
     consoleListDeliveries: async (c) => {

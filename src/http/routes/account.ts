@@ -18,12 +18,9 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
       const principal = c.get('principal');
       if (principal.tier !== 'secure') throw secureTierRequired();
       const { retention_days } = c.req.valid('json');
-      const { id: accountId, retentionDays: previous_days } = principal.account;
-      const account = await store.accounts.setRetention(accountId, retention_days);
+      const actor = { key_id: principal.keyId };
+      const account = await store.accounts.setRetention(principal.account.id, retention_days, actor);
       if (account === null) throw new FrameliftError('internal_error', 'The account does not exist any more.');
-      // Also when nothing changed: a repetition after a failure between the two steps must leave its entry.
-      const data = { retention_days, previous_days, key_id: principal.keyId };
-      await store.audit.record({ accountId, kind: 'retention.changed', data });
       return c.json(presentAccount(deps, principal, account), 200);
     },
   };

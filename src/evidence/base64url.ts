@@ -1,0 +1,4 @@
+/** Whether a text is not empty and the one spelling in base64url (RFC 4648 §5, without padding) of its bytes. */
+export function isCanonicalBase64url(text: string): boolean {
+  return /^[A-Za-z0-9_-]+$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
+}

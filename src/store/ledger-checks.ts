@@ -1,0 +1,35 @@
+/** The scheduled check of the ledger: run by one process of the fleet, its result kept for all of them. */
+import { sql } from 'drizzle-orm';
+import type { Db } from './database.ts';
+import { ledgerCheck } from './ledger.ts';
+
+export interface LedgerCheckResult {
+  /** rules of the ledger that something breaks; 0 when all is well */
+  violations: number;
+  checkedAt: Date;
+}
+
+export function ledgerCheckQueries(db: Db) {
+  return {
+    /**
+     * Checks the ledger unless a check was started in the last `everyS` seconds, here or elsewhere. A check that died
+     * with its process is made up for after that time. Returns null when none was due.
+     */
+    async runDue(everyS: number): Promise<LedgerCheckResult | null> {
+      const started = await db.execute(sql`INSERT INTO ledger_checks AS c (started_at) VALUES (clock_timestamp())
+        ON CONFLICT (id) DO UPDATE SET started_at = excluded.started_at
+        WHERE c.started_at <= clock_timestamp() - make_interval(secs => ${everyS}::float8) RETURNING 1`);
+      if (started.length === 0) return null;
+      const { length: violations } = await ledgerCheck(db);
+      await db.execute(sql`UPDATE ledger_checks SET checked_at = clock_timestamp(), violations = ${violations}::int`);
+      return this.last();
+    },
+
+    /** null before the first check */
+    async last(): Promise<LedgerCheckResult | null> {
+      const [row] = await db.execute<{ violations: number; at: number }>(sql`
+        SELECT violations, extract(epoch FROM checked_at)::float8 AS at FROM ledger_checks WHERE checked_at IS NOT NULL`);
+      return row ? { violations: row.violations, checkedAt: new Date(row.at * 1000) } : null;
+    },
+  };
+}

@@ -1,0 +1,136 @@
+/** All transactions lock in one order, so that none waits for another that waits for it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import { createStore, type Store } from '../../src/store/index.ts';
+import type { Account } from '../../src/store/types.ts';
+import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let store: Store;
+beforeAll(async () => {
+  world = await createWorld();
+  // Far longer than any of these tests may take: whoever meets a deadlock here does not get out of it in time.
+  const [{ name }] = (await world.sql`SELECT current_database() AS name`) as unknown as [{ name: string }];
+  await world.sql.unsafe(`ALTER DATABASE "${name}" SET deadlock_timeout = '60s'`);
+  store = createStore({ url: world.url, vault: testVault, maxConnections: 20 });
+});
+afterAll(async () => {
+  await store.close();
+  await world.close();
+});
+
+interface Scene {
+  account: Account;
+  jobId: string;
+}
+
+const liveJob = async (account: Account) => (await store.jobs.create(jobInput(account, { tier: 'secure', credits: 10 }))).job;
+
+async function leased({ jobId }: Scene) {
+  return (await store.leases.claim(jobId, 'ingest', 'worker', 60))!.fence;
+}
+
+/** Transactions that lock a job or an account and append to the audit log. */
+const writers: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>> = {
+  'deletion of a job': async ({ account, jobId }) => () => store.jobs.delete(account.id, 'live', jobId),
+  'end of a retention': async ({ jobId }) => {
+    await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${jobId}`;
+    return () => store.jobs.expireDue(10);
+  },
+  'failure of a job': async (scene) => {
+    const fence = await leased(scene);
+    return () => store.leases.fail(fence, { code: 'processing_failed', message: 'No.' });
+  },
+  'job whose worker crashed': async (scene) => {
+    await leased(scene);
+    await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${scene.jobId}`;
+    return () => store.leases.sweepExpired(1);
+  },
+  certificate: async ({ account, jobId }) => {
+    await store.jobs.delete(account.id, 'live', jobId);
+    return () => store.certificates.issue(jobId, async () => 'a.b.c');
+  },
+  grant: async ({ account }) => () => store.accounts.grant(account.id, 5),
+  withdrawal: async ({ account }) => () => store.accounts.withdraw(account.id, 5),
+  approval: async ({ account }) => () => store.accounts.reject(account.id),
+  'change of the plan': async ({ account }) => () => store.accounts.setPlan(account.id, 'studio'),
+  'closing of an account': async ({ account }) => () => store.accounts.close(account.id),
+  'new webhook secret': async ({ account }) => () => store.webhookSecrets.rotate(account.id),
+};
+
+/** Until a connection of the store waits for a lock. */
+const blocked = () =>
+  eventually(async () => {
+    const waiting = await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+      AND application_name = 'framelift' AND wait_event_type = 'Lock'`;
+    return waiting.length > 0;
+  });
+
+describe('an entry of the audit log', () => {
+  it.each(Object.keys(writers))('17.30: is written while the head is waited for by: %s', async (name) => {
+    const account = await fundedAccount(store, 100);
+    const scene = { account, jobId: (await liveJob(account)).id };
+    const write = await writers[name]!(scene);
+    let written: Promise<unknown> | undefined;
+    await world.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM event_heads WHERE account_id = ${account.id} FOR NO KEY UPDATE`;
+      written = write();
+      await blocked();
+      await tx`SET LOCAL lock_timeout = '2s'`;
+      // What the entry's references to its job and account lock.
+      await tx`SELECT append_event(${account.id}, ${newId('evt')}, 'result.accessed', ${scene.jobId}, '{}')`;
+      await tx`SELECT 1 FROM accounts WHERE id = ${account.id} FOR KEY SHARE`;
+    });
+    await written;
+    const events = await store.events.list({ accountId: account.id, limit: 2 });
+    expect(events[1]!.kind).toBe('result.accessed');
+  });
+});
+
+describe('everybody at once', () => {
+  it('17.30: results handed out, jobs deleted, credits granted, keys and secrets replaced', { timeout: 30_000 }, async () => {
+    const account = await fundedAccount(store, 1000);
+    const jobs = await Promise.all(Array.from({ length: 12 }, () => liveJob(account)));
+    const key = await store.keys.create({
+      ...{ accountId: account.id, lane: 'live', tier: 'secure', lastFour: 'abcd' },
+      hash: Buffer.alloc(32, 7),
+    });
+    await Promise.all(
+      jobs.flatMap(({ id }, n) => [
+        ...Array.from({ length: 4 }, () =>
+          store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId: id }),
+        ),
+        store.jobs.delete(account.id, 'live', id),
+        store.accounts.grant(account.id, 1),
+        store.certificates.issue(id, async () => 'a.b.c'),
+        store.webhookSecrets.rotate(account.id),
+        store.keys.rotate(key.id, { hash: Buffer.alloc(32, 100 + n), lastFour: 'efgh', overlapDays: 1 }),
+      ]),
+    );
+    expect(await store.ledgerCheck()).toEqual([]);
+  });
+
+  it('17.30: an account is closed while keys and users are added; none is left', { timeout: 30_000 }, async () => {
+    for (let round = 0; round < 10; round++) {
+      const account = await fundedAccount(store, 10);
+      const lastFour = 'abcd';
+      const hash = () => Buffer.from(newId('key').padEnd(32).slice(-32));
+      const key = await store.keys.create({ accountId: account.id, lane: 'test', tier: 'standard', hash: hash(), lastFour });
+      const user = (await store.users.create(person(account.id, 'a')))!;
+      await Promise.allSettled([
+        store.keys.rotate(key.id, { hash: hash(), lastFour, overlapDays: 1 }),
+        store.keys.create({ accountId: account.id, lane: 'test', tier: 'standard', hash: hash(), lastFour }),
+        store.users.create(person(account.id, 'b')),
+        store.users.changePassword(user.id, '$argon2id$other$', null),
+        store.accounts.close(account.id),
+      ]);
+      const keys = await store.keys.list(account.id);
+      expect(keys.filter(({ revokedAt }) => revokedAt === null)).toEqual([]);
+      expect(await world.sql`SELECT 1 FROM console_users WHERE account_id = ${account.id}`).toHaveLength(0);
+    }
+  });
+});
+
+function person(accountId: string, name: string) {
+  return { email: `${name}-${accountId}@example.com`, password: '$argon2id$quick$', account: { id: accountId } };
+}

@@ -1,0 +1,60 @@
+/** Metrics of the service without its database, and the check of the ledger that one process makes for all. */
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildMetricsApp, createHttpMetrics } from '../../src/http/metrics.ts';
+import { registerServiceMetrics } from '../../src/service-metrics.ts';
+import { createStore, type Store } from '../../src/store/index.ts';
+import { startSilentServer } from '../helpers/silent-server.ts';
+import { createWorld, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks'>) {
+  const registry = new Registry();
+  createHttpMetrics({ registry });
+  registerServiceMetrics({ registry, store, timeoutMs: 500 });
+  const response = await buildMetricsApp({ registry }).request('/metrics');
+  const text = await response.text();
+  const value = (name: string) => new RegExp(`^framelift_${name} (.+)$`, 'm').exec(text)?.[1];
+  return { status: response.status, text, value };
+}
+
+describe('17.27: /metrics', () => {
+  it('answers with what it has while the database refuses or does not answer', { timeout: 60_000 }, async () => {
+    const silent = await startSilentServer();
+    const urls = ['postgres://nobody@127.0.0.1:1/none', `postgres://nobody@127.0.0.1:${silent.port}/none`];
+    for (const url of urls) {
+      const store = createStore({ url });
+      const start = performance.now();
+      const { status, text, value } = await scrape(store);
+      expect({ url, status, up: value('database_up') }).toEqual({ url, status: 200, up: '0' });
+      expect(performance.now() - start).toBeLessThan(5000);
+      expect(text).toContain('framelift_http_requests_in_flight 0');
+      for (const name of ['workers_alive', 'accounts_pending', 'ledger_violations']) expect(value(name), name).toBeUndefined();
+      void store.close().catch(() => {});
+    }
+    silent.close();
+  });
+
+  it('reports the result of the last check of the ledger, and checks nothing itself', async () => {
+    const before = await scrape(world.store);
+    expect(before).toMatchObject({ status: 200 });
+    expect([before.value('database_up'), before.value('ledger_violations')]).toEqual(['1', undefined]);
+    const account = await world.store.accounts.create({ name: 'Somebody' });
+    await world.sql`UPDATE accounts SET credits = 7 WHERE id = ${account.id}`;
+    const due = () => Promise.all(Array.from({ length: 5 }, () => world.store.ledgerChecks.runDue(600)));
+    const checked = (await due()).filter((result) => result !== null);
+    expect(checked).toMatchObject([{ violations: 1 }]);
+    await world.sql`UPDATE accounts SET credits = 0 WHERE id = ${account.id}`;
+    expect(await due()).toEqual([null, null, null, null, null]);
+    const { value } = await scrape(world.store);
+    expect(value('ledger_violations')).toBe('1');
+    expect(Number(value('ledger_checked_timestamp_seconds'))).toBeCloseTo(checked[0]!.checkedAt.getTime() / 1000, 1);
+    await world.sql`UPDATE ledger_checks SET started_at = now() - interval '11 minutes'`;
+    expect((await due()).filter((result) => result !== null)).toMatchObject([{ violations: 0 }]);
+  });
+});
