@@ -21,7 +21,7 @@ import type {
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
-import { testVault, type World } from './worker-world.ts';
+import { quickUpkeep, testVault, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -225,6 +225,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
   const evidence = createEvidence({ keys: world.store.signingKeys, vault: testVault });
   const made: Worker[] = [];
+  const upkeep = quickUpkeep(world.url);
   const errors: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
   return {
@@ -241,6 +242,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
         config: {
           dataDir,
           workerConcurrency: 2,
+          downloadConcurrency: 4,
           threads: 1,
           device: 'cpu',
           encoder: { preset: 'veryfast', crf: 18 },
@@ -260,7 +262,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
           pollIntervalMs: 100,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
-          maintenance: { oftenMs: 250, seldomMs: 500, rarelyMs: 60_000 },
+          chores: { scratchMs: 250, describeMs: 500, uploadsMs: 60_000 },
           destroyOverdueS: 1,
           ...tuning,
         },
@@ -270,6 +272,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
       return worker;
     },
     async close() {
+      await upkeep.stop();
       await Promise.all(made.map((worker) => worker.stop()));
       await rm(dataDir, { recursive: true, force: true });
     },
