@@ -218,14 +218,15 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-export async function createWorkshop(world: World): Promise<Workshop> {
+/** `upkeep: false`: as the database's clock has it, once a minute */
+export async function createWorkshop(world: World, options: { upkeep?: boolean } = {}): Promise<Workshop> {
   const dataDir = await mkdtemp(join(tmpdir(), 'framelift-jobs-'));
   const sample = join(dataDir, 'sample.mp4');
   await writeFile(sample, 'a sample');
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
   const evidence = createEvidence({ keys: world.store.signingKeys, vault: testVault });
   const made: Worker[] = [];
-  const upkeep = quickUpkeep(world.url);
+  const upkeep = options.upkeep === false ? undefined : quickUpkeep(world.url);
   const errors: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
   return {
@@ -272,7 +273,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
       return worker;
     },
     async close() {
-      await upkeep.stop();
+      await upkeep?.stop();
       await Promise.all(made.map((worker) => worker.stop()));
       await rm(dataDir, { recursive: true, force: true });
     },
