@@ -1,11 +1,11 @@
 -- Queue rows name the account that they work for, so that a worker can pass over those of an account which has enough
--- of them running (src/jobs/fair-shares.ts). A creation writes the account as the row's flag.
+-- of them running (src/jobs/account-limiter.ts). A creation writes the account as the row's flag.
 
 -- Since when a job has found no room on any disk although nothing else was under way; null when it waits for others.
-ALTER TABLE jobs ADD COLUMN no_room_since timestamptz;
+ALTER TABLE jobs ADD COLUMN insufficient_disk_since timestamptz;
 
 -- Jobs whose original is stored and whose result will need room.
-CREATE INDEX jobs_to_enhance ON jobs (id) WHERE step = 'enhance' AND status = 'running' AND deleted_at IS NULL;
+CREATE INDEX jobs_pending_enhancement ON jobs (id) WHERE step = 'enhance' AND status = 'running' AND deleted_at IS NULL;
 
 -- As in 0012, with the account as a flag.
 CREATE OR REPLACE FUNCTION create_job(wanted jsonb, claim jsonb, queued jsonb, event_id text, event_data text)

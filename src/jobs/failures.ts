@@ -17,15 +17,15 @@ const permanent: readonly JobErrorCode[] = [
 
 export type Verdict =
   | { kind: 'fail'; failure: JobFailure }
-  /** `counts`: as one of the failures that a step is forgiven; `noRoom`: for want of room that nobody will make */
-  | { kind: 'retry'; delayS: number; counts: boolean; noRoom: boolean };
+  /** `counts`: as one of the failures that a step is forgiven; `insufficientDisk`: for want of room that nobody will make */
+  | { kind: 'retry'; delayS: number; counts: boolean; insufficientDisk: boolean };
 
 /** What is known of the step before it threw. */
 export interface History {
   /** failures before this one that were tried again */
   failures: number;
   /** seconds for which the job has wanted room without anything under way that could make it; 0 = it has not */
-  noRoomForS: number;
+  insufficientDiskForS: number;
 }
 
 /**
@@ -34,10 +34,10 @@ export interface History {
  * that has none would use up the tries of job after job while the others are busy: it counts only after long, and never
  * for a job that stands in line behind others.
  */
-export function judge(error: unknown, { failures, noRoomForS }: History, tuning: Tuning): Verdict {
-  const noRoom = error instanceof NoRoom && !error.inLine;
-  if (error instanceof NoRoom && (error.inLine || noRoomForS < tuning.room.patienceS)) {
-    return { kind: 'retry', delayS: tuning.room.delayS, counts: false, noRoom };
+export function judge(error: unknown, { failures, insufficientDiskForS }: History, tuning: Tuning): Verdict {
+  const insufficientDisk = error instanceof NoRoom && !error.behindOthers;
+  if (error instanceof NoRoom && (error.behindOthers || insufficientDiskForS < tuning.room.patienceS)) {
+    return { kind: 'retry', delayS: tuning.room.delayS, counts: false, insufficientDisk };
   }
   const known = error instanceof FrameliftError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
@@ -46,7 +46,7 @@ export function judge(error: unknown, { failures, noRoomForS }: History, tuning:
   const tries = unreachable ? tuning.downloadTries : tuning.retryDelaysS.length + 1;
   if (failures + 1 < tries) {
     const delayS = tuning.retryDelaysS[failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
-    return { kind: 'retry', delayS, counts: true, noRoom };
+    return { kind: 'retry', delayS, counts: true, insufficientDisk };
   }
   return {
     kind: 'fail',

@@ -9,7 +9,7 @@ import {
   sameDuration,
 } from '../domain/limits.ts';
 import { jobIdOf } from './payload.ts';
-import { withRoomToEnhance } from './room.ts';
+import { withDiskReservation } from './room.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 import { sourceFacts } from '../media/facts.ts';
@@ -18,7 +18,7 @@ export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
 
 const ingest = (context: StepContext): Promise<void> =>
-  withRoomToEnhance(context.worker, context.job, () => download(context));
+  withDiskReservation(context.worker, context.job, () => download(context));
 
 async function download({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
   const path = join(scratch, 'source');

@@ -1,6 +1,6 @@
 /**
  * What every worker process does beside its jobs: say that it is alive, take up the jobs of the dead within seconds,
- * clean its own disk. All of it may run in many processes at once; what one process does for all is in upkeep.ts.
+ * clean its own disk. All of it may run in many processes at once; what one process does for all is in scheduled-tasks.ts.
  */
 import { hostname } from 'node:os';
 import { removeExpiredUploads, uploadsFolder } from '../storage/uploads.ts';

@@ -21,7 +21,7 @@ export class NoRoom extends Error {
   readonly neededBytes: number;
   readonly freeBytes: number;
   /** whether other jobs are under way that may make room: the step waits in a line, and its patience is not asked for */
-  readonly inLine: boolean;
+  readonly behindOthers: boolean;
 
   /** `othersBytes`: of the needed ones, those for other steps */
   constructor(folder: Need['folder'], neededBytes: number, freeBytes: number, othersBytes: number) {
@@ -29,7 +29,7 @@ export class NoRoom extends Error {
     super(`The ${folder} folder has ${megabytes(freeBytes)} MB free, and about ${megabytes(neededBytes)} MB are needed${others}`);
     this.neededBytes = neededBytes;
     this.freeBytes = freeBytes;
-    this.inLine = othersBytes > 0;
+    this.behindOthers = othersBytes > 0;
   }
 }
 
@@ -89,7 +89,7 @@ type SizedJob = Pick<JobRecord, 'resolution' | 'durationSeconds' | 'source'>;
  * As withRoom, for a download. It is let in only when its enhancement will fit as well, and those of the originals that
  * are stored already: else originals fill a disk on which no result can be made.
  */
-export async function withRoomToEnhance<T>(context: WorkerContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
+export async function withDiskReservation<T>(context: WorkerContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
   const { config, storage, store, reservations } = context;
   // A download that ends after the database was asked is in neither of the two else.
   const before = reservations.copy();
@@ -98,17 +98,17 @@ export async function withRoomToEnhance<T>(context: WorkerContext, job: SizedJob
     return { result, both: (each.source?.size_bytes ?? 0) + result };
   };
   // With S3 nothing of a job stays on the disk.
-  const waiting = storage.kind === 'filesystem' ? await store.leases.toEnhance() : [];
+  const waiting = storage.kind === 'filesystem' ? await store.leases.pendingEnhancements() : [];
   const own = sizeOf(job).both;
   const asked = await lookAt(context, [
     { folder: 'scratch', bytes: own },
     { folder: 'storage', bytes: own },
   ]);
-  return inRoom(reservations, leaveRoom(asked, waiting.map(sizeOf)), work, before);
+  return inRoom(reservations, reserveForOthers(asked, waiting.map(sizeOf)), work, before);
 }
 
 /** All results stay in the storage; of the scratch files those of the largest job have to fit, one after another. */
-function leaveRoom(asked: readonly Asked[], others: readonly { result: number; both: number }[]): Asked[] {
+function reserveForOthers(asked: readonly Asked[], others: readonly { result: number; both: number }[]): Asked[] {
   const devices = new Set(asked.map(({ device }) => device));
   const results = others.reduce((sum, { result }) => sum + result, 0);
   const largest = Math.max(0, ...others.map(({ both }) => both));

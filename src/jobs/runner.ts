@@ -11,7 +11,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker';
 import pg from 'pg';
-import { FairShares } from './fair-shares.ts';
+import { AccountLimiter } from './account-limiter.ts';
 import type { WorkerContext } from './types.ts';
 
 export interface RunnerSpec {
@@ -78,12 +78,12 @@ function launchRunner(
 ): Promise<Runner> {
   const events: WorkerEvents = new EventEmitter();
   events.on('pool:create', ({ workerPool }) => named(workerPool.id));
-  const shares = new FairShares(spec.perAccount ?? spec.concurrency);
+  const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   return run(
     {
       pgPool: connections,
-      taskList: shares.counted(spec.tasks),
-      forbiddenFlags: () => shares.full(),
+      taskList: limiter.limit(spec.tasks),
+      forbiddenFlags: () => limiter.saturated(),
       concurrency: spec.concurrency,
       pollInterval: worker.tuning.pollIntervalMs,
       noHandleSignals: true,

@@ -13,7 +13,7 @@ import { Reservations } from './room.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
-import { upkeepOf } from './upkeep.ts';
+import { scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './webhook.ts';
 import { defaultTuning, type WorkerContext, type WorkerDeps, WorkerStopping } from './types.ts';
 
@@ -81,7 +81,7 @@ interface RunnerSpecs {
  */
 function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const { workerConcurrency, downloadConcurrency } = worker.config;
-  const upkeep = upkeepOf(worker);
+  const scheduled = scheduledTasks(worker);
   return {
     enhancements: { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency },
     downloads: {
@@ -90,10 +90,10 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
       perAccount: Math.ceil(downloadConcurrency / 2),
     },
     sandbox: {
-      tasks: { ...extraTasks, ...upkeep.tasks, job_sandbox: sandboxTask(worker) },
+      tasks: { ...extraTasks, ...scheduled.tasks, job_sandbox: sandboxTask(worker) },
       concurrency: 12,
       perAccount: 4,
-      schedule: upkeep.schedule,
+      schedule: scheduled.schedule,
     },
     deletions: { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 8, perAccount: 3 },
     webhooks: { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 16, perAccount: 4 },

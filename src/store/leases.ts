@@ -26,7 +26,7 @@ export interface Claim {
   /** failures before this one that were retried */
   failures: number;
   /** since when it has found no room on a disk; null when it last had some, or waited for other jobs */
-  noRoomSince: Date | null;
+  insufficientDiskSince: Date | null;
 }
 
 export interface JobFailure {
@@ -81,7 +81,7 @@ export function leaseQueries(db: Db) {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
         const [row] = await tx
           .update(jobs)
-          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, noRoomSince: null, ...noLease })
+          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, insufficientDiskSince: null, ...noLease })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);
@@ -102,15 +102,15 @@ export function leaseQueries(db: Db) {
 
     /**
      * Gives the job back after a failure that may pass; it runs again in `delayS`. `counts`: among the claim's
-     * `failures` (default). `noRoom`: it failed for want of room on a disk. Throws LeaseLost.
+     * `failures` (default). `insufficientDisk`: it failed for want of room on a disk. Throws LeaseLost.
      */
-    retryLater: (fence: Fence, { delayS, counts = true, noRoom = false }: { delayS: number; counts?: boolean; noRoom?: boolean }) =>
+    retryLater: (fence: Fence, { delayS, counts = true, insufficientDisk = false }: { delayS: number; counts?: boolean; insufficientDisk?: boolean }) =>
       transact(db, async (tx) => {
         const [row] = await tx
           .update(jobs)
           .set({
             ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
-            noRoomSince: noRoom ? sql`coalesce(${jobs.noRoomSince}, now())` : null,
+            insufficientDiskSince: insufficientDisk ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
             ...noLease,
           })
           .where(heldBy(fence))
@@ -130,7 +130,7 @@ export function leaseQueries(db: Db) {
     requeueOrphans: () => requeueOrphans(db),
 
     /** Jobs whose original is stored and whose result is not. */
-    toEnhance: () =>
+    pendingEnhancements: () =>
       db
         .select({ resolution: jobs.resolution, durationSeconds: jobs.durationSeconds, source: jobs.source })
         .from(jobs)
@@ -165,7 +165,7 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
       originalKey: row.originalKey,
       traceparent: row.traceparent,
       failures: row.failures,
-      noRoomSince: row.noRoomSince,
+      insufficientDiskSince: row.insufficientDiskSince,
     };
   });
 }

@@ -21,7 +21,7 @@ import type {
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
-import { quickUpkeep, testVault, type World } from './worker-world.ts';
+import { runScheduledTasksOften, testVault, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -218,15 +218,15 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-/** `upkeep: false`: as the database's clock has it, once a minute */
-export async function createWorkshop(world: World, options: { upkeep?: boolean } = {}): Promise<Workshop> {
+/** `scheduled: false`: as the database's clock has it, once a minute */
+export async function createWorkshop(world: World, options: { scheduled?: boolean } = {}): Promise<Workshop> {
   const dataDir = await mkdtemp(join(tmpdir(), 'framelift-jobs-'));
   const sample = join(dataDir, 'sample.mp4');
   await writeFile(sample, 'a sample');
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
   const evidence = createEvidence({ keys: world.store.signingKeys, vault: testVault });
   const made: Worker[] = [];
-  const upkeep = options.upkeep === false ? undefined : quickUpkeep(world.url);
+  const scheduled = options.scheduled === false ? undefined : runScheduledTasksOften(world.url);
   const errors: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
   return {
@@ -273,7 +273,7 @@ export async function createWorkshop(world: World, options: { upkeep?: boolean }
       return worker;
     },
     async close() {
-      await upkeep?.stop();
+      await scheduled?.stop();
       await Promise.all(made.map((worker) => worker.stop()));
       await rm(dataDir, { recursive: true, force: true });
     },

@@ -11,7 +11,7 @@ import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
 import { createStore } from '../../src/store/index.ts';
-import { quickUpkeep, testVault } from './worker-world.ts';
+import { runScheduledTasksOften, testVault } from './worker-world.ts';
 import { enhanceResult, FakeMedia, FakeNet, pause } from './worker-fakes.ts';
 
 export interface WorkerProcessOptions {
@@ -118,9 +118,9 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     tuning: { pollIntervalMs: 200, chores: { scratchMs: 500, describeMs: 1000, uploadsMs: 60_000 }, destroyOverdueS: 1 },
   });
   await worker.start();
-  const upkeep = quickUpkeep(options.url);
+  const scheduled = runScheduledTasksOften(options.url);
   process.once('SIGTERM', () => {
-    void upkeep.stop().then(() => worker.stop()).then(() => store.close());
+    void scheduled.stop().then(() => worker.stop()).then(() => store.close());
   });
   console.log('started');
 }

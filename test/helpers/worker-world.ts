@@ -88,10 +88,10 @@ export async function eventually(check: () => Promise<boolean> | boolean, timeou
   }
 }
 
-/** Queues the workers' upkeep twice a second; the database's own clock does so every minute. */
-export function quickUpkeep(url: string): { stop(): Promise<void> } {
+/** Queues the scheduled tasks twice a second; the database's own clock does so every minute. */
+export function runScheduledTasksOften(url: string): { stop(): Promise<void> } {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  const tasks = ['upkeep_minutely', 'upkeep_frequently', 'upkeep_hourly'];
+  const tasks = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'];
   const add = async () => {
     for (const task of tasks) await sql`SELECT 1 FROM graphile_worker.add_job(${task}, job_key := ${task}, max_attempts := 1)`;
   };

@@ -75,9 +75,9 @@ describe('17.32: webhooks', () => {
   });
 });
 
-describe('17.32: upkeep', () => {
-  it('is done by one of the workers at each of its times', async () => {
-    const shop = await createWorkshop(world, { upkeep: false });
+describe('17.32: scheduled tasks', () => {
+  it('are run by one of the workers at each of their times', async () => {
+    const shop = await createWorkshop(world, { scheduled: false });
     const turns: string[] = [];
     const watched = (name: string) => {
       const jobs = { ...world.store.jobs, expireDue: (limit: number) => (turns.push(name), world.store.jobs.expireDue(limit)) };

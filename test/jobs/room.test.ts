@@ -200,7 +200,7 @@ describe('a job whose worker has too little room', () => {
 
   it('17.16: counts its patience from the first refusal, and from the last time that it waited for others', async () => {
     const job = await create();
-    const since = async () => (await world.sql`SELECT no_room_since FROM jobs WHERE id = ${job.id}`)[0]!['no_room_since'] as Date | null;
+    const since = async () => (await world.sql`SELECT insufficient_disk_since FROM jobs WHERE id = ${job.id}`)[0]!['insufficient_disk_since'] as Date | null;
     let free = 1e12;
     const { promise, resolve } = Promise.withResolvers<void>();
     shop.media.onProbe = async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createNetClient } from '../../src/net/index.ts';
-import { notSlower } from '../../src/net/speed-floor.ts';
+import { enforceMinSpeed } from '../../src/net/min-speed.ts';
 import type { Timeouts } from '../../src/net/timeouts.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 
@@ -56,7 +56,7 @@ describe('the floor', () => {
   }
   async function read(source: AsyncIterable<Buffer>, pauseMs = 0): Promise<number> {
     let bytes = 0;
-    for await (const piece of notSlower(source, floor)) {
+    for await (const piece of enforceMinSpeed(source, floor)) {
       bytes += piece.length;
       await sleep(pauseMs);
     }

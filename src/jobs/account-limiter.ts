@@ -5,7 +5,7 @@
  */
 import type { Job, JobHelpers, Task, TaskList } from 'graphile-worker';
 
-export class FairShares {
+export class AccountLimiter {
   readonly #perAccount: number;
   readonly #running = new Map<string, number>();
 
@@ -14,16 +14,16 @@ export class FairShares {
   }
 
   /** Accounts of which no more rows are wanted now. */
-  full(): string[] {
+  saturated(): string[] {
     return [...this.#running].flatMap(([account, count]) => (count >= this.#perAccount ? [account] : []));
   }
 
-  /** The same tasks, counted by account. */
-  counted(tasks: TaskList): TaskList {
-    return Object.fromEntries(Object.entries(tasks).map(([name, task]) => [name, task && this.#counted(task)]));
+  /** The same tasks, a few of each account at a time. */
+  limit(tasks: TaskList): TaskList {
+    return Object.fromEntries(Object.entries(tasks).map(([name, task]) => [name, task && this.#limited(task)]));
   }
 
-  #counted(task: Task<string>): Task<string> {
+  #limited(task: Task<string>): Task<string> {
     return async (payload, helpers) => {
       const account = accountOf(helpers.job);
       if (account === undefined) return task(payload, helpers);

@@ -12,21 +12,21 @@ const minuteMs = 60_000;
 
 /** Also done at a start that comes later than that, so that a service that never runs for an hour does its hourly work. */
 const plan = [
-  { task: 'upkeep_minutely', match: '* * * * *', backfillPeriod: 0 },
-  { task: 'upkeep_frequently', match: '*/5 * * * *', backfillPeriod: 10 * minuteMs },
-  { task: 'upkeep_hourly', match: '23 * * * *', backfillPeriod: 120 * minuteMs },
+  { task: 'scheduled_every_minute', match: '* * * * *', backfillPeriod: 0 },
+  { task: 'scheduled_every_5_minutes', match: '*/5 * * * *', backfillPeriod: 10 * minuteMs },
+  { task: 'scheduled_hourly', match: '23 * * * *', backfillPeriod: 120 * minuteMs },
 ] as const;
 
-export interface Upkeep {
+export interface ScheduledTasks {
   tasks: TaskList;
   schedule: CronItem[];
 }
 
-export function upkeepOf(worker: WorkerContext): Upkeep {
+export function scheduledTasks(worker: WorkerContext): ScheduledTasks {
   const work: Record<(typeof plan)[number]['task'], () => Promise<void>> = {
-    upkeep_minutely: () => minutely(worker),
-    upkeep_frequently: () => frequently(worker),
-    upkeep_hourly: () => hourly(worker),
+    scheduled_every_minute: () => minutely(worker),
+    scheduled_every_5_minutes: () => frequently(worker),
+    scheduled_hourly: () => hourly(worker),
   };
   return {
     tasks: work,

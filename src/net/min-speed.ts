@@ -2,13 +2,13 @@
 import { NetFailure } from './failure.ts';
 import type { Timeouts } from './timeouts.ts';
 
-export interface SpeedFloor {
+export interface MinSpeed {
   bytesPerSecond: number;
   /** over which the speed is averaged; the first window is the grace of a slow start */
   windowMs: number;
 }
 
-export const floorOf = ({ downloadBytesPerSecond, downloadWindowMs }: Timeouts): SpeedFloor => ({
+export const minSpeedOf = ({ downloadBytesPerSecond, downloadWindowMs }: Timeouts): MinSpeed => ({
   bytesPerSecond: downloadBytesPerSecond,
   windowMs: downloadWindowMs,
 });
@@ -17,7 +17,7 @@ export const floorOf = ({ downloadBytesPerSecond, downloadWindowMs }: Timeouts):
  * The same pieces; throws NetFailure once a window brought fewer bytes than the floor asks for. Only the time spent
  * waiting for the server counts, never that of a slow disk here.
  */
-export async function* notSlower(pieces: AsyncIterable<Buffer>, floor: SpeedFloor): AsyncGenerator<Buffer> {
+export async function* enforceMinSpeed(pieces: AsyncIterable<Buffer>, floor: MinSpeed): AsyncGenerator<Buffer> {
   let waitedMs = 0;
   let bytes = 0;
   let asked = performance.now();
