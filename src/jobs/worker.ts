@@ -91,12 +91,12 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
     },
     sandbox: {
       tasks: { ...extraTasks, ...scheduled.tasks, job_sandbox: sandboxTask(worker) },
-      concurrency: 12,
-      perAccount: 4,
+      concurrency: 8,
+      perAccount: 3,
       schedule: scheduled.schedule,
     },
-    deletions: { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 8, perAccount: 3 },
-    webhooks: { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 16, perAccount: 4 },
+    deletions: { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 6, perAccount: 2 },
+    webhooks: { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
   };
 }
 

@@ -62,7 +62,10 @@ export const enhanceResult: EnhanceResult = {
 
 /** Waits for ever, or until aborted. */
 export const hang = (signal?: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  new Promise((_, reject) => {
+    if (signal?.aborted === true) reject(signal.reason as Error);
+    else signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
 
 export class FakeMedia implements Media {
   readonly sandbox = { kind: 'none', reason: 'a stand-in' } as const;
@@ -260,7 +263,7 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           return path;
         },
         tuning: {
-          pollIntervalMs: 100,
+          pollIntervalMs: 200,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
           chores: { scratchMs: 250, describeMs: 500, uploadsMs: 60_000 },
