@@ -46,6 +46,8 @@ const environment = z.object({
   FRAMELIFT_REQUIRE_SANDBOX: flag.default(false),
   FRAMELIFT_DEMO: flag.default(true),
   FRAMELIFT_WORKER_CONCURRENCY: integer(1, 1, 64),
+  FRAMELIFT_DOWNLOAD_CONCURRENCY: integer(4, 1, 256),
+  FRAMELIFT_DOWNLOAD_MIN_SPEED: integer(64, 0, 1_000_000),
   FRAMELIFT_THREADS: integer(0, 0, 1024),
   FRAMELIFT_DEVICE: z
     .string()
@@ -94,7 +96,12 @@ export interface Config {
   sandboxDelayMs: number;
   requireSandbox: boolean;
   demo: boolean;
+  /** enhancements that one worker runs at once */
   workerConcurrency: number;
+  /** downloads that one worker runs at once */
+  downloadConcurrency: number;
+  /** a source that sends more slowly than this for long is given up, bytes a second; 0 = none is */
+  downloadBytesPerSecond: number;
   /** threads of one media child; 0 = all cores ÷ concurrency */
   threads: number;
   /** auto, cpu, cuda:N, several of these with commas between, or cuda:all */
@@ -173,6 +180,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     requireSandbox: e.FRAMELIFT_REQUIRE_SANDBOX,
     demo: e.FRAMELIFT_DEMO,
     workerConcurrency: e.FRAMELIFT_WORKER_CONCURRENCY,
+    downloadConcurrency: e.FRAMELIFT_DOWNLOAD_CONCURRENCY,
+    downloadBytesPerSecond: e.FRAMELIFT_DOWNLOAD_MIN_SPEED * 1000,
     threads: e.FRAMELIFT_THREADS || Math.max(1, Math.floor(availableParallelism() / e.FRAMELIFT_WORKER_CONCURRENCY)),
     device: e.FRAMELIFT_DEVICE,
     spareChildren: e.FRAMELIFT_SPARE_CHILDREN,

@@ -84,7 +84,8 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
   const media = await createMedia({ requireSandbox: config.requireSandbox, models, enginesDir: config.enginesDir, logger });
-  const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
+  const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
+  const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
   const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };
   const storage = await createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });

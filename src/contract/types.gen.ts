@@ -445,7 +445,8 @@ export type AuditEntry = {
     id: string;
     /**
      * What happened, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
-     * `retention.changed`. More may be added.
+     * `retention.changed`. More may be added. One `result.accessed` stands for every link that the same key was
+     * given for that job within the hour after it.
      *
      */
     kind: string;

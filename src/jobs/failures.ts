@@ -17,25 +17,27 @@ const permanent: readonly JobErrorCode[] = [
 
 export type Verdict =
   | { kind: 'fail'; failure: JobFailure }
-  /** `counts`: as one of the failures that a step is forgiven */
-  | { kind: 'retry'; delayS: number; counts: boolean };
+  /** `counts`: as one of the failures that a step is forgiven; `insufficientDisk`: for want of room that nobody will make */
+  | { kind: 'retry'; delayS: number; counts: boolean; insufficientDisk: boolean };
 
 /** What is known of the step before it threw. */
 export interface History {
   /** failures before this one that were tried again */
   failures: number;
-  /** seconds since the job was first taken up */
-  ageS: number;
+  /** seconds for which the job has wanted room without anything under way that could make it; 0 = it has not */
+  insufficientDiskForS: number;
 }
 
 /**
  * What to do after a step threw: the job ends in error, or is tried again in `delayS`. A source that cannot be reached
  * gets fewer tries than our own storage and database. Too little room costs nothing to look for again, and a worker
- * that has none would use up the tries of job after job while the others are busy: it counts only after long.
+ * that has none would use up the tries of job after job while the others are busy: it counts only after long, and never
+ * for a job that stands in line behind others.
  */
-export function judge(error: unknown, { failures, ageS }: History, tuning: Tuning): Verdict {
-  if (error instanceof NoRoom && ageS < tuning.room.patienceS) {
-    return { kind: 'retry', delayS: tuning.room.delayS, counts: false };
+export function judge(error: unknown, { failures, insufficientDiskForS }: History, tuning: Tuning): Verdict {
+  const insufficientDisk = error instanceof NoRoom && !error.behindOthers;
+  if (error instanceof NoRoom && (error.behindOthers || insufficientDiskForS < tuning.room.patienceS)) {
+    return { kind: 'retry', delayS: tuning.room.delayS, counts: false, insufficientDisk };
   }
   const known = error instanceof FrameliftError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
@@ -43,7 +45,8 @@ export function judge(error: unknown, { failures, ageS }: History, tuning: Tunin
   const unreachable = known?.code === 'video_unreachable';
   const tries = unreachable ? tuning.downloadTries : tuning.retryDelaysS.length + 1;
   if (failures + 1 < tries) {
-    return { kind: 'retry', delayS: tuning.retryDelaysS[failures] ?? tuning.retryDelaysS.at(-1) ?? 1, counts: true };
+    const delayS = tuning.retryDelaysS[failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
+    return { kind: 'retry', delayS, counts: true, insufficientDisk };
   }
   return {
     kind: 'fail',

@@ -9,7 +9,7 @@ import {
   sameDuration,
 } from '../domain/limits.ts';
 import { jobIdOf } from './payload.ts';
-import { withRoom } from './room.ts';
+import { withDiskReservation } from './room.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './types.ts';
 import { sourceFacts } from '../media/facts.ts';
@@ -17,10 +17,8 @@ import { sourceFacts } from '../media/facts.ts';
 export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
 
-function ingest(context: StepContext): Promise<void> {
-  const bytes = context.job.source?.size_bytes ?? 0;
-  return withRoom(context.worker, [{ folder: 'scratch', bytes }, { folder: 'storage', bytes }], () => download(context));
-}
+const ingest = (context: StepContext): Promise<void> =>
+  withDiskReservation(context.worker, context.job, () => download(context));
 
 async function download({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
   const path = join(scratch, 'source');

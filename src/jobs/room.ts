@@ -20,6 +20,8 @@ export class NoRoom extends Error {
   override readonly name = 'NoRoom';
   readonly neededBytes: number;
   readonly freeBytes: number;
+  /** whether other jobs are under way that may make room: the step waits in a line, and its patience is not asked for */
+  readonly behindOthers: boolean;
 
   /** `othersBytes`: of the needed ones, those for other steps */
   constructor(folder: Need['folder'], neededBytes: number, freeBytes: number, othersBytes: number) {
@@ -27,6 +29,7 @@ export class NoRoom extends Error {
     super(`The ${folder} folder has ${megabytes(freeBytes)} MB free, and about ${megabytes(neededBytes)} MB are needed${others}`);
     this.neededBytes = neededBytes;
     this.freeBytes = freeBytes;
+    this.behindOthers = othersBytes > 0;
   }
 }
 
@@ -48,7 +51,11 @@ export function expectedResultBytes(job: Pick<JobRecord, 'resolution' | 'duratio
 
 /** What steps of this process are about to write, in bytes by device. */
 export class Reservations {
-  readonly #bytes = new Map<number, number>();
+  readonly #bytes: Map<number, number>;
+
+  constructor(of: Iterable<readonly [device: number, bytes: number]> = []) {
+    this.#bytes = new Map(of);
+  }
 
   on(device: number): number {
     return this.#bytes.get(device) ?? 0;
@@ -56,9 +63,15 @@ export class Reservations {
   change(device: number, bytes: number): void {
     this.#bytes.set(device, this.on(device) + bytes);
   }
+  copy(): Reservations {
+    return new Reservations(this.#bytes);
+  }
 }
 
-interface Asked extends Need, Pick<DiskRoom, 'device' | 'freeBytes'> {}
+interface Asked extends Need, Pick<DiskRoom, 'device' | 'freeBytes'> {
+  /** bytes that must be left for other jobs, beside those that are reserved */
+  othersBytes: number;
+}
 
 /**
  * Does the work with that much room reserved until its end, so that steps beside each other do not count on the same bytes. (What a
@@ -67,8 +80,52 @@ interface Asked extends Need, Pick<DiskRoom, 'device' | 'freeBytes'> {}
  * out full later on.
  */
 export async function withRoom<T>(context: WorkerContext, needs: readonly Need[], work: () => Promise<T>): Promise<T> {
-  const asked = await lookAt(context, needs);
-  const giveBack = reserve(context.reservations, asked);
+  return inRoom(context.reservations, await lookAt(context, needs), work);
+}
+
+type SizedJob = Pick<JobRecord, 'resolution' | 'durationSeconds' | 'source'>;
+
+/**
+ * As withRoom, for a download. It is let in only when its enhancement will fit as well, and those of the originals that
+ * are stored already: else originals fill a disk on which no result can be made.
+ */
+export async function withDiskReservation<T>(context: WorkerContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
+  const { config, storage, store, reservations } = context;
+  // A download that ends after the database was asked is in neither of the two else.
+  const before = reservations.copy();
+  const sizeOf = (each: SizedJob) => {
+    const result = expectedResultBytes(each, config.encoder.crf);
+    return { result, both: (each.source?.size_bytes ?? 0) + result };
+  };
+  // With S3 nothing of a job stays on the disk.
+  const waiting = storage.kind === 'filesystem' ? await store.leases.pendingEnhancements() : [];
+  const own = sizeOf(job).both;
+  const asked = await lookAt(context, [
+    { folder: 'scratch', bytes: own },
+    { folder: 'storage', bytes: own },
+  ]);
+  return inRoom(reservations, reserveForOthers(asked, waiting.map(sizeOf)), work, before);
+}
+
+/** All results stay in the storage; of the scratch files those of the largest job have to fit, one after another. */
+function reserveForOthers(asked: readonly Asked[], others: readonly { result: number; both: number }[]): Asked[] {
+  const devices = new Set(asked.map(({ device }) => device));
+  const results = others.reduce((sum, { result }) => sum + result, 0);
+  const largest = Math.max(0, ...others.map(({ both }) => both));
+  return asked.map((need) => {
+    if (need.folder !== 'storage') return need;
+    const scratch = devices.size === 1 ? Math.max(0, largest - need.bytes) : 0;
+    return { ...need, othersBytes: results + scratch };
+  });
+}
+
+async function inRoom<T>(
+  reservations: Reservations,
+  asked: readonly Asked[],
+  work: () => Promise<T>,
+  before = reservations,
+): Promise<T> {
+  const giveBack = reserve(reservations, asked, before);
   try {
     return await work();
   } finally {
@@ -79,15 +136,17 @@ export async function withRoom<T>(context: WorkerContext, needs: readonly Need[]
 async function lookAt({ config, storage, disk = diskRoom }: WorkerContext, needs: readonly Need[]): Promise<Asked[]> {
   const folders = { scratch: scratchRoot(config.dataDir), storage: storageFolder(config.dataDir) };
   const written = needs.filter(({ folder }) => folder === 'scratch' || storage.kind === 'filesystem');
-  return Promise.all(written.map(async (need) => ({ ...need, ...(await disk(folders[need.folder])) })));
+  return Promise.all(written.map(async (need) => ({ ...need, othersBytes: 0, ...(await disk(folders[need.folder])) })));
 }
 
 /** Nothing is awaited between looking and reserving. Returns what gives the room back. */
-function reserve(reservations: Reservations, asked: readonly Asked[]): () => void {
+function reserve(reservations: Reservations, asked: readonly Asked[], before: Reservations): () => void {
   const own = new Reservations();
-  for (const { folder, device, bytes, freeBytes } of asked) {
+  const kept = new Reservations();
+  for (const { folder, device, bytes, freeBytes, othersBytes } of asked) {
     own.change(device, bytes);
-    const others = reservations.on(device);
+    kept.change(device, othersBytes);
+    const others = kept.on(device) + Math.max(reservations.on(device), before.on(device));
     const needed = spareBytes + others + own.on(device);
     if (needed > freeBytes) throw new NoRoom(folder, needed, freeBytes, others);
   }

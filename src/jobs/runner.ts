@@ -1,14 +1,27 @@
 /** Graphile Worker's runner, started again whenever it gives up (it does after minutes without a database). */
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger as GraphileLogger, type Runner, run, type TaskList, type WorkerEvents } from 'graphile-worker';
+import {
+  type CronItem,
+  Logger as GraphileLogger,
+  parseCronItems,
+  type Runner,
+  run,
+  type TaskList,
+  type WorkerEvents,
+} from 'graphile-worker';
 import pg from 'pg';
+import { AccountLimiter } from './account-limiter.ts';
 import type { WorkerContext } from './types.ts';
 
 export interface RunnerSpec {
   tasks: TaskList;
   /** tasks at a time */
   concurrency: number;
+  /** of these, so many of one account; default: all */
+  perAccount?: number;
+  /** tasks that the database has queued at their times, once for all workers */
+  schedule?: CronItem[];
 }
 
 export interface KeptRunner {
@@ -65,10 +78,12 @@ function launchRunner(
 ): Promise<Runner> {
   const events: WorkerEvents = new EventEmitter();
   events.on('pool:create', ({ workerPool }) => named(workerPool.id));
+  const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   return run(
     {
       pgPool: connections,
-      taskList: spec.tasks,
+      taskList: limiter.limit(spec.tasks),
+      forbiddenFlags: () => limiter.saturated(),
       concurrency: spec.concurrency,
       pollInterval: worker.tuning.pollIntervalMs,
       noHandleSignals: true,
@@ -85,18 +100,19 @@ function launchRunner(
       },
     },
     undefined,
-    [],
+    parseCronItems(spec.schedule ?? []),
   );
 }
 
 const maxTaskConnections = 10;
 
-/** `concurrency` is that of all runners together. */
-export function createConnections(worker: WorkerContext, concurrency: number): pg.Pool {
+/** For all runners together. */
+export function createConnections(worker: WorkerContext, specs: readonly RunnerSpec[]): pg.Pool {
+  const concurrency = specs.reduce((sum, spec) => sum + spec.concurrency, 0);
   const pool = new pg.Pool({
     connectionString: worker.databaseUrl,
     // A task holds none while it runs, only to be fetched and settled; each runner's LISTEN holds one.
-    max: Math.min(concurrency, maxTaskConnections) + 5,
+    max: Math.min(concurrency, maxTaskConnections) + specs.length + 2,
     connectionTimeoutMillis: 10_000,
     application_name: 'framelift-queue',
   });

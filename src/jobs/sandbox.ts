@@ -1,31 +1,44 @@
-/** The only step of a sandbox job: fetch nothing, wait a little, deliver a sample of the target size. */
+/**
+ * The only step of a sandbox job: fetch nothing, wait a little, deliver a sample of the target size. It waits in the
+ * queue and holds no slot meanwhile.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FrameliftError } from '../domain/errors.ts';
-import type { Resolution } from '../domain/job.ts';
+import type { JobRecord, Resolution } from '../domain/job.ts';
 import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
 import { jobIdOf } from './payload.ts';
 import { type SharedSamples, sharedSamples } from './shared-samples.ts';
 import { runStep, type StepContext } from './step.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerConfig, WorkerContext } from './types.ts';
+
+/** of the whole time, between two reports of progress; but a second at least */
+const tickShare = 0.1;
 
 export const sandboxTask = (worker: WorkerContext) => {
   const samples = sharedSamples(worker);
-  return (payload: unknown) => runStep(worker, 'sandbox', jobIdOf(payload), (context) => sandbox(context, samples));
+  return async (payload: unknown): Promise<void> => {
+    const jobId = jobIdOf(payload);
+    const leftS = await worker.store.leases.wait(jobId, 'sandbox', (job) => {
+      const totalS = durationS(job, worker.config);
+      return { totalS, tickS: Math.max(1, totalS * tickShare) };
+    });
+    if (leftS !== null) await runStep(worker, 'sandbox', jobId, (context) => deliver(context, samples, leftS));
+  };
 };
+
+const durationS = ({ videoUrl }: JobRecord, { sandboxDelayMs }: WorkerConfig): number =>
+  sandboxScenario(videoUrl) === 'slow' ? slowScenarioS : sandboxDelayMs / 1000;
 
 const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '1080p': { width: 1920, height: 1080 },
   '4k': { width: 3840, height: 2160 },
 };
 
-async function sandbox(context: StepContext, samples: SharedSamples): Promise<void> {
-  const { worker, job, fence, signal } = context;
-  const scenario = sandboxScenario(job.videoUrl);
-  const totalMs = scenario === 'slow' ? slowScenarioS * 1000 : worker.config.sandboxDelayMs;
-  const failing = scenario === 'processing_failed';
+async function deliver({ worker, job, fence, signal }: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
+  const failing = sandboxScenario(job.videoUrl) === 'processing_failed';
   const [path] = await Promise.all([
     failing ? null : worker.sandboxSample(job.resolution, signal),
-    pretendToWork(context, totalMs),
+    sleep(leftS * 1000, undefined, { signal }),
   ]);
   if (path === null) throw new FrameliftError('processing_failed', 'The sandbox was asked to fail.');
   const stored = await samples(path, job.resolution);
@@ -35,12 +48,4 @@ async function sandbox(context: StepContext, samples: SharedSamples): Promise<vo
     output: { ...sizes[job.resolution], size_bytes: stored.size, sha256: stored.sha256 },
     applied: null,
   });
-}
-
-async function pretendToWork({ progress, signal }: StepContext, totalMs: number): Promise<void> {
-  const start = performance.now();
-  for (let elapsed = 0; elapsed < totalMs; elapsed = performance.now() - start) {
-    progress(elapsed / totalMs, (totalMs - elapsed) / 1000);
-    await sleep(Math.min(250, totalMs - elapsed), undefined, { signal });
-  }
 }

@@ -84,8 +84,9 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
   const { leases } = worker.store;
   try {
     if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
-    const ageS = (Date.now() - (claim.job.startedAt?.getTime() ?? Date.now())) / 1000;
-    const verdict = judge(error, { failures: claim.failures, ageS }, worker.tuning);
+    const { failures, insufficientDiskSince } = claim;
+    const insufficientDiskForS = insufficientDiskSince === null ? 0 : (Date.now() - insufficientDiskSince.getTime()) / 1000;
+    const verdict = judge(error, { failures, insufficientDiskForS }, worker.tuning);
     if (verdict.kind === 'fail') {
       logger.warn({ err: error, code: verdict.failure.code }, 'job failed');
       await leases.fail(claim.fence, verdict.failure);

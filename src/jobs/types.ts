@@ -15,8 +15,10 @@ import type { LookAtDisk, Reservations } from './room.ts';
 export interface WorkerConfig {
   /** absolute; scratch folders are made below it */
   dataDir: string;
-  /** media jobs at a time */
+  /** enhancements at a time */
   workerConcurrency: number;
+  /** downloads at a time */
+  downloadConcurrency: number;
   /** threads of one media child */
   threads: number;
   device: string;
@@ -57,7 +59,10 @@ export interface Tuning {
   pollIntervalMs: number;
   /** seconds before a failure that may pass is tried again, by the number of failures before; its length + 1 tries */
   retryDelaysS: readonly number[];
-  /** a job that finds too little room on disk waits `delayS` each time, and `patienceS` in all before that counts as a failure */
+  /**
+   * a job that finds too little room on disk waits `delayS` each time. When nothing else is under way that could make
+   * room, this counts as a failure after `patienceS`.
+   */
   room: { delayS: number; patienceS: number };
   /** tries of a source that cannot be reached */
   downloadTries: number;
@@ -69,8 +74,8 @@ export interface Tuning {
   enhanceTimeoutMs: { base: number; perSecond: number };
   /** how long stop() waits for steps to let go, ms */
   stopGraceMs: number;
-  /** intervals of maintenance, ms: retention and orphans; old keys and stuck destructions; the storage's listing */
-  maintenance: { oftenMs: number; seldomMs: number; rarelyMs: number };
+  /** intervals of what each process does for itself, ms: scratch folders of the dead; what it says of itself; uploads that expired */
+  chores: { scratchMs: number; describeMs: number; uploadsMs: number };
   /** seconds after which a destruction that nobody queues any more is queued again */
   destroyOverdueS: number;
   webhooks: {
@@ -92,7 +97,7 @@ export const defaultTuning: Tuning = {
   probeTimeoutMs: 120_000,
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
   stopGraceMs: 15_000,
-  maintenance: { oftenMs: 15_000, seldomMs: 5 * 60_000, rarelyMs: 60 * 60_000 },
+  chores: { scratchMs: 15_000, describeMs: 5 * 60_000, uploadsMs: 60 * 60_000 },
   destroyOverdueS: 600,
   webhooks: { timeoutMs: 10_000, triesS: webhookTriesS, overdueS: 120 },
 };

@@ -13,6 +13,7 @@ import { Reservations } from './room.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
+import { scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './webhook.ts';
 import { defaultTuning, type WorkerContext, type WorkerDeps, WorkerStopping } from './types.ts';
 
@@ -29,12 +30,7 @@ export interface Worker {
   hurry(): void;
 }
 
-/** Sandbox jobs mostly sleep, destroying mostly waits: they never stand in the way of a media job. */
-const lightConcurrency = 8;
-/** Receivers that hang until their time limit stand in each other's way only. */
-const webhookConcurrency = 8;
-
-/** Media jobs, light ones and webhooks have runners of their own over one pool of connections. No signal handlers. */
+/** Each kind of work has a runner of its own over one pool of connections. No signal handlers. */
 export function createWorker(deps: WorkerDeps): Worker {
   const { extraTasks = {}, tuning, ...parts } = deps;
   const stopper = new AbortController();
@@ -47,18 +43,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     reservations: new Reservations(),
     stopping: stopper.signal,
   };
-  const media: TaskList = { job_ingest: ingestTask(worker), job_enhance: enhanceTask(worker) };
-  const light: TaskList = {
-    ...extraTasks,
-    job_sandbox: sandboxTask(worker),
-    objects_destroy: destroyTask(worker),
-  };
-  const webhooks: TaskList = { webhook_deliver: webhookTask(worker) };
-  const specs = [
-    { tasks: media, concurrency: worker.config.workerConcurrency },
-    { tasks: light, concurrency: lightConcurrency },
-    { tasks: webhooks, concurrency: webhookConcurrency },
-  ];
+  const specs = runnerSpecs(worker, extraTasks);
   let started: Promise<Running> | undefined;
   let stopped: Promise<void> | undefined;
   const impatient = new AbortController();
@@ -82,17 +67,48 @@ export function createWorker(deps: WorkerDeps): Worker {
   };
 }
 
+interface RunnerSpecs {
+  enhancements: RunnerSpec;
+  downloads: RunnerSpec;
+  sandbox: RunnerSpec;
+  deletions: RunnerSpec;
+  webhooks: RunnerSpec;
+}
+
+/**
+ * No kind of work stands in the way of another, and few tasks of one account in the way of another's: a receiver that
+ * hangs until its time limit, a server that sends slowly, a thousand deletions at once. Enhancements come in their order.
+ */
+function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
+  const { workerConcurrency, downloadConcurrency } = worker.config;
+  const scheduled = scheduledTasks(worker);
+  return {
+    enhancements: { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency },
+    downloads: {
+      tasks: { job_ingest: ingestTask(worker) },
+      concurrency: downloadConcurrency,
+      perAccount: Math.ceil(downloadConcurrency / 2),
+    },
+    sandbox: {
+      tasks: { ...extraTasks, ...scheduled.tasks, job_sandbox: sandboxTask(worker) },
+      concurrency: 8,
+      perAccount: 3,
+      schedule: scheduled.schedule,
+    },
+    deletions: { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 6, perAccount: 2 },
+    webhooks: { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
+  };
+}
+
 interface Running {
   /** Takes no more media steps and resolves when those that run have ended, or after so long, or when hurried. */
   drain(ms: number, hurried: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
-async function startRunning(worker: WorkerContext, specs: RunnerSpec[]): Promise<Running> {
-  const connections = createConnections(
-    worker,
-    specs.reduce((sum, spec) => sum + spec.concurrency, 0),
-  );
+async function startRunning(worker: WorkerContext, { enhancements, downloads, ...rest }: RunnerSpecs): Promise<Running> {
+  const specs = [enhancements, downloads, ...Object.values<RunnerSpec>(rest)];
+  const connections = createConnections(worker, specs);
   const runners: KeptRunner[] = [];
   // Queue rows are locked under these names; when this process dies others free them by it.
   const pools = () => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
@@ -110,19 +126,19 @@ async function startRunning(worker: WorkerContext, specs: RunnerSpec[]): Promise
   );
   const spares = keepSpares(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
-  const [media] = runners;
+  const media = runners.slice(0, 2);
   return {
-    drain: (ms, hurried) => drain(worker, media!, { ms, hurried }),
+    drain: (ms, hurried) => drain(worker, media, { ms, hurried }),
     stop: () => stopRunning({ worker, runners, upkeep, connections, spares }),
   };
 }
 
 /** Leases, webhooks and what is to be destroyed go on meanwhile: nothing else of the worker has stopped. */
-async function drain(worker: WorkerContext, media: KeptRunner, { ms, hurried }: { ms: number; hurried: AbortSignal }) {
+async function drain(worker: WorkerContext, media: KeptRunner[], { ms, hurried }: { ms: number; hurried: AbortSignal }) {
   worker.logger.info({ worker: worker.id, seconds: ms / 1000 }, 'the worker takes no more jobs and finishes those it has');
   const finished = new AbortController();
   const patience = sleep(ms, undefined, { signal: AbortSignal.any([hurried, finished.signal]) }).catch(() => undefined);
-  await Promise.race([media.stop(), patience]);
+  await Promise.race([Promise.all(media.map((runner) => runner.stop())), patience]);
   finished.abort();
 }
 

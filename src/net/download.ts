@@ -17,6 +17,7 @@ import {
 import type { Validators } from './replies.ts';
 import { isRetryable, pauseBefore, tooLarge, Tries } from './retry.ts';
 import type { Reply, Session } from './session.ts';
+import { minSpeedOf, enforceMinSpeed } from './min-speed.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -129,7 +130,7 @@ async function startOver(reply: Reply, transfer: Transfer): Promise<void> {
 
 async function receive(reply: Reply, transfer: Transfer, options: DownloadOptions): Promise<void> {
   const { file } = transfer;
-  for await (const chunk of reply.chunks()) {
+  for await (const chunk of enforceMinSpeed(reply.chunks(), minSpeedOf(options.timeouts))) {
     if (transfer.bytes + chunk.length > options.maxBytes) throw tooLarge(options.maxBytes);
     await writeAll(file, chunk, transfer.bytes);
     transfer.hash.update(chunk);

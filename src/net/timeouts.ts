@@ -9,6 +9,9 @@ export interface Timeouts {
   /** a body may not stay slower than this over `rateWindowMs` of waiting for it, bytes per second */
   minBytesPerSecond: number;
   rateWindowMs: number;
+  /** a download may not stay slower than this over `downloadWindowMs` of waiting for it, bytes per second; 0: it may */
+  downloadBytesPerSecond: number;
+  downloadWindowMs: number;
   /** one whole download with all its tries, ms */
   totalMs: number;
   /** tries of one transfer: the first and the repetitions */
@@ -23,6 +26,8 @@ export const defaultTimeouts: Timeouts = {
   idleMs: 15_000,
   minBytesPerSecond: 10_000,
   rateWindowMs: 20_000,
+  downloadBytesPerSecond: 64_000,
+  downloadWindowMs: 30_000,
   totalMs: 3_600_000,
   attempts: 4,
   retryDelayMs: 300,

@@ -1,8 +1,9 @@
 /** The audit log as its owner reads it: entries with their links, and the head that is to be signed. */
-import { and, asc, desc, eq, gt, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
 import { type AuditEntry, genesisHash } from '../domain/audit.ts';
+import { linkValidityS } from '../domain/limits.ts';
 import { type Db, type Executor, transact } from './database.ts';
-import { appendEvent } from './events.ts';
+import { appendEvent, type NewEvent } from './events.ts';
 import { eventHeads, jobEvents } from './schema.ts';
 import type { AuditStore } from './types.ts';
 
@@ -46,7 +47,13 @@ export function auditQueries(db: Db) {
         ...(jobId === undefined ? {} : { jobId }),
         ...(data === undefined ? {} : { data }),
       };
-      await transact(db, (tx) => appendEvent(tx, event));
+      if (kind !== 'result.accessed') return transact(db, async (tx) => void (await appendEvent(tx, event)));
+      if (await isRecorded(db, event)) return;
+      await transact(db, async (tx) => {
+        // Of several at the same moment the first is recorded.
+        await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`accessed ${jobId}`}, 0))`);
+        if (!(await isRecorded(tx, event))) await appendEvent(tx, event);
+      });
     },
 
     /** The whole log with the head that belongs to it, at one moment. */
@@ -64,6 +71,24 @@ export function auditQueries(db: Db) {
       );
     },
   } satisfies AuditStore & Record<string, unknown>;
+}
+
+/** Whether an equal entry was made so lately that the links of that time may still be valid. */
+async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: NewEvent): Promise<boolean> {
+  const [found] = await on
+    .select({ seq: jobEvents.seq })
+    .from(jobEvents)
+    .where(
+      and(
+        eq(jobEvents.accountId, accountId),
+        eq(jobEvents.kind, kind),
+        eq(jobEvents.jobId, jobId ?? ''),
+        sql`${jobEvents.at} > clock_timestamp() - make_interval(secs => ${linkValidityS})`,
+        sql`${jobEvents.data} = ${JSON.stringify(data)}::jsonb`,
+      ),
+    )
+    .limit(1);
+  return found !== undefined;
 }
 
 const pageSize = 1000;

@@ -93,7 +93,7 @@ function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void
     key: queueKey(id),
     delayS,
     maxAttempts: 25,
-    priority: -1,
+    account: sql`SELECT account_id FROM webhook_deliveries WHERE id = ${id}`,
   });
 }
 
@@ -162,6 +162,9 @@ export function deliveryQueries(db: Db) {
       return row?.url === null;
     },
 
+    /** Drops up to `limit` deliveries that were settled more than `days` ago, with their tries; returns how many. */
+    prune: (days: number, limit: number) => transact(db, (tx) => prune(tx, days, limit)),
+
     /** A safety net: pending deliveries that are overdue and that no queue row stands for. Returns their ids. */
     async requeueOverdue(afterS: number): Promise<string[]> {
       const rows = await db
@@ -181,6 +184,20 @@ export function deliveryQueries(db: Db) {
       return rows.map(({ id }) => id);
     },
   };
+}
+
+async function prune(tx: Tx, days: number, limit: number): Promise<number> {
+  const old = await tx
+    .select({ id: webhookDeliveries.id })
+    .from(webhookDeliveries)
+    .where(sql`${webhookDeliveries.settledAt} < now() - make_interval(days => ${days}::int)`)
+    .limit(limit)
+    .for('update', { skipLocked: true });
+  const ids = old.map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  await tx.delete(webhookAttempts).where(inArray(webhookAttempts.deliveryId, ids));
+  await tx.delete(webhookDeliveries).where(inArray(webhookDeliveries.id, ids));
+  return ids.length;
 }
 
 async function queueBusy(db: Db, id: string): Promise<void> {

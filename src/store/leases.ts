@@ -2,7 +2,7 @@
  * Jobs as workers see them. A worker holds a lease that it renews; each claim raises the attempt, and every
  * write names the attempt it belongs to, so that a worker that was thought dead can change nothing any more.
  */
-import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, or, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
@@ -25,6 +25,8 @@ export interface Claim {
   traceparent: string | null;
   /** failures before this one that were retried */
   failures: number;
+  /** since when it has found no room on a disk; null when it last had some, or waited for other jobs */
+  insufficientDiskSince: Date | null;
 }
 
 export interface JobFailure {
@@ -79,7 +81,7 @@ export function leaseQueries(db: Db) {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
         const [row] = await tx
           .update(jobs)
-          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noLease })
+          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, insufficientDiskSince: null, ...noLease })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);
@@ -100,13 +102,17 @@ export function leaseQueries(db: Db) {
 
     /**
      * Gives the job back after a failure that may pass; it runs again in `delayS`. `counts`: among the claim's
-     * `failures` (default). Throws LeaseLost.
+     * `failures` (default). `insufficientDisk`: it failed for want of room on a disk. Throws LeaseLost.
      */
-    retryLater: (fence: Fence, { delayS, counts = true }: { delayS: number; counts?: boolean }) =>
+    retryLater: (fence: Fence, { delayS, counts = true, insufficientDisk = false }: { delayS: number; counts?: boolean; insufficientDisk?: boolean }) =>
       transact(db, async (tx) => {
         const [row] = await tx
           .update(jobs)
-          .set({ ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}), ...noLease })
+          .set({
+            ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
+            insufficientDiskSince: insufficientDisk ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
+            ...noLease,
+          })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);
@@ -115,10 +121,20 @@ export function leaseQueries(db: Db) {
 
     release: (fence: Fence) => transact(db, (tx) => release(tx, fence)),
 
+    wait: (jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan) =>
+      transact(db, (tx) => wait(tx, jobId, step, planOf)),
+
     /** Takes expired leases away and queues those jobs again; after `maxCrashes` of them a job fails. */
     sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes),
 
     requeueOrphans: () => requeueOrphans(db),
+
+    /** Jobs whose original is stored and whose result is not. */
+    pendingEnhancements: () =>
+      db
+        .select({ resolution: jobs.resolution, durationSeconds: jobs.durationSeconds, source: jobs.source })
+        .from(jobs)
+        .where(and(eq(jobs.step, 'enhance'), eq(jobs.status, 'running'), isNull(jobs.deletedAt))),
   };
 }
 
@@ -137,19 +153,11 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
         leaseOwner: owner,
         leaseExpiresAt: leaseEnd(leaseSeconds),
       })
-      .where(
-        and(
-          eq(jobs.id, jobId),
-          eq(jobs.step, step),
-          or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
-          isNull(jobs.deletedAt),
-          isNull(jobs.leaseOwner),
-        ),
-      )
-      .returning();
+      .where(and(isOpen(jobId, step), isNull(jobs.leaseOwner)))
+      .returning({ ...getTableColumns(jobs), isFirst: sql<boolean>`started_at = now()` });
     if (!row) return null;
     if (row.attempt > 1) await enqueueLeftovers(tx, row);
-    if (row.attempt === 1) await appendEvent(tx, { accountId: row.accountId, kind: 'job.started', jobId });
+    if (row.isFirst) await appendEvent(tx, { accountId: row.accountId, kind: 'job.started', jobId });
     return {
       job: toJobRecord(row),
       fence: { jobId, attempt: row.attempt, owner },
@@ -157,9 +165,55 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
       originalKey: row.originalKey,
       traceparent: row.traceparent,
       failures: row.failures,
+      insufficientDiskSince: row.insufficientDiskSince,
     };
   });
 }
+
+/** A step that begins with waiting: how long in all, and how often it tells of its progress. */
+export interface WaitPlan {
+  totalS: number;
+  tickS: number;
+}
+
+/**
+ * Waits in the queue and not in a worker: says how far the waiting of an unfinished job has come that nobody holds, and
+ * queues the step again. Returns the seconds that are left when they are too few for that, 0 at the end; null when the
+ * job is not there to wait.
+ */
+async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
+  const free = and(isOpen(jobId, step), isNull(jobs.leaseOwner));
+  const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
+  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(free).for('update');
+  if (!found) return null;
+  const { row, elapsedS } = found;
+  const { totalS, tickS } = planOf(toJobRecord(row));
+  const leftS = Math.max(0, totalS - elapsedS);
+  if (leftS < shortestQueuedS) return leftS;
+  await tx
+    .update(jobs)
+    .set({
+      status: 'running',
+      startedAt: sql`coalesce(${jobs.startedAt}, now())`,
+      progress: sql`greatest(${jobs.progress}, ${Math.min(0.999, Math.max(0, elapsedS / totalS))}::float8)`,
+      etaSeconds: Math.ceil(leftS),
+    })
+    .where(eq(jobs.id, jobId));
+  await enqueueStep(tx, row, Math.min(tickS, leftS));
+  if (row.startedAt === null) await appendEvent(tx, { accountId: row.accountId, kind: 'job.started', jobId });
+  return null;
+}
+
+/** seconds; what is shorter is waited for on the spot, since a worker looks for due rows once a second */
+const shortestQueuedS = 0.5;
+
+const isOpen = (jobId: string, step: Step) =>
+  and(
+    eq(jobs.id, jobId),
+    eq(jobs.step, step),
+    or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
+    isNull(jobs.deletedAt),
+  );
 
 /** What earlier attempts left in the storage is of no use to anybody. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {

@@ -132,8 +132,10 @@ async function overview(db: Db): Promise<Overview> {
         WHERE status = 'queued' AND deleted_at IS NULL) AS oldest,
       (SELECT count(*) FROM jobs WHERE status = 'error' AND finished_at > now() - interval '1 day') AS failed,
       (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending') AS pending,
-      (SELECT count(*) FROM webhook_deliveries
-        WHERE state = 'pending' AND next_at < now() - interval '1 minute') AS overdue,
+      (SELECT count(*) FROM webhook_deliveries d
+        WHERE state = 'pending' AND next_at < now() - interval '1 minute'
+          AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b
+            WHERE b.account_id = d.account_id AND b.busy_until > now())) AS overdue,
       (SELECT count(*) FROM workers WHERE seen_at > now() - make_interval(secs => ${aliveS})) AS workers,
       (SELECT count(*) FROM accounts WHERE approval_status = 'pending') AS accounts`),
   ]);

@@ -1,5 +1,5 @@
 /** Rows of Graphile Worker, written on the connection of the transaction that makes them true. */
-import { sql, type SQLWrapper } from 'drizzle-orm';
+import { type SQL, sql, type SQLWrapper } from 'drizzle-orm';
 import type { Executor } from './database.ts';
 import type { Step } from './schema.ts';
 
@@ -26,23 +26,25 @@ export interface Enqueue {
   key?: string;
   delayS?: number;
   maxAttempts: number;
-  /** smaller runs first */
-  priority?: number;
+  /** the account that the row works for: workers run a few of each account at a time */
+  account: SQL;
 }
 
-export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, priority = 0 }: Enqueue) {
+export async function enqueue(on: Executor, { task, payload, key, delayS = 0, maxAttempts, account }: Enqueue) {
   await on.execute(sql`SELECT 1 FROM graphile_worker.add_job(
     ${task}, payload := ${JSON.stringify(payload)}::json, job_key := ${key ?? null}::text,
     run_at := clock_timestamp() + make_interval(secs => ${delayS}::float8),
-    max_attempts := ${maxAttempts}::int, priority := ${priority}::int)`);
+    max_attempts := ${maxAttempts}::int, flags := ARRAY(${account}))`);
 }
+
+const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id = ${jobId}`;
 
 /**
  * Queues a job's next step. Our own lease and attempt decide who works, so a second row of one job does no
  * harm; retries are counted in the job's row, hence few tries of Graphile's own.
  */
 export function enqueueStep(on: Executor, job: { id: string; step: Step }, delayS = 0): Promise<void> {
-  return enqueue(on, { ...queuedStep(job), delayS });
+  return enqueue(on, { ...queuedStep(job), account: accountOfJob(job.id), delayS });
 }
 
 export const queuedStep = ({ id, step }: { id: string; step: Step }) => ({
@@ -71,6 +73,6 @@ export function enqueueDestroy(on: Executor, jobId: string, delayS = 0): Promise
     key: `destroy:${jobId}`,
     delayS,
     maxAttempts: 25,
-    priority: -1,
+    account: accountOfJob(jobId),
   });
 }

@@ -91,6 +91,7 @@ export const jobs = pgTable('jobs', {
   attempt: integer('attempt').notNull().default(0),
   crashes: integer('crashes').notNull().default(0),
   failures: integer('failures').notNull().default(0),
+  insufficientDiskSince: instant('insufficient_disk_since'),
   leaseOwner: text('lease_owner'),
   leaseExpiresAt: instant('lease_expires_at'),
 });

@@ -120,7 +120,10 @@ export interface AuditStore {
     hasMore: boolean;
     head: { size: number; hash: string };
   }>;
-  /** Appends what only http sees: a result's link was handed out. */
+  /**
+   * Appends what only http sees (a result's link was handed out). One entry of an access stands
+   * for all by the same key or user to the same job in the hour after it.
+   */
   record(entry: {
     accountId: string;
     kind: 'result.accessed';

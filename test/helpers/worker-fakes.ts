@@ -21,7 +21,7 @@ import type {
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
-import { testVault, type World } from './worker-world.ts';
+import { runScheduledTasksOften, testVault, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -62,7 +62,10 @@ export const enhanceResult: EnhanceResult = {
 
 /** Waits for ever, or until aborted. */
 export const hang = (signal?: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  new Promise((_, reject) => {
+    if (signal?.aborted === true) reject(signal.reason as Error);
+    else signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
 
 export class FakeMedia implements Media {
   readonly sandbox = { kind: 'none', reason: 'a stand-in' } as const;
@@ -218,13 +221,15 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-export async function createWorkshop(world: World): Promise<Workshop> {
+/** `scheduled: false`: as the database's clock has it, once a minute */
+export async function createWorkshop(world: World, options: { scheduled?: boolean } = {}): Promise<Workshop> {
   const dataDir = await mkdtemp(join(tmpdir(), 'framelift-jobs-'));
   const sample = join(dataDir, 'sample.mp4');
   await writeFile(sample, 'a sample');
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
   const evidence = createEvidence({ keys: world.store.signingKeys, vault: testVault });
   const made: Worker[] = [];
+  const scheduled = options.scheduled === false ? undefined : runScheduledTasksOften(world.url);
   const errors: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
   return {
@@ -241,6 +246,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
         config: {
           dataDir,
           workerConcurrency: 2,
+          downloadConcurrency: 4,
           threads: 1,
           device: 'cpu',
           encoder: { preset: 'veryfast', crf: 18 },
@@ -257,10 +263,10 @@ export async function createWorkshop(world: World): Promise<Workshop> {
           return path;
         },
         tuning: {
-          pollIntervalMs: 100,
+          pollIntervalMs: 200,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
-          maintenance: { oftenMs: 250, seldomMs: 500, rarelyMs: 60_000 },
+          chores: { scratchMs: 250, describeMs: 500, uploadsMs: 60_000 },
           destroyOverdueS: 1,
           ...tuning,
         },
@@ -270,6 +276,7 @@ export async function createWorkshop(world: World): Promise<Workshop> {
       return worker;
     },
     async close() {
+      await scheduled?.stop();
       await Promise.all(made.map((worker) => worker.stop()));
       await rm(dataDir, { recursive: true, force: true });
     },

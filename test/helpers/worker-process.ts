@@ -11,7 +11,7 @@ import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
 import { createStore } from '../../src/store/index.ts';
-import { testVault } from './worker-world.ts';
+import { runScheduledTasksOften, testVault } from './worker-world.ts';
 import { enhanceResult, FakeMedia, FakeNet, pause } from './worker-fakes.ts';
 
 export interface WorkerProcessOptions {
@@ -107,6 +107,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     config: {
       dataDir: options.dataDir,
       workerConcurrency: 1,
+      downloadConcurrency: 1,
       threads: 1,
       device: 'cpu',
       encoder: { preset: 'veryfast', crf: 18 },
@@ -114,12 +115,13 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       sandboxDelayMs: 100,
     },
     sandboxSample: () => Promise.reject(new Error('no sandbox here')),
-    tuning: { pollIntervalMs: 200, maintenance: { oftenMs: 500, seldomMs: 1000, rarelyMs: 3000 }, destroyOverdueS: 1 },
-  });
-  process.once('SIGTERM', () => {
-    void worker.stop().then(() => store.close());
+    tuning: { pollIntervalMs: 200, chores: { scratchMs: 500, describeMs: 1000, uploadsMs: 60_000 }, destroyOverdueS: 1 },
   });
   await worker.start();
+  const scheduled = runScheduledTasksOften(options.url);
+  process.once('SIGTERM', () => {
+    void scheduled.stop().then(() => worker.stop()).then(() => store.close());
+  });
   console.log('started');
 }
 

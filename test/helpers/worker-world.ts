@@ -87,3 +87,22 @@ export async function eventually(check: () => Promise<boolean> | boolean, timeou
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+/** Queues the scheduled tasks twice a second; the database's own clock does so every minute. */
+export function runScheduledTasksOften(url: string): { stop(): Promise<void> } {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  const tasks = ['scheduled_every_minute', 'scheduled_every_5_minutes', 'scheduled_hourly'];
+  const add = async () => {
+    for (const task of tasks) await sql`SELECT 1 FROM graphile_worker.add_job(${task}, job_key := ${task}, max_attempts := 1)`;
+  };
+  let running = Promise.resolve();
+  const timer = setInterval(() => (running = running.then(add).catch(() => {})), 500);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+      await sql.end({ timeout: 5 });
+    },
+  };
+}

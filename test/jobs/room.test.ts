@@ -9,8 +9,8 @@ import { expectedResultBytes, type LookAtDisk, type Need, Reservations, spareByt
 import type { WorkerContext } from '../../src/jobs/types.ts';
 import { diskRoom } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { createWorkshop, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 describe('the room on a disk', () => {
   it('is what df says, also of a folder that is still to be made', async () => {
@@ -145,5 +145,81 @@ describe('a job whose worker has too little room', () => {
     expect((await now(job))!.error).toEqual({ code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
     expect(shop.net.downloads).toBe(0);
     expect((await world.store.accounts.get(account.id))!.credits).toBe(30);
+  });
+
+  /** A disk that holds what its jobs have stored, and what they are writing; the customer deletes what is done. */
+  function fillingDisk(sizeBytes: number, sourceBytes: number) {
+    const scratch = { downloads: 0 };
+    const used = () => {
+      const stored = [...shop.storage.objects.keys()].map((key) => (key.endsWith('original') ? sourceBytes : 25e6));
+      return stored.reduce((sum, bytes) => sum + bytes, 0) + (scratch.downloads + shop.media.running) * sourceBytes;
+    };
+    let least = sizeBytes;
+    const look: LookAtDisk = async () => {
+      least = Math.min(least, sizeBytes - used());
+      return { device: 1, freeBytes: sizeBytes - used(), sizeBytes };
+    };
+    shop.net.onDownload = async () => {
+      scratch.downloads += 1;
+      await pause(20);
+      least = Math.min(least, sizeBytes - used());
+      scratch.downloads -= 1;
+    };
+    return { look, least: () => least };
+  }
+
+  it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', { timeout: 300_000 }, async () => {
+    const sourceBytes = 2e9;
+    await world.store.accounts.grant(account.id, 39 * 30);
+    const jobs: JobRecord[] = [];
+    const source = { ...sampleSource, size_bytes: sourceBytes };
+    for (let i = 0; i < 40; i++) jobs.push((await world.store.jobs.create(jobInput(account, { source }))).job);
+    const disk = fillingDisk(12e9, sourceBytes);
+    const enhance = shop.media.onEnhance;
+    shop.media.onEnhance = async (request) => {
+      await pause(50);
+      return enhance(request);
+    };
+    // Less patience than the line is long.
+    await start(disk.look, 1);
+    const ends: Record<string, number> = { done: 0, error: 0 };
+    const open = new Set(jobs);
+    await eventually(async () => {
+      for (const job of open) {
+        const state = (await now(job))!.status;
+        if (state !== 'done' && state !== 'error') continue;
+        ends[state]! += 1;
+        open.delete(job);
+        await world.store.jobs.delete(account.id, 'live', job.id);
+      }
+      return open.size === 0;
+    }, 250_000);
+    expect(ends).toEqual({ done: 40, error: 0 });
+    expect(disk.least()).toBeGreaterThan(0);
+  });
+
+  it('17.16: counts its patience from the first refusal, and from the last time that it waited for others', async () => {
+    const job = await create();
+    const since = async () => (await world.sql`SELECT insufficient_disk_since FROM jobs WHERE id = ${job.id}`)[0]!['insufficient_disk_since'] as Date | null;
+    let free = 1e12;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    shop.media.onProbe = async () => {
+      await promise;
+      return probeResult;
+    };
+    await start(async () => room(free), 60);
+    await eventually(() => shop.net.downloads === 1);
+    // Taken up an hour ago, and never short of room so far.
+    await world.sql`UPDATE jobs SET started_at = now() - interval '1 hour' WHERE id = ${job.id}`;
+    expect(await since()).toBeNull();
+    free = 0;
+    resolve();
+    await eventually(async () => (await since()) !== null);
+    expect(await failures(job)).toBe(0);
+    const first = (await since())!.getTime();
+    await eventually(() => warnings().length > 3);
+    expect((await since())!.getTime()).toBe(first);
+    free = 1e12;
+    await ended(job, 'done');
   });
 });

@@ -1,0 +1,117 @@
+/** What one account does at its worst, and how long another waits meanwhile: real worker, real queue. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JobRecord } from '../../src/domain/job.ts';
+import { NetFailure } from '../../src/net/index.ts';
+import type { Account, CreateJob } from '../../src/store/types.ts';
+import { createWorkshop, hang, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let shop: Workshop;
+let greedy: Account;
+let other: Account;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  shop = await createWorkshop(world);
+  greedy = await fundedAccount(world.store, 0);
+  other = await fundedAccount(world.store, 0);
+});
+afterEach(() => shop.close());
+
+/** the goal of the service: nobody waits longer for what another account does */
+const goalMs = 5000;
+
+const create = async (account: Account, change: Partial<CreateJob> = {}) =>
+  (await world.store.jobs.create(jobInput(account, { lane: 'test', ...change }))).job;
+const status = async (job: JobRecord) => (await world.store.jobs.get(job.accountId, job.lane, job.id))?.status;
+const done = (job: JobRecord, timeoutMs = 180_000) => eventually(async () => (await status(job)) === 'done', timeoutMs);
+const many = async (count: number, account: Account, change: Partial<CreateJob> = {}) => {
+  const jobs: JobRecord[] = [];
+  for (let i = 0; i < count; i++) jobs.push(await create(account, change));
+  return jobs;
+};
+const deliveries = (account: Account, state: string) =>
+  world.sql`SELECT 1 FROM webhook_deliveries WHERE account_id = ${account.id} AND state = ${state}`;
+
+/** Polls as a worker of the field does; the fakes' tenth of a second would hide waiting. */
+const start = (config = {}) => shop.worker({ config: { sandboxDelayMs: 0, ...config }, tuning: { pollIntervalMs: 1000 } }).start();
+
+async function within(limitMs: number, what: () => Promise<void>): Promise<void> {
+  const begun = performance.now();
+  await what();
+  expect(performance.now() - begun).toBeLessThan(limitMs);
+}
+
+describe('17.15: beside an account that does its worst', { timeout: 400_000 }, () => {
+  it('a webhook of another is sent in time: 100 receivers hang', async () => {
+    let hanging = 0;
+    shop.net.onPost = async (url, { timeoutMs, signal }) => {
+      if (!url.includes('hangs')) return {};
+      hanging += 1;
+      await sleep(timeoutMs, undefined, { signal: signal! }).catch(() => hang(signal));
+      throw new NetFailure('timeout', 'the server did not answer in time');
+    };
+    await many(100, greedy, { webhookUrl: 'https://hangs.example.com/hook' });
+    await start();
+    await eventually(async () => (await deliveries(greedy, 'pending')).length === 100, 180_000);
+    await eventually(() => hanging >= 3);
+    await sleep(1000);
+    const job = await create(other, { webhookUrl: 'https://works.example.com/hook' });
+    await within(goalMs, () => eventually(async () => (await deliveries(other, 'delivered')).length === 1, 150_000));
+    expect(await status(job)).toBe('done');
+  });
+
+  it('a sandbox job and a deletion of another are done in time: 60 sandbox jobs are slow', async () => {
+    await start();
+    const secure = await create(other, { tier: 'secure' });
+    await done(secure);
+    const slow = await many(60, greedy, { videoUrl: 'https://example.com/slow.mp4' });
+    await eventually(async () => (await status(slow[5]!)) === 'running');
+    await world.store.jobs.delete(other.id, 'test', secure.id);
+    await within(goalMs, () => eventually(async () => (await world.store.certificates.get(other.id, 'test', secure.id))?.state === 'issued'));
+    const job = await create(other);
+    await within(goalMs, () => done(job, 120_000));
+  });
+
+  it('a deletion and a sandbox job of another are done in time: 80 deletions take a second each', async () => {
+    greedy = await fundedAccount(world.store, 80 * 30);
+    other = await fundedAccount(world.store, 30);
+    const live = { lane: 'live', credits: 30 } as const;
+    await start();
+    const kept = await create(other, { ...live, tier: 'secure' });
+    const doomed = await many(80, greedy, live);
+    await Promise.all([kept, ...doomed].map((job) => done(job)));
+    const keys = new Set(doomed.map(({ id }) => id));
+    const destroy = shop.storage.destroy.bind(shop.storage);
+    shop.storage.destroy = async (key) => {
+      if (keys.has(key.split('/')[1]!)) await sleep(1000);
+      await destroy(key);
+    };
+    for (const { id } of doomed) await world.store.jobs.delete(greedy.id, 'live', id);
+    await world.store.jobs.delete(other.id, 'live', kept.id);
+    const job = await create(other);
+    await within(goalMs, async () => {
+      await done(job);
+      await eventually(async () => (await world.store.certificates.get(other.id, 'live', kept.id))?.state === 'issued');
+    });
+  });
+});
+
+describe('17.8: downloads that never end', () => {
+  it('hold neither the slots of enhancements nor those of another account’s downloads', async () => {
+    greedy = await fundedAccount(world.store, 300);
+    other = await fundedAccount(world.store, 30);
+    shop.net.onDownload = (url, signal) => (url.includes('slow') ? hang(signal) : Promise.resolve());
+    const slow = await many(10, greedy, { lane: 'live', credits: 30, videoUrl: 'https://slow.example.com/film.mp4' });
+    await start({ workerConcurrency: 1 });
+    await eventually(() => shop.net.downloads > 0);
+    await sleep(500);
+    const job = await create(other, { lane: 'live', credits: 30, videoUrl: 'https://fast.example.com/film.mp4' });
+    await within(goalMs, () => done(job, 10_000));
+    for (const { id } of slow) await world.store.jobs.delete(greedy.id, 'live', id);
+  });
+});

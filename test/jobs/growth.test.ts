@@ -1,0 +1,94 @@
+/** What would grow without bound: entries of the audit log, webhooks that were sent, work that every process repeats. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
+import type { Account } from '../../src/store/types.ts';
+import { createWorkshop } from '../helpers/worker-fakes.ts';
+import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let account: Account;
+beforeAll(async () => {
+  world = await createWorld();
+  account = await fundedAccount(world.store, 0);
+});
+afterAll(() => world.close());
+
+const create = async () => (await world.store.jobs.create(jobInput(account, { lane: 'test' }))).job;
+
+describe('17.32: accesses to a result', () => {
+  const accesses = async (jobId: string) =>
+    (await world.store.events.list({ accountId: account.id, jobId, limit: 100 })).filter(({ kind }) => kind === 'result.accessed');
+  const access = (jobId: string, keyId: string) =>
+    world.store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId, data: { key_id: keyId } });
+
+  it('are one entry for a job, a key and an hour', async () => {
+    const [job, other] = [await create(), await create()];
+    for (let i = 0; i < 20; i++) await access(job.id, 'key_1');
+    expect(await accesses(job.id)).toHaveLength(1);
+    await access(job.id, 'key_2');
+    await access(other.id, 'key_1');
+    expect(await accesses(job.id)).toMatchObject([{ data: { key_id: 'key_2' } }, { data: { key_id: 'key_1' } }]);
+    expect(await accesses(other.id)).toHaveLength(1);
+  });
+
+  it('are one entry when they come together', async () => {
+    const job = await create();
+    await Promise.all(Array.from({ length: 10 }, () => access(job.id, 'key_1')));
+    expect(await accesses(job.id)).toHaveLength(1);
+  });
+
+  it('are another entry when the links of the first have expired', async () => {
+    const job = await create();
+    await access(job.id, 'key_1');
+    await world.sql.begin(async (sql) => {
+      await sql`ALTER TABLE job_events DISABLE TRIGGER job_events_immutable`;
+      await sql`UPDATE job_events SET at = at - interval '61 minutes' WHERE job_id = ${job.id}`;
+      await sql`ALTER TABLE job_events ENABLE TRIGGER job_events_immutable`;
+    });
+    await access(job.id, 'key_1');
+    expect(await accesses(job.id)).toHaveLength(2);
+  });
+});
+
+describe('17.32: webhooks', () => {
+  it('that were settled more than 30 days ago are dropped with their tries; others stay', async () => {
+    const add = async (state: string, settledDaysAgo: number | null) => {
+      const job = await create();
+      const id = newId('evt');
+      const settled = settledDaysAgo === null ? null : new Date(Date.now() - settledDaysAgo * 86_400_000);
+      const next = settled === null ? new Date(Date.now() + 3_600_000) : null;
+      await world.sql`INSERT INTO webhook_deliveries (id, account_id, job_id, event, url, state, next_at, settled_at)
+        VALUES (${id}, ${account.id}, ${job.id}, 'job.completed', 'https://example.com/', ${state}, ${next}, ${settled})`;
+      await world.sql`INSERT INTO webhook_attempts (delivery_id, number, at, duration_ms) VALUES (${id}, 1, now(), 5)`;
+      return id;
+    };
+    const old = [await add('delivered', 31), await add('dead', 40), await add('stopped', 31)];
+    const kept = [await add('delivered', 29), await add('dead', 1), await add('pending', null)];
+    const shop = await createWorkshop(world);
+    await shop.worker().start();
+    const ids = async (table: string, column: string) =>
+      (await world.sql<{ id: string }[]>`SELECT ${world.sql(column)} AS id FROM ${world.sql(table)}`).map(({ id }) => id).filter((id) => [...old, ...kept].includes(id));
+    await eventually(async () => (await ids('webhook_deliveries', 'id')).length === kept.length, 20_000).finally(() => shop.close());
+    expect(new Set(await ids('webhook_deliveries', 'id'))).toEqual(new Set(kept));
+    expect(new Set(await ids('webhook_attempts', 'delivery_id'))).toEqual(new Set(kept));
+  });
+});
+
+describe('17.32: scheduled tasks', () => {
+  it('are run by one of the workers at each of their times', async () => {
+    const shop = await createWorkshop(world, { scheduled: false });
+    const turns: string[] = [];
+    const watched = (name: string) => {
+      const jobs = { ...world.store.jobs, expireDue: (limit: number) => (turns.push(name), world.store.jobs.expireDue(limit)) };
+      return shop.worker({ deps: { store: { ...world.store, jobs } } });
+    };
+    await Promise.all(['first', 'second', 'third'].map((name) => watched(name).start()));
+    const inMinute = Date.now() % 60_000;
+    await sleep(60_000 - inMinute + 8000);
+    await shop.close();
+    // A start may be late for its minute.
+    const minutes = inMinute > 52_000 ? [1, 2] : [1];
+    expect(minutes).toContain(turns.length);
+  });
+});
