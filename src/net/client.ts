@@ -1,6 +1,6 @@
 /** The guarded client: policy, sessions and the three things the service asks of other people's servers. */
 import { FrameliftError } from '../domain/errors.ts';
-import type { ConnectorOptions } from './connect.ts';
+import type { ConnectorOptions, NetLogger } from './connect.ts';
 import { download } from './download.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { ForwardVideo } from './forward.ts';
@@ -9,12 +9,12 @@ import { RangedVideo, blockBytes } from './ranged.ts';
 import { expectVideo, partOf, validatorsOf } from './replies.ts';
 import { tooLarge, withRetries } from './retry.ts';
 import { Session } from './session.ts';
-import type { NetLogger, Reply } from './session.ts';
+import type { Reply } from './session.ts';
 import { defaultTimeouts, startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GuardedClient, PostOptions, PostReply, RemoteVideo } from './types.ts';
 
-export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp'> {
+export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp' | 'logger'> {
   /** `host:port` pairs exempt from the private-address guard */
   allowHosts: readonly string[];
   /** `host` or `host:port` under which this service itself is reached; never asked */
@@ -22,7 +22,6 @@ export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'c
   timeouts?: Partial<Timeouts>;
   /** how far a server without Range is read by openVideo, bytes (default 64 MiB) */
   maxForwardBytes?: number;
-  logger?: NetLogger;
 }
 
 interface Deps {
