@@ -14,6 +14,11 @@ export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;
 /** billed seconds of a sandbox job without a hint */
 export const sandboxDurationS = 10;
+/** What a sandbox job lasts, in whole seconds: nothing is measured there, so the caller's hint counts. */
+export function sandboxSeconds(hintS: number = sandboxDurationS): number {
+  return billedSeconds(Math.min(hintS, maxDurationS));
+}
+
 /** seconds by which a second measurement may differ from the first */
 export const measurementToleranceS = 1;
 

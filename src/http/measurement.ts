@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
 import { FrameliftError } from '../domain/errors.ts';
 import type { SourceFacts, Tier } from '../domain/job.ts';
-import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxDurationS } from '../domain/limits.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
@@ -46,18 +46,14 @@ export function secureTierRequired(param?: string): FrameliftError {
   return new FrameliftError('secure_tier_required', 'This needs a key of the Secure tier.', options);
 }
 
-/** Parsed once; from here on only the normalised form is used. */
-export function parseUrl(text: string, param: string): URL {
-  try {
-    return new URL(text);
-  } catch (cause) {
-    throw urlNotAllowed(problemOfText(text), { param, cause });
-  }
-}
-
-/** The address of a webhook, which is asked for when it is given and not only when there is something to tell. */
-export function parseWebhookUrl(deps: HttpDeps, text: string, param: string): URL {
-  const url = parseUrl(text, param);
+/**
+ * Parsed once; from here on only the normalised form is used. Private addresses are refused as soon as they are given,
+ * alike in both lanes. Names are not resolved: the sandbox needs no network, and the live lane judges each address when
+ * it connects.
+ */
+export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw urlNotAllowed(problemOfText(text), { param });
   try {
     deps.checkUrl(url.href);
   } catch (cause) {
@@ -73,7 +69,7 @@ export async function measureVideo(deps: HttpDeps, request: MeasurementRequest):
   assertModelInstalled(deps, body);
   if (principal.lane === 'live') return measureLive(deps, request);
   assertSandboxMeasures(videoUrl);
-  return { durationSeconds: body.duration_seconds ?? sandboxDurationS, source: null, credits: 0 };
+  return { durationSeconds: sandboxSeconds(body.duration_seconds), source: null, credits: 0 };
 }
 
 /** In the sandbox as well: whoever tests there learns of a name that would be refused later. */

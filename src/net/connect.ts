@@ -9,7 +9,7 @@ import type { LookupFunction, Socket, TcpNetConnectOpts } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { NetFailure } from './failure.ts';
-import { notAllowed } from './policy.ts';
+import { notAllowed, withoutRootDot } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
 
 export interface ResolvedAddress {
@@ -93,7 +93,9 @@ function containExceptions(socket: Socket, logger: NetLogger | undefined): Socke
 /** A connector for undici's Agent. Its errors are FrameliftError `url_not_allowed`, NetFailure, or the socket's own. */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { policy, tcp = tcpConnect } = options;
-  return ({ hostname, protocol, port: portText }, callback) => {
+  return ({ hostname: given, protocol, port: portText }, callback) => {
+    // Servers know their certificates by the name without the dot of the root.
+    const hostname = withoutRootDot(given);
     const port = Number(portText) || (protocol === 'https:' ? 443 : 80);
     let socket: Socket | undefined;
     const finish = (error: Error | null) => {

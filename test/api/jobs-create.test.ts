@@ -90,6 +90,10 @@ describe('POST /v1/jobs 201', () => {
     for (const [hint, duration] of [
       [undefined, 10],
       [17, 17],
+      [0.001, 1],
+      [1.5, 2],
+      [601, 600],
+      [1e300, 600],
     ] as const) {
       const api = makeApi();
       const response = await api.request('/v1/jobs', {
