@@ -11,7 +11,7 @@ import { registerDiskMetrics } from './disk-metrics.ts';
 import { buildApp } from './http/app.ts';
 import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
 import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from './jobs/index.ts';
-import { createMeasure } from './measure.ts';
+import { createMeasure, measureSlots } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { installedModels, modelNames } from './media/models.ts';
 import { createNetClient } from './net/index.ts';
@@ -86,7 +86,8 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   // Makes the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
-  const media = await createMedia({ requireSandbox: config.requireSandbox, models, enginesDir: config.enginesDir, logger });
+  const { requireSandbox, enginesDir } = config;
+  const media = await createMedia({ requireSandbox, models, enginesDir, logger, maxProbes: measureSlots.total + config.workerConcurrency });
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), logger });
   shutdown.add(() => net.close());
   const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };

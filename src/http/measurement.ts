@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
 import { FrameliftError } from '../domain/errors.ts';
-import type { SourceFacts, Tier } from '../domain/job.ts';
+import type { MeasuredSource, Tier } from '../domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
@@ -25,7 +25,7 @@ export interface Measured {
   /** whole seconds, billed */
   durationSeconds: number;
   /** null in the sandbox */
-  source: SourceFacts | null;
+  source: MeasuredSource | null;
   /** 0 in the sandbox */
   credits: number;
 }
@@ -80,9 +80,10 @@ function assertModelInstalled(deps: HttpDeps, { model }: JobInput): void {
   throw new FrameliftError('invalid_request', message, { param: '/model' });
 }
 
-async function measureLive(deps: HttpDeps, { body, videoUrl, signal }: MeasurementRequest): Promise<Measured> {
+async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
-  const source = await measureInTime(deps, videoUrl, { signal, timeoutMs: measureTimeoutMs });
+  const { body } = request;
+  const source = await measureInTime(deps, request, measureTimeoutMs);
   assertSizeAllowed(source.size_bytes);
   if (!Number.isFinite(source.duration) || source.duration <= 0) {
     throw new FrameliftError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
@@ -96,15 +97,16 @@ async function measureLive(deps: HttpDeps, { body, videoUrl, signal }: Measureme
 /** The measurement, given up at the deadline even if it does not listen to its signal. */
 async function measureInTime(
   { measure }: HttpDeps,
-  videoUrl: URL,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
-): Promise<SourceFacts> {
+  { principal, videoUrl, signal }: MeasurementRequest,
+  timeoutMs: number,
+): Promise<MeasuredSource> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const overdue = new Promise<never>((_, reject) => {
     deadline.addEventListener('abort', () => reject(deadline.reason), { once: true });
   });
   try {
-    return await Promise.race([measure(videoUrl.href, AbortSignal.any([signal, deadline])), overdue]);
+    const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]) };
+    return await Promise.race([measure(videoUrl.href, request), overdue]);
   } catch (cause) {
     // A caller that went away gets no answer; what aborted the measurement is then no failure to log.
     throw measurementError(cause, deadline.aborted || signal.aborted);
@@ -126,7 +128,8 @@ function measurementError(cause: unknown, overdue: boolean): unknown {
   if (cause.code === 'processing_timeout' || cause.code === 'source_changed') {
     return new FrameliftError('video_unreachable', 'The video could not be measured.', options);
   }
-  if (cause.param !== undefined) return cause;
+  // That this service is busy says nothing of the URL.
+  if (cause.param !== undefined || cause.code === 'service_unavailable') return cause;
   const { code, message, retryAfterS } = cause;
   return new FrameliftError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
 }
