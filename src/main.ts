@@ -9,10 +9,11 @@ import type { Config } from './config.ts';
 import { createConsole, type DemoParts } from './console-service.ts';
 import { registerDiskMetrics } from './disk-metrics.ts';
 import { buildApp } from './http/app.ts';
+import { answerParserErrors } from './http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
 import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from './jobs/index.ts';
 import { createLogger } from './logger.ts';
-import { createMeasure } from './measure.ts';
+import { createMeasure, measureSlots } from './measure.ts';
 import { createMedia } from './media/index.ts';
 import { installedModels, modelNames } from './media/models.ts';
 import { createNetClient } from './net/index.ts';
@@ -83,7 +84,8 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   // Makes the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
-  const media = await createMedia({ requireSandbox: config.requireSandbox, models, enginesDir: config.enginesDir, logger });
+  const { requireSandbox, enginesDir } = config;
+  const media = await createMedia({ requireSandbox, models, enginesDir, logger, maxProbes: measureSlots.total + config.workerConcurrency });
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
@@ -116,7 +118,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     options: { rateLimits, sandboxDelayMs, models: modelNames(models) },
   });
-  const url = await listen(app.fetch, { ...config, variable: 'PORT' }, shutdown);
+  const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && anyAddress.has(config.host)) {
@@ -147,7 +149,7 @@ async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsP
   };
   registerDiskMetrics({ registry, folders });
   const at = { host: config.metricsHost, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
-  logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, shutdown) }, 'metrics');
+  logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, { shutdown, logger }) }, 'metrics');
   return registry;
 }
 
@@ -168,8 +170,9 @@ interface ListenAt {
   variable: string;
 }
 
-async function listen(fetch: Fetch, at: ListenAt, shutdown: Shutdown): Promise<string> {
+async function listen(fetch: Fetch, at: ListenAt, { shutdown, logger }: { shutdown: Shutdown; logger: Logger }): Promise<string> {
   const server = serve({ fetch, hostname: at.host, port: at.port, createServer }) as ReturnType<typeof createServer>;
+  answerParserErrors(server, logger);
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {

@@ -1,6 +1,8 @@
 /** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
+import { FrameliftError } from './domain/errors.ts';
+import { FairSlots } from './domain/fair-slots.ts';
 import { maxDurationS, maxSourceBytes } from './domain/limits.ts';
-import type { SourceFacts } from './domain/job.ts';
+import type { MeasuredSource } from './domain/job.ts';
 import { sourceFacts } from './media/facts.ts';
 import type { Media } from './media/types.ts';
 import type { NetClient } from './net/types.ts';
@@ -8,14 +10,37 @@ import type { NetClient } from './net/types.ts';
 /** The caller's signal ends a measurement earlier; this only ends a child that is stuck. */
 const probeTimeoutMs = 30_000;
 
-export function createMeasure(deps: { net: NetClient; media: Media }) {
-  return async (url: string, signal: AbortSignal): Promise<SourceFacts> => {
-    const video = await deps.net.openVideo(url, { maxBytes: maxSourceBytes, signal });
+/** Of one process. Origins may be slow for as long as the caller waits: most of a measurement is waiting for them. */
+export const measureSlots = { total: 12, each: 3, waitMs: 6000 };
+
+const busy = () =>
+  new FrameliftError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
+
+export interface MeasureRequest {
+  /** whose slots are used */
+  accountId: string;
+  signal: AbortSignal;
+}
+
+export interface MeasureDeps {
+  net: Pick<NetClient, 'openVideo'>;
+  /** must let `measureSlots.total` probes run at a time */
+  media: Pick<Media, 'probe'>;
+}
+
+/** Measures in one of the account's slots; `service_unavailable` when none became free in time. */
+export function createMeasure({ net, media }: MeasureDeps) {
+  const slots = new FairSlots({ ...measureSlots, refusal: busy });
+  const measureNow = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {
+    const video = await net.openVideo(url, { maxBytes: maxSourceBytes, signal });
     try {
       const limits = { maxDurationS };
-      return sourceFacts(await deps.media.probe({ source: video, limits, timeoutMs: probeTimeoutMs, signal }));
+      const facts = sourceFacts(await media.probe({ source: video, limits, timeoutMs: probeTimeoutMs, signal }));
+      return { ...facts, ...(video.etag === null ? {} : { etag: video.etag }) };
     } finally {
       await video.close();
     }
   };
+  return (url: string, { accountId, signal }: MeasureRequest): Promise<MeasuredSource> =>
+    slots.run(accountId, signal, () => measureNow(url, signal));
 }

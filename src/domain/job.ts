@@ -28,6 +28,12 @@ export interface SourceFacts {
   size_bytes: number;
 }
 
+/** What was found of the source at creation. */
+export interface MeasuredSource extends SourceFacts {
+  /** the server's strong ETag, if it sent one; kept to notice another file, and shown to nobody */
+  etag?: string;
+}
+
 export interface OutputFacts {
   width: number;
   height: number;
@@ -75,7 +81,7 @@ export interface JobRecord {
   /** 0…1, never falls */
   progress: number;
   etaSeconds: number | null;
-  source: SourceFacts | null;
+  source: MeasuredSource | null;
   output: OutputFacts | null;
   applied: AppliedEnhancements | null;
   error: { code: JobErrorCode; message: string } | null;

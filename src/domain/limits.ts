@@ -1,6 +1,6 @@
 /** Limits of the specification (§8) and the one rule that turns a measured duration into billed seconds. */
 import { FrameliftError } from './errors.ts';
-import type { Tier } from './job.ts';
+import type { MeasuredSource, Tier } from './job.ts';
 
 /** seconds of presentation; exactly this passes */
 export const maxDurationS = 600;
@@ -22,8 +22,15 @@ export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;
 /** billed seconds of a sandbox job without a hint */
 export const sandboxDurationS = 10;
+/** What a sandbox job lasts, in whole seconds: nothing is measured there, so the caller's hint counts. */
+export function sandboxSeconds(hintS: number = sandboxDurationS): number {
+  return billedSeconds(Math.min(hintS, maxDurationS));
+}
+
 /** seconds by which a second measurement may differ from the first */
 export const measurementToleranceS = 1;
+/** share by which a second measurement's frame rate may differ: it is a mean where frames come unevenly */
+const frameRateTolerance = 0.01;
 
 /**
  * Whole seconds that a video of `durationS` (unrounded, seconds) is billed for: rounded up, at least 1.
@@ -54,6 +61,18 @@ export function assertSizeAllowed(sizeBytes: number): void {
       `The video has ${sizeBytes} bytes; at most ${maxSourceBytes} are accepted.`,
     );
   }
+}
+
+/** What was measured differently of two files; null when they agree in all that was measured, within the tolerance. */
+export function changeOfSource(before: MeasuredSource, now: MeasuredSource): string | null {
+  const facts = ['container', 'video_codec', 'audio_codec', 'width', 'height', 'size_bytes'] as const;
+  const changed = facts.find((name) => before[name] !== now[name]);
+  if (changed !== undefined) return `${changed} was ${before[changed]} when the job was created and is ${now[changed]} now`;
+  if (Math.abs(before.frame_rate - now.frame_rate) > frameRateTolerance * before.frame_rate) {
+    return `frame_rate was ${before.frame_rate} when the job was created and is ${now.frame_rate} now`;
+  }
+  if (before.etag !== undefined && now.etag !== undefined && before.etag !== now.etag) return 'its ETag is another one';
+  return null;
 }
 
 /** Whether two measurements (unrounded seconds) of one source agree within the tolerance. */

@@ -13,7 +13,7 @@ const mustBe = {
   scheme: 'it must begin with http:// or https://',
   characters: 'it must hold no spaces and no control characters',
   credentials: 'it must hold no user name and no password',
-  host: 'its host must be a name in its ASCII form or an IPv4 address',
+  host: 'its host must be a valid name or IP address',
   port: 'its port must be 80, 443, or one from 1024 on that is not that of a database, mail or another such service',
   private: 'it must be a public http or https address',
 } as const;
@@ -41,8 +41,6 @@ export function problemOfText(text: string): UrlProblem {
   if (authority === undefined) return 'scheme';
   if (/[\x00-\x20\x7f]/.test(text)) return 'characters';
   if (authority.includes('@')) return 'credentials';
-  const [, port] = /^[\w.-]+:(\d*)$/.exec(authority) ?? [];
-  return port === undefined || isPort(port) ? 'host' : 'port';
+  const [, port] = /:(\d+)$/.exec(authority) ?? [];
+  return port !== undefined && Number(port) > 65535 ? 'port' : 'host';
 }
-
-const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65535;

@@ -4,7 +4,7 @@ import { FrameliftError } from '../domain/errors.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTierAllowed, type JobInput, measureVideo, parseUrl, parseWebhookUrl, tierOf } from './measurement.ts';
+import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 import { defaultQuotas } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 import { assertSandboxPays } from './sandbox.ts';
@@ -32,8 +32,8 @@ export async function createJob(
     const job = await store.jobs.findReplay(principal.account.id, principal.lane, idempotency);
     if (job !== null) return { job, replayed: true };
   }
-  const videoUrl = parseUrl(body.video_url, '/video_url');
-  const webhookUrl = body.webhook_url === undefined ? null : parseWebhookUrl(deps, body.webhook_url, '/webhook_url');
+  const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
+  const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
   if (principal.lane === 'test') assertSandboxPays(videoUrl);
   await countJobOfPending(deps, principal.account);

@@ -1,6 +1,6 @@
 /** What the API is built from; main.ts makes the real ones, tests make fakes. */
 import type { Jwks } from '../contract/types.gen.ts';
-import type { Resolution, SourceFacts } from '../domain/job.ts';
+import type { MeasuredSource, Resolution } from '../domain/job.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
@@ -41,10 +41,10 @@ export interface HttpDeps {
   storage: Storage | FilesystemStorage;
   /**
    * Measures a remote video by reading only what the demuxer asks for. Rejects with FrameliftError
-   * `url_not_allowed`, `video_unreachable`, `video_too_large`, `video_too_long` or `unreadable_video`; an aborted
-   * signal ends it soon.
+   * `url_not_allowed`, `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video` or, when this
+   * service has no room for it now, `service_unavailable`; an aborted signal ends it soon.
    */
-  measure(url: string, signal: AbortSignal): Promise<SourceFacts>;
+  measure(url: string, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
   /** Throws FrameliftError `url_not_allowed` for an address that no request is ever sent to. Sends nothing. */
   checkUrl(url: string): void;
   evidence: HttpEvidence;

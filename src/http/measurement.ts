@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
 import { FrameliftError } from '../domain/errors.ts';
-import type { SourceFacts, Tier } from '../domain/job.ts';
-import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxDurationS } from '../domain/limits.ts';
+import type { MeasuredSource, Tier } from '../domain/job.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
@@ -25,7 +25,7 @@ export interface Measured {
   /** whole seconds, billed */
   durationSeconds: number;
   /** null in the sandbox */
-  source: SourceFacts | null;
+  source: MeasuredSource | null;
   /** 0 in the sandbox */
   credits: number;
 }
@@ -46,18 +46,14 @@ export function secureTierRequired(param?: string): FrameliftError {
   return new FrameliftError('secure_tier_required', 'This needs a key of the Secure tier.', options);
 }
 
-/** Parsed once; from here on only the normalised form is used. */
-export function parseUrl(text: string, param: string): URL {
-  try {
-    return new URL(text);
-  } catch (cause) {
-    throw urlNotAllowed(problemOfText(text), { param, cause });
-  }
-}
-
-/** The address of a webhook, which is asked for when it is given and not only when there is something to tell. */
-export function parseWebhookUrl(deps: HttpDeps, text: string, param: string): URL {
-  const url = parseUrl(text, param);
+/**
+ * Parsed once; from here on only the normalised form is used. Private addresses are refused as soon as they are given,
+ * alike in both lanes. Names are not resolved: the sandbox needs no network, and the live lane judges each address when
+ * it connects.
+ */
+export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw urlNotAllowed(problemOfText(text), { param });
   try {
     deps.checkUrl(url.href);
   } catch (cause) {
@@ -73,7 +69,7 @@ export async function measureVideo(deps: HttpDeps, request: MeasurementRequest):
   assertModelInstalled(deps, body);
   if (principal.lane === 'live') return measureLive(deps, request);
   assertSandboxMeasures(videoUrl);
-  return { durationSeconds: body.duration_seconds ?? sandboxDurationS, source: null, credits: 0 };
+  return { durationSeconds: sandboxSeconds(body.duration_seconds), source: null, credits: 0 };
 }
 
 /** In the sandbox as well: whoever tests there learns of a name that would be refused later. */
@@ -84,9 +80,10 @@ function assertModelInstalled(deps: HttpDeps, { model }: JobInput): void {
   throw new FrameliftError('invalid_request', message, { param: '/model' });
 }
 
-async function measureLive(deps: HttpDeps, { body, videoUrl, signal }: MeasurementRequest): Promise<Measured> {
+async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
-  const source = await measureInTime(deps, videoUrl, { signal, timeoutMs: measureTimeoutMs });
+  const { body } = request;
+  const source = await measureInTime(deps, request, measureTimeoutMs);
   assertSizeAllowed(source.size_bytes);
   if (!Number.isFinite(source.duration) || source.duration <= 0) {
     throw new FrameliftError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
@@ -100,15 +97,16 @@ async function measureLive(deps: HttpDeps, { body, videoUrl, signal }: Measureme
 /** The measurement, given up at the deadline even if it does not listen to its signal. */
 async function measureInTime(
   { measure }: HttpDeps,
-  videoUrl: URL,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
-): Promise<SourceFacts> {
+  { principal, videoUrl, signal }: MeasurementRequest,
+  timeoutMs: number,
+): Promise<MeasuredSource> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const overdue = new Promise<never>((_, reject) => {
     deadline.addEventListener('abort', () => reject(deadline.reason), { once: true });
   });
   try {
-    return await Promise.race([measure(videoUrl.href, AbortSignal.any([signal, deadline])), overdue]);
+    const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]) };
+    return await Promise.race([measure(videoUrl.href, request), overdue]);
   } catch (cause) {
     // A caller that went away gets no answer; what aborted the measurement is then no failure to log.
     throw measurementError(cause, deadline.aborted || signal.aborted);
@@ -130,7 +128,8 @@ function measurementError(cause: unknown, overdue: boolean): unknown {
   if (cause.code === 'processing_timeout' || cause.code === 'source_changed') {
     return new FrameliftError('video_unreachable', 'The video could not be measured.', options);
   }
-  if (cause.param !== undefined) return cause;
+  // That this service is busy says nothing of the URL.
+  if (cause.param !== undefined || cause.code === 'service_unavailable') return cause;
   const { code, message, retryAfterS } = cause;
   return new FrameliftError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
 }

@@ -1,6 +1,6 @@
 /** The service's records in the contract's shape. */
 import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
-import type { AppliedEnhancements, JobRecord, Tier } from '../domain/job.ts';
+import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
 import type { Account, Principal } from '../store/types.ts';
@@ -21,6 +21,13 @@ function presentApplied(applied: AppliedEnhancements): AppliedEnhancements {
   };
 }
 
+/** Without what is kept for the service's own use. */
+export function presentSource(source: MeasuredSource | null): SourceFacts | null {
+  if (source === null) return null;
+  const { etag: _, ...facts } = source;
+  return facts;
+}
+
 export function presentJob(job: JobRecord): Job {
   return {
     id: job.id,
@@ -37,7 +44,7 @@ export function presentJob(job: JobRecord): Job {
     started_at: job.startedAt?.toISOString() ?? null,
     finished_at: job.finishedAt?.toISOString() ?? null,
     expires_at: job.expiresAt.toISOString(),
-    source: job.source,
+    source: presentSource(job.source),
     output: job.output,
     error: job.error,
     enhancements: job.applied === null ? null : presentApplied(job.applied),

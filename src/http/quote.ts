@@ -4,7 +4,8 @@ import type { JobRecord, Resolution } from '../domain/job.ts';
 import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTierAllowed, type JobInput, measureVideo, parseUrl, tierOf } from './measurement.ts';
+import { presentSource } from './present.ts';
+import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 
 /** Jobs of the account that an estimate looks at. */
 const sampleSize = 50;
@@ -22,8 +23,8 @@ export interface QuoteRequest {
 /** Throws FrameliftError with the codes that the document names for createQuote. */
 export async function createQuote(deps: HttpDeps, { principal, body, signal }: QuoteRequest): Promise<Quote> {
   assertTierAllowed(principal, body);
-  const videoUrl = parseUrl(body.video_url, '/video_url');
-  if (body.webhook_url !== undefined) parseUrl(body.webhook_url, '/webhook_url');
+  const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
+  if (body.webhook_url !== undefined) parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, videoUrl, signal });
   const sandbox = principal.lane === 'test';
   const seconds = sandbox
@@ -36,7 +37,7 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
     tier: tierOf(body),
     sandbox,
     estimated_seconds: Math.max(1, Math.ceil(seconds)),
-    source,
+    source: presentSource(source),
   };
 }
 

@@ -1,7 +1,6 @@
 /** Turns what the contract's schemas refuse into one clear sentence with a code and a pointer. */
 import type { z } from 'zod';
 import { FrameliftError, type RequestErrorCode } from '../domain/errors.ts';
-import { maxDurationS } from '../domain/limits.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 
 type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
@@ -57,7 +56,8 @@ const counted: Readonly<Record<string, string>> = { string: ' characters', array
 function bound(issue: Extract<Issue, { code: 'too_big' | 'too_small' }>): string {
   const unit = counted[issue.origin] ?? '';
   const verb = unit === '' ? 'be' : 'have';
-  const [most, limit] = issue.code === 'too_big' ? ['at most', issue.maximum] : ['at least', issue.minimum];
+  const over = issue.inclusive === false ? 'more than' : 'at least';
+  const [most, limit] = issue.code === 'too_big' ? ['at most', issue.maximum] : [over, issue.minimum];
   return `must ${verb} ${most} ${limit}${unit}`;
 }
 
@@ -92,19 +92,12 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
 
 const addresses: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
-/**
- * Some fields answer with a code of their own: an address that the pattern refuses is as unfetchable as a private
- * one, and an announced duration over the limit is a video that is too long.
- */
-function specialCase(issue: Issue, value: unknown, param: string): FrameliftError | undefined {
+/** An address that the pattern refuses answers with the code of a private one: neither can be fetched. */
+function specialCase(value: unknown, param: string): FrameliftError | undefined {
   // The console wraps a job's body and names the lane beside it.
   const field = param.replace(/^\/request(?=\/)/, '');
   if (addresses.has(field) && typeof value === 'string') {
     return urlNotAllowed(problemOfText(value), { param });
-  }
-  if (field === '/duration_seconds' && issue.code === 'too_big' && Number.isInteger(value)) {
-    const message = `A duration of ${String(value)} s was announced; at most ${maxDurationS} s are accepted.`;
-    return new FrameliftError('video_too_long', message, { param });
   }
   return undefined;
 }
@@ -119,7 +112,7 @@ export function validationError({ target, data, error }: Refused): FrameliftErro
     return new FrameliftError('invalid_request', `The request body ${reasonOf(issue)}.`);
   }
   const value = valueAt(data, path);
-  const special = target === 'json' ? specialCase(issue, value, param) : undefined;
+  const special = target === 'json' ? specialCase(value, param) : undefined;
   if (special !== undefined) return special;
   const name = target === 'json' ? param.slice(1).replaceAll('/', '.') : String(path[0]);
   return new FrameliftError('invalid_request', sentence(target, name, issue, value), { param });

@@ -4,10 +4,12 @@ import { FrameliftError } from '../domain/errors.ts';
 import {
   assertDurationAllowed,
   assertSizeAllowed,
+  changeOfSource,
   maxDurationS,
   maxSourceBytes,
   sameDuration,
 } from '../domain/limits.ts';
+import type { MeasuredSource } from '../domain/job.ts';
 import { jobIdOf } from './payload.ts';
 import { withDiskReservation } from './room.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -33,11 +35,18 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   });
   assertDurationAllowed(probe.durationS);
   assertSameSource(probe.durationS, job.source?.duration ?? job.durationSeconds);
+  assertSameFacts(job.source, { ...sourceFacts(probe), ...(received.etag === null ? {} : { etag: received.etag }) });
   signal.throwIfAborted();
   const key = await worker.store.objects.announce(fence, 'original');
   const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
   if (stored.sha256 !== received.sha256) throw new Error('The stored original differs from the downloaded one');
   await worker.store.leases.ingested(fence, stored, sourceFacts(probe));
+}
+
+/** Throws FrameliftError `source_changed` when the file is not the one that was measured. */
+function assertSameFacts(before: MeasuredSource | null, now: MeasuredSource): void {
+  const change = before === null ? null : changeOfSource(before, now);
+  if (change !== null) throw new FrameliftError('source_changed', `The video is not the one that was measured: ${change}.`);
 }
 
 /** Throws FrameliftError `source_changed` when a measurement is off the one that was billed. */

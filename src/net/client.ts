@@ -1,6 +1,7 @@
 /** The guarded client: policy, sessions and the three things the service asks of other people's servers. */
 import { FrameliftError } from '../domain/errors.ts';
-import type { ConnectorOptions } from './connect.ts';
+import { ByteBudget } from './byte-budget.ts';
+import type { ConnectorOptions, NetLogger } from './connect.ts';
 import { download } from './download.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { ForwardVideo } from './forward.ts';
@@ -9,12 +10,12 @@ import { RangedVideo, blockBytes } from './ranged.ts';
 import { expectVideo, partOf, validatorsOf } from './replies.ts';
 import { tooLarge, withRetries } from './retry.ts';
 import { Session } from './session.ts';
-import type { NetLogger, Reply } from './session.ts';
+import type { Reply } from './session.ts';
 import { defaultTimeouts, startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GuardedClient, PostOptions, PostReply, RemoteVideo } from './types.ts';
 
-export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp'> {
+export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp' | 'logger'> {
   /** `host:port` pairs exempt from the private-address guard */
   allowHosts: readonly string[];
   /** `host` or `host:port` under which this service itself is reached; never asked */
@@ -22,17 +23,20 @@ export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'c
   timeouts?: Partial<Timeouts>;
   /** how far a server without Range is read by openVideo, bytes (default 64 MiB) */
   maxForwardBytes?: number;
-  logger?: NetLogger;
+  /** what servers without Range may fill of the temporary folder at a time, all together, bytes (default 256 MiB) */
+  maxTemporaryBytes?: number;
 }
 
 interface Deps {
   timeouts: Timeouts;
   maxForwardBytes: number;
+  budget: ByteBudget;
 }
 
 /** Throws TypeError for an `allowHosts` entry that is not host:port. */
 export function createNetClient(options: NetClientOptions): GuardedClient {
-  const { resolver, ca, tcp, logger, maxForwardBytes = 64 * 2 ** 20 } = options;
+  const { resolver, ca, tcp, logger, maxForwardBytes = 64 * 2 ** 20, maxTemporaryBytes = 256 * 2 ** 20 } = options;
+  const budget = new ByteBudget(maxTemporaryBytes);
   const policy = createUrlPolicy(options);
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const sessions = new Sessions(() => new Session({ policy, timeouts, resolver, ca, tcp, logger }), logger);
@@ -41,7 +45,7 @@ export function createNetClient(options: NetClientOptions): GuardedClient {
     openVideo: (url, { maxBytes, signal }) =>
       sessions.keepOpen(async (session, close) => {
         try {
-          return await openVideo({ timeouts, maxForwardBytes }, session, url, { maxBytes, signal, close });
+          return await openVideo({ timeouts, maxForwardBytes, budget }, session, url, { maxBytes, signal, close });
         } catch (error) {
           throw videoError(error, 'video_unreachable');
         }
@@ -131,7 +135,8 @@ async function openVideo(deps: Deps, session: Session, url: string, options: Ope
     try {
       expectVideo(reply, [200, 206, 416]);
       if (reply.status === 200) {
-        return await ForwardVideo.open({ reply, maxBytes, maxForwardBytes: deps.maxForwardBytes, close });
+        const { maxForwardBytes, budget } = deps;
+        return await ForwardVideo.open({ reply, maxBytes, maxForwardBytes, budget, close });
       }
       const { size, head } = await readHead(reply, maxBytes);
       const validators = validatorsOf(reply);

@@ -9,7 +9,7 @@ import type { LookupFunction, Socket, TcpNetConnectOpts } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { NetFailure } from './failure.ts';
-import { notAllowed } from './policy.ts';
+import { notAllowed, withoutRootDot } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
 
 export interface ResolvedAddress {
@@ -20,6 +20,12 @@ export interface ResolvedAddress {
 /** All addresses of a name; rejects as dns.lookup does. */
 export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>;
 
+/** The part of pino's logger that the client uses. */
+export interface NetLogger {
+  debug(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
+
 export interface ConnectorOptions {
   policy: UrlPolicy;
   /** for name, TCP and TLS together, ms */
@@ -29,6 +35,7 @@ export interface ConnectorOptions {
   ca?: string[] | undefined;
   /** tests only: makes the TCP connection */
   tcp?: ((options: TcpNetConnectOpts) => Socket) | undefined;
+  logger?: NetLogger | undefined;
 }
 
 const systemResolver: Resolver = (hostname) => systemLookup(hostname, { all: true, verbatim: true });
@@ -65,16 +72,36 @@ function startTls(socket: Socket, hostname: string, ca: string[] | undefined): S
   });
 }
 
+/**
+ * The HTTP client parses replies inside the events of their socket. An exception there has no caller and would end
+ * the process: it ends this connection instead, and with it the request.
+ */
+function containExceptions(socket: Socket, logger: NetLogger | undefined): Socket {
+  const emit = socket.emit.bind(socket) as (...event: unknown[]) => boolean;
+  socket.emit = (...event: unknown[]) => {
+    try {
+      return emit(...event);
+    } catch (error) {
+      logger?.warn({ err: error }, 'the HTTP client failed; its connection was closed');
+      socket.destroy(error as Error);
+      return true;
+    }
+  };
+  return socket;
+}
+
 /** A connector for undici's Agent. Its errors are FrameliftError `url_not_allowed`, NetFailure, or the socket's own. */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { policy, tcp = tcpConnect } = options;
-  return ({ hostname, protocol, port: portText }, callback) => {
+  return ({ hostname: given, protocol, port: portText }, callback) => {
+    // Servers know their certificates by the name without the dot of the root.
+    const hostname = withoutRootDot(given);
     const port = Number(portText) || (protocol === 'https:' ? 443 : 80);
     let socket: Socket | undefined;
     const finish = (error: Error | null) => {
       clearTimeout(timer);
       socket?.off('error', finish);
-      if (error === null && socket !== undefined) return callback(null, socket);
+      if (error === null && socket !== undefined) return callback(null, containExceptions(socket, options.logger));
       socket?.on('error', () => undefined).destroy();
       callback(error ?? new Error('no socket'), null);
     };

@@ -12,6 +12,7 @@ import {
   rangeHeaders,
   sameSource,
   sourceChanged,
+  strongTag,
   validatorsOf,
 } from './replies.ts';
 import type { Validators } from './replies.ts';
@@ -34,6 +35,8 @@ export interface Downloaded {
   sha256: string;
   /** after redirects */
   url: string;
+  /** the strong ETag of what was received; null when the server sent none */
+  etag: string | null;
 }
 
 interface Transfer {
@@ -81,7 +84,8 @@ async function transferAll(session: Session, url: string, file: FileHandle, opti
   for (;;) {
     try {
       await transferOnce(session, url, transfer, options);
-      return { bytes: transfer.bytes, sha256: transfer.hash.digest('hex'), url: transfer.url } satisfies Downloaded;
+      const { bytes, url: finalUrl, validators } = transfer;
+      return { bytes, sha256: transfer.hash.digest('hex'), url: finalUrl, etag: strongTag(validators) } satisfies Downloaded;
     } catch (error) {
       // A try from the beginning is a repetition however far it comes: the next may have to begin there too.
       tries.note(transfer.kept > 0 ? Math.max(transfer.bytes - furthest, 0) : 0);
@@ -106,7 +110,6 @@ async function transferOnce(session: Session, url: string, transfer: Transfer, o
     transfer.url = reply.url.href;
     if (transfer.total !== null && transfer.total > options.maxBytes) throw tooLarge(options.maxBytes);
     await receive(reply, transfer, options);
-    if (await session.sentSurplus()) throw new NetFailure('length', 'the server sent more bytes than it announced');
   } finally {
     reply.discard();
   }

@@ -3,9 +3,10 @@
  * stated bound. What lies beyond the bound is refused, not fetched.
  */
 import type { FileHandle } from 'node:fs/promises';
+import type { ByteBudget } from './byte-budget.ts';
 import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
-import { declaredLength, validatorsOf } from './replies.ts';
+import { declaredLength, strongTag, validatorsOf } from './replies.ts';
 import { tooLarge } from './retry.ts';
 import type { Reply } from './session.ts';
 import { namelessFile } from './temporary.ts';
@@ -15,6 +16,8 @@ export interface ForwardOptions {
   reply: Reply;
   maxBytes: number;
   maxForwardBytes: number;
+  /** of all temporary files together */
+  budget: ByteBudget;
   close: () => Promise<void>;
 }
 
@@ -29,6 +32,7 @@ export class ForwardVideo implements RemoteVideo {
   readonly size: number;
   readonly ranged = false;
   readonly validator: string | null;
+  readonly etag: string | null;
   readonly #options: ForwardOptions;
   readonly #file: FileHandle;
   readonly #chunks: AsyncGenerator<Buffer>;
@@ -41,18 +45,20 @@ export class ForwardVideo implements RemoteVideo {
     const declared = declaredLength(options.reply);
     if (declared !== null && declared > options.maxBytes) throw tooLarge(options.maxBytes);
     const file = await namelessFile();
+    let stored = 0;
     try {
       const chunks = options.reply.chunks();
       if (declared !== null) return new ForwardVideo(options, file, chunks, declared, 0);
-      let stored = 0;
       for await (const chunk of chunks) {
         if (stored + chunk.length > options.maxBytes) throw tooLarge(options.maxBytes);
         if (stored + chunk.length > options.maxForwardBytes) throw beyondBound(options.maxForwardBytes);
-        await file.write(chunk, 0, chunk.length, stored);
+        options.budget.take(chunk.length);
         stored += chunk.length;
+        await file.write(chunk, 0, chunk.length, stored - chunk.length);
       }
       return new ForwardVideo(options, file, chunks, stored, stored);
     } catch (error) {
+      options.budget.give(stored);
       await file.close();
       throw error;
     }
@@ -72,6 +78,7 @@ export class ForwardVideo implements RemoteVideo {
     this.#stored = stored;
     this.size = size;
     this.url = options.reply.url.href;
+    this.etag = strongTag(validators);
     this.validator = validators.etag ?? validators.lastModified;
   }
 
@@ -87,6 +94,7 @@ export class ForwardVideo implements RemoteVideo {
       await this.#options.close();
       await this.#queue;
       await this.#file.close();
+      this.#options.budget.give(this.#stored);
     })();
     return this.#closed;
   }
@@ -116,8 +124,9 @@ export class ForwardVideo implements RemoteVideo {
     while (this.#stored < end) {
       const { value, done } = await this.#chunks.next();
       if (done === true) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
-      await this.#file.write(value, 0, value.length, this.#stored);
+      this.#options.budget.take(value.length);
       this.#stored += value.length;
+      await this.#file.write(value, 0, value.length, this.#stored - value.length);
     }
   }
 }

@@ -80,8 +80,13 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-function unbracketed(hostname: string): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+/** The host as names and addresses are judged: no brackets, and `host` for the fully qualified spelling `host.`. */
+function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : withoutRootDot(hostname);
+}
+
+export function withoutRootDot(hostname: string): string {
+  return hostname.replace(/\.$/, '');
 }
 
 /** `host:port` spelled as URL spells it. Throws TypeError for anything else. */
@@ -90,11 +95,11 @@ function normalizePair(pair: string): string {
   if (match === null || !URL.canParse(`http://${match[1]}/`)) {
     throw new TypeError(`Expected host:port but received ${JSON.stringify(pair)}`);
   }
-  return `${unbracketed(new URL(`http://${match[1]}/`).hostname)}:${Number(match[2])}`;
+  return `${hostOf(new URL(`http://${match[1]}/`))}:${Number(match[2])}`;
 }
 
 function isInsideName(hostname: string): boolean {
-  if (hostname.endsWith('.') || !hostname.includes('.')) return true;
+  if (!hostname.includes('.')) return true;
   return insideSuffixes.some((suffix) => hostname.endsWith(`.${suffix}`));
 }
 
@@ -105,7 +110,7 @@ function isClosedPort(port: number): boolean {
 
 export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
   const allowed = new Set(options.allowHosts.map(normalizePair));
-  const denied = new Set((options.denyHosts ?? []).map((entry) => entry.toLowerCase()));
+  const denied = new Set((options.denyHosts ?? []).map((entry) => entry.toLowerCase().replace(/[[\]]/g, '')));
   const isExempt = (hostname: string, port: number) => allowed.has(`${hostname}:${port}`);
   const checkAddress = (address: string, hostname: string, port: number) => {
     if (isExempt(hostname, port)) return;
@@ -122,11 +127,10 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
       const url = new URL(text);
       if (url.protocol !== 'http:' && url.protocol !== 'https:') throw notAllowed('scheme', `the scheme is ${url.protocol}`);
       if (url.username !== '' || url.password !== '') throw notAllowed('credentials', 'the URL carries a user name or password');
-      const hostname = unbracketed(url.hostname);
+      const hostname = hostOf(url);
       const port = portOf(url);
-      // The fully qualified spelling `host.` must not slip past the list.
-      const bare = hostname.replace(/\.+$/, '');
-      if (denied.has(bare) || denied.has(`${bare}:${port}`)) throw notAllowed('private', `${bare} is this service itself`);
+      if (hostname === '' || hostname.endsWith('.')) throw notAllowed('host', 'the host has an empty label');
+      if (denied.has(hostname) || denied.has(`${hostname}:${port}`)) throw notAllowed('private', `${hostname} is this service itself`);
       if (isExempt(hostname, port)) return url;
       if (isClosedPort(port)) throw notAllowed('port', `port ${port} is closed`);
       if (isIP(hostname) !== 0) checkAddress(hostname, hostname, port);

@@ -1,7 +1,7 @@
 /** Random access to a file on a server that honours Range: blocks fetched on demand, kept in a small cache. */
 import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
-import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, validatorsOf } from './replies.ts';
+import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, strongTag, validatorsOf } from './replies.ts';
 import type { Validators } from './replies.ts';
 import { isRetryable, pauseBefore, Tries } from './retry.ts';
 import type { Session } from './session.ts';
@@ -31,6 +31,7 @@ export class RangedVideo implements RemoteVideo {
   readonly size: number;
   readonly ranged = true;
   readonly validator: string | null;
+  readonly etag: string | null;
   readonly #options: RangedOptions;
   /** in order of last use */
   readonly #blocks = new Map<number, Buffer>();
@@ -43,6 +44,7 @@ export class RangedVideo implements RemoteVideo {
     this.#options = options;
     this.url = options.url.href;
     this.size = options.size;
+    this.etag = strongTag(options.validators);
     this.validator = options.validators.etag ?? options.validators.lastModified;
     if (options.head.length === Math.min(blockBytes, options.size)) this.#blocks.set(0, options.head);
   }

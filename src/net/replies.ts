@@ -73,10 +73,14 @@ export function sameSource(a: Validators, b: Validators): boolean {
   return true;
 }
 
+/** The ETag, if it is one that changes with every byte. */
+export function strongTag({ etag }: Validators): string | null {
+  return etag === null || etag.startsWith('W/') ? null : etag;
+}
+
 /** Value for If-Range; null where nothing strong enough is known (RFC 9110 wants no weak tag here). */
-export function ifRange({ etag, lastModified }: Validators): string | null {
-  if (etag !== null && !etag.startsWith('W/')) return etag;
-  return etag === null ? lastModified : null;
+export function ifRange(validators: Validators): string | null {
+  return validators.etag === null ? validators.lastModified : strongTag(validators);
 }
 
 /** Headers of a ranged request that holds only for this state of the file; `end` inclusive, open when absent. */

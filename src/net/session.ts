@@ -3,7 +3,6 @@
  * every hop, and nothing kept or sent that could identify the service (no cookies, no credentials, no referrer).
  * Proxies named in the environment are not used: behind one, the guard would judge the proxy's address.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { guardedConnector } from './connect.ts';
@@ -14,16 +13,9 @@ import type { UrlPolicy } from './policy.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
 
-/** The part of pino's logger that the client uses. */
-export interface NetLogger {
-  debug(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-}
-
 export interface SessionOptions extends Omit<ConnectorOptions, 'connectMs' | 'policy'> {
   policy: UrlPolicy;
   timeouts: Timeouts;
-  logger?: NetLogger | undefined;
 }
 
 export interface Reply {
@@ -48,7 +40,6 @@ export interface AskOptions {
 }
 
 const maxRedirects = 5;
-const surplusWaitMs = 20;
 const maxHeaderBytes = 32 * 1024;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
@@ -56,7 +47,6 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #agent: Agent;
   readonly #closing = new AbortController();
-  #surplus = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -70,10 +60,6 @@ export class Session {
       connections: 4,
       pipelining: 1,
       allowH2: false,
-    });
-    // Bytes behind a finished reply cannot be another reply: every request here waits for its own.
-    this.#agent.on('disconnect', (_origin, _targets, error) => {
-      if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#surplus = true;
     });
   }
 
@@ -133,15 +119,6 @@ export class Session {
       throw new NetFailure('redirect', 'the server redirects from https to unencrypted http');
     }
     return next;
-  }
-
-  /**
-   * Whether a server went on sending behind the announced end of a reply. By HTTP's framing such a reply is
-   * complete; only what follows within a moment gives the wrong length away.
-   */
-  async sentSurplus(): Promise<boolean> {
-    await sleep(surplusWaitMs);
-    return this.#surplus;
   }
 
   /** What is under way rejects with a plain error: the end of this side is no failure of the server's. */

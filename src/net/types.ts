@@ -8,6 +8,8 @@ export interface RemoteVideo extends ByteSource {
   readonly ranged: boolean;
   /** ETag or Last-Modified, to notice a source that changes; null when neither is sent */
   readonly validator: string | null;
+  /** the strong ETag; null when the server sends none */
+  readonly etag: string | null;
   close(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ export interface NetClient {
     url: string,
     path: string,
     options: { maxBytes: number; signal?: AbortSignal; onProgress?: (bytes: number, total: number | null) => void },
-  ): Promise<{ bytes: number; sha256: string; url: string }>;
+  ): Promise<{ bytes: number; sha256: string; url: string; etag: string | null }>;
   close(): Promise<void>;
 }
 

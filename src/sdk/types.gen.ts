@@ -35,8 +35,11 @@ export type Tier = 'standard' | 'secure';
 export type Timestamp = string;
 
 /**
- * A public http(s) URL without user name or password; an international host name in its ASCII form. Internal and
- * private addresses are blocked.
+ * A public http(s) URL without user name or password: a host name (an international one in either spelling), an
+ * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
+ * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
+ * which sends no request and resolves no name; a name that leads to a private address is refused when the live
+ * lane connects.
  *
  */
 export type PublicUrl = string;
@@ -69,8 +72,8 @@ export type JobInput = {
     video_url: PublicUrl;
     resolution: Resolution;
     /**
-     * A hint only, in seconds; the service measures the real duration and bills that. A hint over 600 is refused
-     * with `video_too_long`. In the sandbox, where nothing is measured, it is the job's duration (10 without it).
+     * A hint only, in seconds; the service measures the real duration and bills that. In the sandbox, where
+     * nothing is measured, it is the job's duration, rounded up and at most 600 (10 without it).
      *
      */
     duration_seconds?: number;

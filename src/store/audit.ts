@@ -47,7 +47,6 @@ export function auditQueries(db: Db) {
         ...(jobId === undefined ? {} : { jobId }),
         ...(data === undefined ? {} : { data }),
       };
-      if (kind !== 'result.accessed') return transact(db, async (tx) => void (await appendEvent(tx, event)));
       if (await isRecorded(db, event)) return;
       await transact(db, async (tx) => {
         // Of several at the same moment the first is recorded.

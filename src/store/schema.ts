@@ -19,7 +19,7 @@ import type {
   Lane,
   OutputFacts,
   Resolution,
-  SourceFacts,
+  MeasuredSource,
   Tier,
 } from '../domain/job.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -73,7 +73,7 @@ export const jobs = pgTable('jobs', {
   creditsRefunded: whole('credits_refunded').notNull().default(0),
   progress: doublePrecision('progress').notNull().default(0),
   etaSeconds: integer('eta_seconds'),
-  source: jsonb('source').$type<SourceFacts>(),
+  source: jsonb('source').$type<MeasuredSource>(),
   output: jsonb('output').$type<OutputFacts>(),
   applied: jsonb('applied').$type<AppliedEnhancements>(),
   errorCode: text('error_code').$type<JobErrorCode>(),

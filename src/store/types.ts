@@ -1,6 +1,6 @@
 /** What http and jobs may ask of the database. One file of queries per aggregate implements it. */
 import type { AuditEntry } from '../domain/audit.ts';
-import type { Enhancements, JobRecord, JobStatus, Lane, Resolution, SourceFacts, Tier } from '../domain/job.ts';
+import type { Enhancements, JobRecord, JobStatus, Lane, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
@@ -35,7 +35,7 @@ export interface CreateJob {
   enhancements: Enhancements;
   metadata: Record<string, string>;
   durationSeconds: number;
-  source: SourceFacts | null;
+  source: MeasuredSource | null;
   /** already priced by src/domain/pricing.ts; 0 in the sandbox */
   credits: number;
   idempotency: Idempotency | null;

@@ -200,7 +200,7 @@ describe('making a job', () => {
   const refused = [
     [{ lane: 'live', request: { ...request, video_url: 'file:///etc/passwd' } }, 'url_not_allowed', '/request/video_url'],
     [{ lane: 'live', request: { ...request, webhook_url: 'x' } }, 'url_not_allowed', '/request/webhook_url'],
-    [{ lane: 'live', request: { ...request, duration_seconds: 601 } }, 'video_too_long', '/request/duration_seconds'],
+    [{ lane: 'live', request: { ...request, duration_seconds: 0 } }, 'invalid_request', '/request/duration_seconds'],
     [{ lane: 'live', request: { ...request, model: 'nobody' } }, 'invalid_request', '/request/model'],
     [{ lane: 'live', request: { video_url: request.video_url } }, 'invalid_request', '/request/resolution'],
     [{ lane: 'both', request }, 'invalid_request', '/lane'],

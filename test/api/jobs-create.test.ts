@@ -90,6 +90,10 @@ describe('POST /v1/jobs 201', () => {
     for (const [hint, duration] of [
       [undefined, 10],
       [17, 17],
+      [0.001, 1],
+      [1.5, 2],
+      [601, 600],
+      [1e300, 600],
     ] as const) {
       const api = makeApi();
       const response = await api.request('/v1/jobs', {
@@ -211,11 +215,22 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     }
   });
 
+  it('17.17: 503 with Retry-After when this service is busy, which blames no field', async () => {
+    const busy = new FrameliftError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
+    const api = makeApi({ measure: () => Promise.reject(busy) });
+    for (const path of ['/v1/jobs', '/v1/quotes']) {
+      const response = await api.request(path, { method: 'POST', json: input });
+      expect(response.status).toBe(503);
+      expect(response.headers.get('Retry-After')).toBe('5');
+      expect(await errorOf(response)).toMatchObject({ code: 'service_unavailable', type: 'api_error' });
+    }
+  });
+
   it('400 video_unreachable at the deadline, even from a measurement that does not listen', async () => {
     let aborted = false;
     const api = makeApi({
       options: { measureTimeoutMs: 30 },
-      measure: (_url, signal) =>
+      measure: (_url, { signal }) =>
         new Promise(() => {
           signal.addEventListener('abort', () => {
             aborted = true;
@@ -232,7 +247,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     const caller = new AbortController();
     let reason: unknown;
     const api = makeApi({
-      measure: (_url, signal) =>
+      measure: (_url, { signal }) =>
         new Promise((_, reject) => {
           signal.addEventListener('abort', () => {
             reason = signal.reason;

@@ -49,6 +49,17 @@ describe('POST /v1/quotes', () => {
     expect([await estimate('1080p'), await estimate('4k')]).toEqual([168, 420]);
   });
 
+  it('17.6: shows nobody the ETag that is kept to notice another file', async () => {
+    const api = makeApi({ measure: async () => ({ ...source, etag: '"canary"' }) });
+    for (const path of ['/v1/quotes', '/v1/jobs']) {
+      const response = await api.request(path, { ...post, json: input });
+      const text = await response.text();
+      expect(JSON.parse(text)).toMatchObject({ source });
+      expect(text).not.toContain('canary');
+    }
+    expect([...api.store.jobsById.values()]).toMatchObject([{ source: { etag: '"canary"' } }]);
+  });
+
   it('measures nothing in the sandbox: the hint, or 10 s, without charge', async () => {
     const api = makeApi({ options: { sandboxDelayMs: 2500 } });
     for (const [extra, duration, seconds] of [

@@ -235,7 +235,7 @@ describe('what generators usually drop', () => {
 });
 
 describe('the pattern of addresses', () => {
-  it('takes only what the URL parser takes, so that a matching address is never malformed', () => {
+  it('17.10: judges no spelling of a host; that is left to the guard, behind the URL parser', () => {
     const addresses = [
       'https://media.example.com/holiday.mp4',
       'http://example.com',
@@ -244,12 +244,19 @@ describe('the pattern of addresses', () => {
       'http://127.0.0.1:65535/a',
       'http://localhost/a',
       'https://xn--bcher-kva.example/v.mp4',
+      'https://bücher.example/v.mp4',
+      'https://example.com./v.mp4',
+      'https://[2606:4700::1111]/v.mp4',
+      'https://[2606:4700::1111]:8443/v.mp4',
       'https://example.com/Zürich/视频.mp4',
       'https://example.com?x',
     ];
     for (const address of addresses) {
       expect(zod.zPublicUrl.safeParse(address).success, address).toBe(true);
       expect(() => new URL(address)).not.toThrow();
+    }
+    for (const address of ['ftp://example.com/', 'example.com/a.mp4', 'http://a b/c', 'http://a.example/\n']) {
+      expect(zod.zPublicUrl.safeParse(address).success, address).toBe(false);
     }
   });
 });

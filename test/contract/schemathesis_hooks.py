@@ -152,15 +152,12 @@ def before_call(context, case, kwargs):
         return
     if operation == "consoleTestWebhook" and is_address(body.get("url")):
         body["url"] = WEBHOOK
-    # The console names the lane beside the job.
-    live = LIVE
+    # The console wraps the body of a job.
     if isinstance(body.get("request"), dict):
-        live = body.get("lane") == "live"
         body = body["request"]
     if is_address(body.get("webhook_url")):
         body["webhook_url"] = WEBHOOK
     if isinstance(body.get("model"), str) and MODEL.fullmatch(body["model"]):
         body["model"] = "auto"
-    # The sandbox fetches nothing.
-    if live and is_address(body.get("video_url")):
+    if is_address(body.get("video_url")):
         body["video_url"] = VIDEO

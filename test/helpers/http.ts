@@ -113,9 +113,9 @@ export function makeApi({ measure, options, account: overrides, metrics }: ApiOp
     store,
     storage,
     checkUrl: (url) => void policy.check(url),
-    measure: (url, signal) => {
+    measure: (url, request) => {
       measured.push(url);
-      return measure === undefined ? Promise.resolve(source) : measure(url, signal);
+      return measure === undefined ? Promise.resolve(source) : measure(url, request);
     },
     evidence: {
       signHead: async (head) => signHead(head, await signer),

@@ -37,7 +37,7 @@ export const probeResult: ProbeResult = {
   frameRate: 25,
   durationS: 9.6,
   durationIsExact: true,
-  sizeBytes: 11,
+  sizeBytes: 123_456,
   audio: [{ codec: 'aac', channels: 2, sampleRateHz: 48_000, language: '' }],
 };
 
@@ -123,6 +123,8 @@ export class FakeMedia implements Media {
 
 export class FakeNet implements NetClient {
   bytes: Buffer = Buffer.from('a real film');
+  /** of what is downloaded */
+  etag: string | null = null;
   downloads = 0;
   onDownload: (url: string, signal?: AbortSignal) => Promise<void> = async () => {};
 
@@ -130,7 +132,7 @@ export class FakeNet implements NetClient {
     this.downloads++;
     await this.onDownload(url, signal);
     await writeFile(path, this.bytes);
-    return { bytes: this.bytes.length, sha256: sha256(this.bytes), url };
+    return { bytes: this.bytes.length, sha256: sha256(this.bytes), url, etag: this.etag };
   }
 
   posts: { url: string; options: PostOptions }[] = [];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
+import type { ProbeResult } from '../../src/media/types.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
@@ -149,6 +150,49 @@ describe('a live job that cannot succeed ends in error and is refunded once', ()
       );
     });
   }
+});
+
+describe('17.6: a source that is another file than the one that was measured', () => {
+  const measured = jobInput({ id: '' } as Account).source!;
+  const other: [string, Partial<ProbeResult>, RegExp][] = [
+    ['container', { container: 'webm' }, /container was mp4 /],
+    ['video codec', { videoCodec: 'hevc' }, /video_codec was h264 /],
+    ['audio codec', { audio: [] }, /audio_codec was aac .* null now/],
+    ['width', { width: 962 }, /width was 960 /],
+    ['height', { height: 542 }, /height was 540 /],
+    ['frame rate', { frameRate: 50 }, /frame_rate was 25 /],
+    ['size', { sizeBytes: 123_457 }, /size_bytes was 123456 /],
+  ];
+  it.each(other)('ends as source_changed and is refunded: %s', async (_name, change, message) => {
+    shop.media.onProbe = async () => ({ ...probeResult, ...change });
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'error');
+    const error = { code: 'source_changed', message: expect.stringMatching(message) as string };
+    expect(await now(job)).toMatchObject({ error, creditsRefunded: 30 });
+    expect(await credits()).toBe(30);
+    expect(shop.net.downloads).toBe(1);
+  });
+
+  it.each([
+    { before: '"v1"', now: '"v2"', status: 'error' },
+    { before: '"v1"', now: '"v1"', status: 'done' },
+    { before: '"v1"', now: null, status: 'done' },
+    { before: undefined, now: '"v2"', status: 'done' },
+  ] as const)('by its ETag, where both were sent: $before, $now: $status', async ({ before, now: etag, status }) => {
+    shop.net.etag = etag;
+    const job = await create({ source: { ...measured, ...(before === undefined ? {} : { etag: before }) } });
+    await shop.worker().start();
+    await ended(job, status);
+    if (status === 'error') expect((await now(job))!.error).toMatchObject({ code: 'source_changed' });
+  });
+
+  it('passes where the frame rate of the whole file differs by a hair', async () => {
+    shop.media.onProbe = async () => ({ ...probeResult, frameRate: 25.1, durationS: 9.7 });
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+  });
 });
 
 describe('failures that may pass', () => {

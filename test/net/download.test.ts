@@ -138,19 +138,20 @@ describe('size', () => {
     }
   });
 
-  it('that was declared too low is an error, never a cut file', async () => {
-    // The surplus follows the body at once, as from a server that declared a wrong length.
+  it('is what was declared: bytes behind the end of a reply belong to no reply', async () => {
     for (const pauseMs of [0, 5]) {
       const liar = await startRawServer((socket) => {
-        socket.once('data', () => {
+        socket.on('data', () => {
           socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(1000)}`);
-          setTimeout(() => socket.end('y'.repeat(1000)), pauseMs);
+          setTimeout(() => socket.write('y'.repeat(1000)), pauseMs);
         });
       });
       use({ allowHosts: [liar.hostPort] });
-      const downloading = client.download(`http://${liar.hostPort}/a.mp4`, path, { maxBytes: 1e9 });
-      await expect(downloading).rejects.toMatchObject(unreachable(/more bytes than it announced/));
-      await expectNothing();
+      for (let times = 0; times < 2; times += 1) {
+        await client.download(`http://${liar.hostPort}/a.mp4`, path, { maxBytes: 1e9 });
+        expect(await readFile(path, 'utf8')).toBe('x'.repeat(1000));
+      }
+      await client.close();
       await liar.close();
     }
   });

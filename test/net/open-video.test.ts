@@ -343,6 +343,22 @@ describe('reading forward', () => {
     expect(await video.read(0, 1000, never)).toHaveLength(1000);
   });
 
+  it('17.17: keeps all temporary files together inside one bound, and says that it is this service that is full', async () => {
+    use({ maxTemporaryBytes: 20_000_000 });
+    const full = { code: 'service_unavailable', retryAfterS: 5 };
+    for (const chunked of [true, false]) {
+      const videos = [await open({ ranges: false, chunked }), await open({ ranges: false, chunked })];
+      for (const video of videos) await readAll(video);
+      const third = open({ ranges: false, chunked }).then((video) => readAll(video).finally(() => video.close()));
+      await expect(third).rejects.toMatchObject(full);
+      await videos[0]!.close();
+      const fourth = await open({ ranges: false, chunked });
+      expect(await readAll(fourth)).toHaveLength(data.length);
+      await videos[1]!.close();
+      await fourth.close();
+    }
+  });
+
   it('refuses a body without length beyond the bound, and an endless one', async () => {
     use({ maxForwardBytes: bound });
     await expect(open({ ranges: false, chunked: true })).rejects.toMatchObject(unreachable(/range requests/));

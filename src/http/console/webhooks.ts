@@ -5,7 +5,7 @@ import { webhookBody } from '../../domain/webhooks.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
 import { createJob } from '../creation.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
-import { parseWebhookUrl } from '../measurement.ts';
+import { parsePublicUrl } from '../measurement.ts';
 import type { WithConsole } from './deps.ts';
 import { principalOf } from './jobs.ts';
 import { pageOf } from './paging.ts';
@@ -82,7 +82,7 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
 
     consoleTestWebhook: async (c) => {
       const { url, event } = c.req.valid('json');
-      parseWebhookUrl(deps, url, '/url');
+      parsePublicUrl(deps, url, '/url');
       const body = {
         video_url: testVideos[event],
         resolution: '1080p' as const,

@@ -11,7 +11,7 @@ export interface RequestIdOptions {
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Not one of the service's sortable identifiers: this one is made for every request and has to be cheap. */
-function newRequestId(): string {
+export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`;
 }
 

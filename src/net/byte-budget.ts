@@ -1,0 +1,23 @@
+/** A bound on the bytes of temporary files, shared by everything that stores some. */
+import { FrameliftError } from '../domain/errors.ts';
+
+export class ByteBudget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** Throws FrameliftError `service_unavailable` when others hold too much of it at the moment. */
+  take(bytes: number): void {
+    if (bytes > this.#left) {
+      const message = 'Too many videos without range requests are being measured; retry shortly.';
+      throw new FrameliftError('service_unavailable', message, { retryAfterS: 5 });
+    }
+    this.#left -= bytes;
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes;
+  }
+}

@@ -1,0 +1,50 @@
+/** Measuring by the real client and real media children: slow origins of one account beside a good one of another. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createMeasure, measureSlots } from '../../src/measure.ts';
+import { createMedia } from '../../src/media/index.ts';
+import { createNetClient } from '../../src/net/index.ts';
+import { makeClip } from '../helpers/ffmpeg.ts';
+import { startFileServer, type FileServer } from '../helpers/fileserver.ts';
+
+let folder: string;
+let files: FileServer;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'framelift-test-measuring-'));
+  await makeClip(join(folder, 'good.mp4'), { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'veryfast'] });
+  files = await startFileServer({ dir: folder });
+});
+afterAll(async () => {
+  await files.close();
+  await rm(folder, { recursive: true });
+});
+
+it('17.17: twelve origins that hang take the slots of their own account and nobody else\'s', { timeout: 60_000 }, async () => {
+  // The reply begins like a video's and then nothing more comes, so that a media child waits for it.
+  files.behave('/slow.mp4', { body: Buffer.alloc(1_000_000), ranges: false, stallAtBytes: 1000 });
+  const net = createNetClient({ allowHosts: [files.hostPort] });
+  const measure = createMeasure({ net, media: await createMedia({ maxProbes: measureSlots.total }) });
+  const gone = new AbortController();
+  const slow = Array.from({ length: 12 }, () =>
+    measure(`${files.url}/slow.mp4`, { accountId: 'slow', signal: gone.signal }).then(
+      () => 'measured',
+      (error: unknown) => (error === gone.signal.reason ? 'still measuring' : error),
+    ),
+  );
+  try {
+    const began = performance.now();
+    const facts = await measure(`${files.url}/good.mp4`, { accountId: 'good', signal: AbortSignal.timeout(19_000) });
+    expect(facts).toMatchObject({ video_codec: 'h264', size_bytes: expect.any(Number) as number });
+    expect(performance.now() - began).toBeLessThan(5000);
+    // What waited in vain is told so, and that it is this service that is busy, not the video's server.
+    const refused = await Promise.all(slow.slice(measureSlots.each));
+    for (const error of refused) expect(error).toMatchObject({ code: 'service_unavailable', retryAfterS: 5 });
+    expect(refused).toHaveLength(9);
+  } finally {
+    gone.abort(new Error('enough'));
+    expect(await Promise.all(slow.slice(0, measureSlots.each))).toEqual(Array(3).fill('still measuring'));
+    await net.close();
+  }
+});
