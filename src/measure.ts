@@ -1,5 +1,5 @@
 /** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
-import { maxDurationS, maxSourceBytes } from './domain/limits.ts';
+import { maxDurationS, maxFrameRate, maxSourceBytes } from './domain/limits.ts';
 import type { SourceFacts } from './domain/job.ts';
 import { sourceFacts } from './media/facts.ts';
 import type { Media } from './media/types.ts';
@@ -12,7 +12,7 @@ export function createMeasure(deps: { net: NetClient; media: Media }) {
   return async (url: string, signal: AbortSignal): Promise<SourceFacts> => {
     const video = await deps.net.openVideo(url, { maxBytes: maxSourceBytes, signal });
     try {
-      const limits = { maxDurationS };
+      const limits = { maxDurationS, maxFrameRate };
       return sourceFacts(await deps.media.probe({ source: video, limits, timeoutMs: probeTimeoutMs, signal }));
     } finally {
       await video.close();
