@@ -133,9 +133,9 @@ describe('watching a job', () => {
     let looks = 0;
     const look = async () => {
       looks += 1;
-      return [];
+      return { jobs: [], position: 0 };
     };
-    const options = { feed, accountId: account.id, signal: stop.signal, lookMs: 5, newest: async () => '', read: async () => [], look };
+    const options = { feed, accountId: account.id, signal: stop.signal, lookMs: 5, position: async () => 0, read: async () => [], look };
     const run = async () => {
       for await (const _change of watchAccount(options)) break;
     };
