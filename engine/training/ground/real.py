@@ -29,10 +29,10 @@ DAMAGED = 8     # codes: see `RealSource`
 UNDAMAGED = 0.1  # of the pairs at any strength but 0
 
 
-def paths_of(motion, shape, rng):
-    """Where the window of 2·SIDE lies in every picture and half a step later: (places, later), whole pixels; and the motion,
-    which is even (half of it moves the source by whole steps of the later field) and none where there is no room."""
-    motion = [int(m) // 2 * 2 for m in motion]
+def paths_of(motion, shape, rng, halves=False):
+    """Where the window of 2·SIDE lies in every picture and half a step later: (places, later), whole pixels; and the motion:
+    even where `halves` of it are needed, and none where there is no room."""
+    motion = [int(m) // 2 * 2 if halves else int(m) for m in motion]
     side, steps = 2 * SIDE, FRAMES
     room = [shape[i] - side - abs(motion[i]) * steps for i in (0, 1)]
     if min(room) < 0:
@@ -45,14 +45,15 @@ def paths_of(motion, shape, rng):
 def make_clip(rng, picture, plan, kept=range(FRAMES)):
     """[(delivered [3, …], clean luma, truth [3, …], row)] of the kept places of a clip, bytes; `plan['motion']` becomes
     what it really was."""
-    places, later, plan['motion'] = paths_of(plan['motion'], picture.shape, rng)
+    combed = plan['interlaced'] == 'comb'
+    places, later, plan['motion'] = paths_of(plan['motion'], picture.shape, rng, combed)
 
     def windows(corners):
         held = np.stack([picture[y:y + 2 * SIDE, x:x + 2 * SIDE] for y, x in corners]).astype(np.float32)
         return damage.faded(held, plan['levels']) if plan['levels'] else held
 
     high = windows(places)
-    between = windows(later) if plan['interlaced'] == 'comb' else None
+    between = windows(later) if combed else None
     clip, facts = damage.damaged(rng, high, between, plan, SIDE)
     records = []
     for f in kept:

@@ -124,7 +124,8 @@ def clips_of_lanczos(count):
 
 
 def clip_gains(net, count=4, told=None):
-    """{chain: {'vmaf', 'neg', 'flicker'}}: over Lanczos-3, flicker as a multiple of its. At strength 1, or for each clip at
+    """{chain: {'vmaf', 'neg', 'flicker'}}: over Lanczos-3, flicker as a multiple of its (of one code where
+    that is less: an encoder that copies leaves none). At strength 1, or for each clip at
     the one of `told` that serves PSNR-Y best."""
     def make(clip):
         low, _, high = clip.frames[MIDDLE]
@@ -132,7 +133,7 @@ def clip_gains(net, count=4, told=None):
         return [upscale(net, f[0], best)[0] for f in clip.frames]
 
     base, own = clips_of_lanczos(count), clip_scores(make, count)
-    return {chain: {'flicker': row['flicker'] / base[chain]['flicker'],
+    return {chain: {'flicker': row['flicker'] / max(1.0, base[chain]['flicker']),
                     **{m: row[m] - base[chain][m] for m in ('vmaf', 'neg')}} for chain, row in own.items()}
 
 
