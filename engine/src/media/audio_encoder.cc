@@ -20,6 +20,13 @@ namespace {
 constexpr std::int64_t kBitsPerChannel = 96'000;
 constexpr int kMaxChannels = 8;
 
+/// Hertz from which on a row of numbers is sound, and up to which. A file may declare any rate: each sample of 1 Hz would become
+/// thousands of the output's.
+constexpr int kLowestRate = 4'000;
+constexpr int kHighestRate = 768'000;
+
+bool IsSoundRate(int rate) { return rate >= kLowestRate && rate <= kHighestRate; }
+
 /// The source's rate where AAC has it, else the next higher one.
 int AacSampleRate(int rate) {
   constexpr std::array kRates = {7350,  8000,  11025, 12000, 16000, 22050, 24000,
@@ -36,7 +43,7 @@ UniqueCodecContext OpenDecoder(const AVStream& stream) {
   context->pkt_timebase = stream.time_base;
   if (avcodec_open2(context.get(), codec, nullptr) < 0) return nullptr;
   const int channels = context->ch_layout.nb_channels;
-  return context->sample_rate > 0 && channels > 0 ? std::move(context) : nullptr;
+  return IsSoundRate(context->sample_rate) && channels > 0 ? std::move(context) : nullptr;
 }
 
 UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
@@ -59,6 +66,10 @@ UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
   return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
 }
 
+/// Note [Clocks that jump]
+/// A joined recording starts its clock again, a paused one sets it forward. Both are followed as the picture's are: a step
+/// back of more than a second is closed up, a step forward is filled with silence. One packet's time may also be damaged.
+/// So a frame that jumps is held until the next one: when that has jumped as well, the clock has.
 class EncodedAudio : public AudioTrack {
  public:
   EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
@@ -67,7 +78,6 @@ class EncodedAudio : public AudioTrack {
         encoder_(std::move(encoder)),
         time_base_(time_base),
         muxer_(muxer),
-        decoded_(MakeFrame()),
         packet_(MakePacket()),
         fifo_(CheckAlloc(
             av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {
@@ -84,6 +94,7 @@ class EncodedAudio : public AudioTrack {
 
   void Finish() override {
     if (avcodec_send_packet(decoder_.get(), nullptr) >= 0) ReceiveDecoded();
+    if (held_) WriteSound(*std::exchange(held_, nullptr));
     if (resampler_) Resample(nullptr);
     EncodeReady(1);
     if (avcodec_send_frame(encoder_.get(), nullptr) >= 0) ReceiveEncoded();
@@ -91,13 +102,71 @@ class EncodedAudio : public AudioTrack {
 
  private:
   void ReceiveDecoded() {
-    while (avcodec_receive_frame(decoder_.get(), decoded_.get()) >= 0) {
-      if (PrepareResampler(*decoded_) && Align(*decoded_)) {
-        Resample(decoded_.get());
-        EncodeReady(encoder_->frame_size);
-      }
-      av_frame_unref(decoded_.get());
+    for (UniqueFrame frame = MakeFrame(); avcodec_receive_frame(decoder_.get(), frame.get()) >= 0; frame = MakeFrame()) {
+      if (IsSoundRate(frame->sample_rate)) Place(std::move(frame));
     }
+  }
+
+  /// See Note [Clocks that jump].
+  void Place(UniqueFrame frame) {
+    if (held_) {
+      const UniqueFrame held = std::exchange(held_, nullptr);
+      if (HasJumpedToo(*frame, *held)) FollowClock(Drift(*held));
+      WriteSound(*held);
+    }
+    if (!has_begun_) Begin(*frame);
+    if (HasJumped(Drift(*frame))) {
+      held_ = std::move(frame);
+    } else {
+      WriteSound(*frame);
+    }
+  }
+
+  /// The first frame that has a time tells where the track begins.
+  void Begin(const AVFrame& frame) {
+    if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return;
+    has_begun_ = true;
+    next_in_ = next_out_ = Position(frame);
+  }
+
+  /// Of the source's clock, in samples from the origin.
+  std::int64_t Position(const AVFrame& frame) const {
+    return av_rescale_q(frame.best_effort_timestamp - origin_.In(time_base_), time_base_, encoder_->time_base) + offset_;
+  }
+
+  /// Samples by which a frame's time lies after the end of what has been written; 0 where it tells none.
+  std::int64_t Drift(const AVFrame& frame) const {
+    return has_begun_ && frame.best_effort_timestamp != AV_NOPTS_VALUE ? Position(frame) - next_in_ : 0;
+  }
+
+  bool HasJumped(std::int64_t drift) const {
+    const std::int64_t rate = encoder_->sample_rate;
+    return drift < -rate || drift > rate / 10;
+  }
+
+  /// Whether `frame` follows `held` in time, which has jumped.
+  bool HasJumpedToo(const AVFrame& frame, const AVFrame& held) const {
+    if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return true;
+    const std::int64_t rate = encoder_->sample_rate;
+    const std::int64_t drift = Drift(frame) - av_rescale(held.nb_samples, rate, held.sample_rate);
+    return Drift(held) < 0 ? drift < -rate : drift > Drift(held) - rate / 10;
+  }
+
+  /// Back: closed up. Forward: filled, as far as all silence together is believable.
+  void FollowClock(std::int64_t drift) {
+    const auto longest = static_cast<std::int64_t>(longest_silence_s_ * encoder_->sample_rate);
+    if (drift < 0 || drift > longest - silence_) {
+      offset_ -= drift;
+    } else {
+      silence_ += drift;
+      WriteSilence(drift);
+    }
+  }
+
+  void WriteSound(const AVFrame& frame) {
+    if (!PrepareResampler(frame)) return;
+    Resample(&frame);
+    EncodeReady(encoder_->frame_size);
   }
 
   bool PrepareResampler(const AVFrame& frame) {
@@ -124,25 +193,6 @@ class EncodedAudio : public AudioTrack {
     in_format_ = frame.format;
     in_rate_ = frame.sample_rate;
     in_channels_ = frame.ch_layout.nb_channels;
-    return true;
-  }
-
-  /// Fills holes in the source's sound with silence, so that what follows stays in step with the picture.
-  /// False when the frame lies before what has been written already (a broken or repeated timestamp).
-  bool Align(const AVFrame& frame) {
-    if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return true;
-    const std::int64_t time = frame.best_effort_timestamp - origin_.In(time_base_);
-    const std::int64_t sample = av_rescale_q(time, time_base_, encoder_->time_base);
-    const std::int64_t rate = encoder_->sample_rate;
-    if (!has_begun_) {
-      has_begun_ = true;
-      next_in_ = next_out_ = sample;
-      return true;
-    }
-    const std::int64_t drift = sample - next_in_;
-    constexpr std::int64_t kLongestGapSeconds = 600;
-    if (drift < -rate) return false;
-    if (drift > rate / 10 && drift < kLongestGapSeconds * rate) WriteSilence(drift);
     return true;
   }
 
@@ -211,7 +261,7 @@ class EncodedAudio : public AudioTrack {
   AVRational time_base_;
   Muxer& muxer_;
   int index_ = 0;
-  UniqueFrame decoded_;
+  UniqueFrame held_;  ///< a frame whose time has jumped, until the next one shows why
   UniquePacket packet_;
   UniqueAudioFifo fifo_;
   UniqueResampler resampler_;
@@ -219,6 +269,8 @@ class EncodedAudio : public AudioTrack {
   int in_rate_ = 0;
   int in_channels_ = 0;
   bool has_begun_ = false;
+  std::int64_t offset_ = 0;    ///< samples by which the source's clock was moved
+  std::int64_t silence_ = 0;   ///< samples of it that were written
   std::int64_t next_in_ = 0;   ///< position of the next sample to queue, in samples from the origin
   std::int64_t next_out_ = 0;  ///< position of the next sample to encode
 };

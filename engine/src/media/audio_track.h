@@ -25,9 +25,12 @@ class AudioTrack {
   virtual void Finish() = 0;
   /// Set before the first packet.
   void set_origin(const Origin& origin) { origin_ = origin; }
+  /// Of all holes together; what would be more is closed up. A day when it is not set.
+  void set_longest_silence(double seconds) { longest_silence_s_ = seconds; }
 
  protected:
   Origin origin_;
+  double longest_silence_s_ = 24 * 3600;
 };
 
 /// Adds a stream to `muxer` for the source's `stream`. Null when the sound can neither be copied nor decoded.

@@ -9,6 +9,9 @@ extern "C" {
 namespace framelift::pipeline {
 namespace {
 
+/// By which the sound may last longer than a video of the longest duration.
+constexpr double kSoundBeyond_s = 60;
+
 std::vector<AVRational> TimeBases(const media::Demuxer& source) {
   std::vector<AVRational> bases;
   for (unsigned i = 0; i < source.context()->nb_streams; ++i) bases.push_back(source.context()->streams[i]->time_base);
@@ -29,7 +32,9 @@ SideStreams::SideStreams(const media::Demuxer& source, std::int64_t video_start,
   }
   ChooseOrigin(source, video_start == AV_NOPTS_VALUE ? 0 : video_start);
   for (const auto& track : audio_) {
-    if (track) track->set_origin(origin_);
+    if (!track) continue;
+    track->set_origin(origin_);
+    if (max_duration_s > 0) track->set_longest_silence(max_duration_s + kSoundBeyond_s);
   }
   for (const auto& track : subtitles_) {
     if (track) track->set_origin(origin_);
@@ -66,7 +71,7 @@ bool SideStreams::IsBeyondCeiling(const AVPacket& packet) const {
   const AVRational base = time_bases_[static_cast<std::size_t>(packet.stream_index)];
   const std::int64_t time = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
   if (max_duration_s_ <= 0 || time == AV_NOPTS_VALUE) return false;
-  return static_cast<double>(time - origin_.In(base)) * av_q2d(base) > max_duration_s_ + 60;
+  return static_cast<double>(time - origin_.In(base)) * av_q2d(base) > max_duration_s_ + kSoundBeyond_s;
 }
 
 void SideStreams::FinishSound() {
