@@ -1,0 +1,42 @@
+// AMX, the tile registers of newer x86-64 processors: whether this process may use them.
+#pragma once
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace framelift::inference {
+
+/// Asks the kernel for the tile registers, which a process gets only on request (Linux 5.16 and later). False where the
+/// processor has none, the kernel is older, or a filter of system calls denies the request.
+inline bool RequestTiles() noexcept {
+#if defined(__x86_64__)
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h
+  constexpr int kTileData = 18;               // XFEATURE_XTILEDATA of the kernel
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+constexpr unsigned kAmxBf16 = 1U << 22;  ///< a bit of ExtendedFeatures
+
+/// What the processor says of itself: EDX of CPUID's leaf 7; 0 where it has none.
+inline unsigned ExtendedFeatures() noexcept {
+#if defined(__x86_64__)
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 ? d : 0;
+#else
+  return 0;
+#endif
+}
+
+/// Whether a processor of these features multiplies tiles of bfloat16, and the kernel lets this process do so.
+inline bool HasBf16Tiles(unsigned features) noexcept { return (features & kAmxBf16) != 0 && RequestTiles(); }
+
+}  // namespace framelift::inference
