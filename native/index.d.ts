@@ -8,6 +8,8 @@ export interface SourceLimits {
   maxStreams?: number;
   /** seconds of presentation; 0 = no ceiling */
   maxDurationS?: number;
+  /** frames for each second of the duration, rounded up; 0 = no ceiling */
+  maxFrameRate?: number;
 }
 
 export interface AudioStreamInfo {

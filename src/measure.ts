@@ -1,7 +1,7 @@
 /** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
 import { FrameliftError } from './domain/errors.ts';
 import { FairSlots } from './domain/fair-slots.ts';
-import { maxDurationS, maxSourceBytes } from './domain/limits.ts';
+import { maxDurationS, maxFrameRate, maxSourceBytes } from './domain/limits.ts';
 import type { MeasuredSource } from './domain/job.ts';
 import { sourceFacts } from './media/facts.ts';
 import type { Media } from './media/types.ts';
@@ -34,7 +34,7 @@ export function createMeasure({ net, media }: MeasureDeps) {
   const measureNow = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {
     const video = await net.openVideo(url, { maxBytes: maxSourceBytes, signal });
     try {
-      const limits = { maxDurationS };
+      const limits = { maxDurationS, maxFrameRate };
       const facts = sourceFacts(await media.probe({ source: video, limits, timeoutMs: probeTimeoutMs, signal }));
       return { ...facts, ...(video.etag === null ? {} : { etag: video.etag }) };
     } finally {

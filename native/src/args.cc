@@ -51,6 +51,8 @@ void ReadLimits(const Options& options, SourceLimits& limits) {
   limits.max_streams =
       static_cast<int>(given->Integer("maxStreams", 1, 100'000).value_or(limits.max_streams));
   limits.max_duration_s = given->Number("maxDurationS", 0, kMaxSafeInteger).value_or(limits.max_duration_s);
+  limits.max_frame_rate =
+      static_cast<int>(given->Integer("maxFrameRate", 0, 100'000).value_or(limits.max_frame_rate));
 }
 
 Strength ReadStrength(const Options& options, const char* name) {

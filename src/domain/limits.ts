@@ -4,6 +4,8 @@ import type { MeasuredSource, Tier } from './job.ts';
 
 /** seconds of presentation; exactly this passes */
 export const maxDurationS = 600;
+/** frames for each billed second; cameras record up to 240 */
+export const maxFrameRate = 250;
 /** bytes of the source file */
 export const maxSourceBytes = 2_000_000_000;
 /** seconds of validity of a download link */

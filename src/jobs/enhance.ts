@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FrameliftError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
-import { maxDurationS, measurementToleranceS } from '../domain/limits.ts';
+import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/limits.ts';
 import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
 import { assertSameSource } from './ingest.ts';
 import { jobIdOf } from './payload.ts';
@@ -98,7 +98,7 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
     adaptiveContrast: adaptive_contrast ?? 'auto',
     ...(job.model === null ? {} : { model: job.model }),
     ...engineOptions(worker.config),
-    limits: { maxDurationS: Math.min(maxDurationS, billedS) + measurementToleranceS },
+    limits: { maxDurationS: Math.min(maxDurationS, billedS) + measurementToleranceS, maxFrameRate },
   };
 }
 

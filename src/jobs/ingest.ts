@@ -6,6 +6,7 @@ import {
   assertSizeAllowed,
   changeOfSource,
   maxDurationS,
+  maxFrameRate,
   maxSourceBytes,
   sameDuration,
 } from '../domain/limits.ts';
@@ -28,7 +29,7 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   assertSizeAllowed(received.bytes);
   const probe = await worker.media.probe({
     source: { path },
-    limits: { maxDurationS },
+    limits: { maxDurationS, maxFrameRate },
     walkPackets: true,
     timeoutMs: worker.tuning.probeTimeoutMs,
     signal,

@@ -759,9 +759,10 @@ export type CreateJobErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
-     * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
-     * 2,000,000,000 bytes).
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
+     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
+     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
+     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
@@ -832,9 +833,10 @@ export type CreateQuoteErrors = {
     /**
      * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
      * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is malformed, private or blocked; the message
-     * says why), `video_unreachable`, `unreadable_video`, `video_too_long` (over 600 s), `video_too_large` (over
-     * 2,000,000,000 bytes).
+     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
+     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
+     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
+     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;

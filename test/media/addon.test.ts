@@ -60,6 +60,7 @@ describe('wrong arguments', () => {
     ['probe', () => addon.probe('a', { signal: {} } as never), 'an AbortSignal for signal but received an object'],
     ['probe', () => addon.probe('a', { limits: { maxPixels: 0 } }), 'at least 1 for limits.maxPixels but received 0'],
     ['probe', () => addon.probe('a', { limits: { maxDurationS: Number.NaN } }), 'limits.maxDurationS but received NaN'],
+    ['probe', () => addon.probe('a', { limits: { maxFrameRate: -1 } }), 'limits.maxFrameRate but received -1'],
     ['enhance', () => addon.enhance(1 as never, 'b', at4k as never), 'a path for inputPath but received 1'],
     ['enhance', () => addon.enhance('a', null as never, at4k as never), 'a path for outputPath but received null'],
     ['enhance', () => addon.enhance('a', 'b', undefined as never), "'source' for target but received undefined"],
@@ -162,6 +163,7 @@ describe('probe', () => {
     ['maxDurationS', { maxDurationS: 1 }],
     ['maxPixels', { maxPixels: 320 * 180 - 1 }],
     ['maxStreams', { maxStreams: 1 }],
+    ['maxFrameRate', { maxFrameRate: 24 }],
   ])('refuses what is above a ceiling: %s', async (_, limits) => {
     await expect(addon.probe(clip, { limits })).rejects.toMatchObject({ code: 'limit_exceeded' });
   });

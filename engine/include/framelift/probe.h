@@ -25,6 +25,7 @@ class ByteSource {
 struct SourceLimits {
   std::int64_t max_pixels = 8192LL * 8192LL;  ///< coded width × height of one frame
   int max_streams = 64;                       ///< streams in the container
+  int max_frame_rate = 0;                     ///< frames for each second of the duration, rounded up; 0 = no ceiling
   double max_duration_s = 0;                  ///< presentation duration in seconds; 0 = no ceiling
 };
 
@@ -51,7 +52,7 @@ struct ProbeResult {
   int width = 0;                ///< as displayed
   int height = 0;
   int rotation_degrees = 0;     ///< clockwise turn applied for display: 0, 90, 180, 270
-  Rational frame_rate;          ///< average; 0/1 when unknown
+  Rational frame_rate;          ///< average as the container tells it, else that of the first second; 0/1 when unknown
   double duration_s = 0;        ///< presentation duration of the video stream
   bool duration_is_exact = false;  ///< true when measured from packets, false when declared by the container
   std::int64_t size_bytes = 0;
@@ -67,8 +68,10 @@ struct ProbeOptions {
   std::function<bool()> is_cancelled;  ///< polled; optional
 };
 
-/// Reads the headers and the first decodable frame of a source.
-/// Throws Error{kUnreadableVideo} when no video frame can be decoded or the format is not on the allow list.
+/// Reads the headers and the first decodable frame of a source. All facts but the duration are the same with and without
+/// `walk_packets`.
+/// Throws Error{kUnreadableVideo} when no video frame can be decoded, when pictures or sound are encrypted, or when the format
+/// is not on the allow list.
 ProbeResult Probe(ByteSource& source, const ProbeOptions& options = {});
 
 /// The same over a local file. Throws Error{kIo} when it cannot be opened.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <tuple>
 
 #include "media/av_error.h"
+#include "media/encryption.h"
 #include "media/source_policy.h"
 #include "media/timestamps.h"
 
@@ -30,13 +32,11 @@ void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
   if (packet.duration < 0 || IsAbsurd(packet.duration, time_base)) packet.duration = 0;
 }
 
-/// Whether `a` is a better choice of video track than `b`: the default track first, then the larger one.
-bool IsBetterVideo(const AVStream* a, const AVStream* b) {
-  const auto rank = [](const AVStream* s) {
-    const std::int64_t area = std::int64_t{s->codecpar->width} * s->codecpar->height;
-    return std::pair((s->disposition & AV_DISPOSITION_DEFAULT) != 0, area);
-  };
-  return rank(a) > rank(b);
+/// Greater is better. A track of one frame is a still, whatever its size (phones put one beside the film); then the default
+/// counts, then the size.
+auto VideoRank(const AVStream& stream, std::int64_t frames) {
+  const std::int64_t area = std::int64_t{stream.codecpar->width} * stream.codecpar->height;
+  return std::tuple(frames > 1, (stream.disposition & AV_DISPOSITION_DEFAULT) != 0, area);
 }
 
 }  // namespace
@@ -54,6 +54,9 @@ Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
   if (source.size() <= 0) ThrowUnreadable("The file is empty.");
   Open();
   Describe();
+  const bool is_encrypted = IsEncrypted(*context_);
+  io_.RethrowPending();
+  if (is_encrypted) ThrowUnreadable("The video is encrypted: without its key its pictures or its sound cannot be decoded.");
   ChooseStreams();
 }
 
@@ -110,9 +113,9 @@ void Demuxer::Describe() {
 void Demuxer::ChooseStreams() {
   bool has_still = false;
   bool has_unsupported = false;
+  std::vector<AVStream*> candidates;
   for (unsigned i = 0; i < context_->nb_streams; ++i) {
     AVStream* stream = context_->streams[i];
-    stream->discard = AVDISCARD_ALL;
     if (stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) {
       audio_.push_back(stream);
     } else if (stream->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
@@ -123,30 +126,75 @@ void Demuxer::ChooseStreams() {
       has_still = true;
     } else if (FindAllowedDecoder(stream->codecpar->codec_id) == nullptr) {
       has_unsupported = true;
-    } else if (video_ == nullptr || IsBetterVideo(stream, video_)) {
-      video_ = stream;
+    } else {
+      candidates.push_back(stream);
     }
   }
-  if (video_ == nullptr) {
+  if (candidates.empty()) {
     if (has_unsupported) ThrowUnreadable("The video's codec is not supported.");
     if (has_still) ThrowUnreadable("The file holds a still picture but no video.");
     ThrowUnreadable(audio_.empty() ? "The file holds no video." : "The file holds sound but no video.");
   }
+  video_ = ChooseVideo(candidates);
   CheckPixelLimit(video_->codecpar->width, video_->codecpar->height, options_.limits);
+  for (unsigned i = 0; i < context_->nb_streams; ++i) context_->streams[i]->discard = AVDISCARD_ALL;
   video_->discard = AVDISCARD_DEFAULT;
   for (AVStream* stream : audio_) stream->discard = AVDISCARD_DEFAULT;
   for (AVStream* stream : subtitles_) stream->discard = AVDISCARD_DEFAULT;
 }
 
+AVStream* Demuxer::ChooseVideo(const std::vector<AVStream*>& candidates) {
+  if (candidates.size() == 1) return candidates[0];
+  const std::vector<std::int64_t> frames = CountFrames(candidates);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    if (VideoRank(*candidates[i], frames[i]) > VideoRank(*candidates[best], frames[best])) best = i;
+  }
+  return candidates[best];
+}
+
+/// How many frames the container says each track has; where it does not, how many of the first packets are the track's, up to
+/// two.
+std::vector<std::int64_t> Demuxer::CountFrames(const std::vector<AVStream*>& streams) {
+  constexpr std::size_t kMostPackets = 1'000;
+  constexpr std::int64_t kMostBytes = 8 << 20;
+  std::vector<std::int64_t> frames;
+  for (const AVStream* stream : streams) frames.push_back(stream->nb_frames);
+  std::int64_t wanted = 2 * std::ranges::count(frames, 0);
+  for (std::int64_t bytes = 0; wanted > 0 && bytes < kMostBytes && ahead_.size() < kMostPackets;) {
+    UniquePacket packet = MakePacket();
+    if (!ReadAny(packet.get())) break;
+    bytes += packet->size;
+    const auto at = std::ranges::find(streams, context_->streams[packet->stream_index]);
+    ahead_.push_back(std::move(packet));
+    if (at == streams.end() || (*at)->nb_frames > 0) continue;
+    if (++frames[static_cast<std::size_t>(at - streams.begin())] <= 2) --wanted;
+  }
+  return frames;
+}
+
+/// The next packet of any stream; false at the end.
+bool Demuxer::ReadAny(AVPacket* packet) {
+  int result = AVERROR(EAGAIN);
+  while (result == AVERROR(EAGAIN)) {
+    result = av_read_frame(context_.get(), packet);
+    io_.RethrowPending();
+  }
+  // Mostly a packet whose damaged size asks for gigabytes.
+  if (result == AVERROR(ENOMEM)) ThrowUnreadable("A part of the file claims to be larger than can be held in memory.");
+  if (result < 0) return false;
+  CountPacket();
+  return true;
+}
+
 bool Demuxer::ReadPacket(AVPacket* packet) {
   for (;;) {
-    const int result = av_read_frame(context_.get(), packet);
-    io_.RethrowPending();
-    if (result == AVERROR(EAGAIN)) continue;
-    // Mostly a packet whose damaged size asks for gigabytes.
-    if (result == AVERROR(ENOMEM)) ThrowUnreadable("A part of the file claims to be larger than can be held in memory.");
-    if (result < 0) return false;
-    CountPacket();
+    if (ahead_.empty()) {
+      if (!ReadAny(packet)) return false;
+    } else {
+      av_packet_move_ref(packet, ahead_.front().get());
+      ahead_.pop_front();
+    }
     // Streams may appear while reading (MPEG-TS); only the chosen ones are handed out.
     const AVStream* stream = context_->streams[packet->stream_index];
     ForgetAbsurdTimes(*packet, stream->time_base);
@@ -173,6 +221,7 @@ void Demuxer::ReadVideoOnly() {
 }
 
 bool Demuxer::SeekBefore(std::int64_t timestamp) {
+  ahead_.clear();
   const int result =
       avformat_seek_file(context_.get(), video_->index, std::numeric_limits<std::int64_t>::min(), timestamp, timestamp, 0);
   io_.RethrowPending();

@@ -1,6 +1,7 @@
 // Opening a source and reading its packets.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -50,6 +51,9 @@ class Demuxer {
   void Open();
   void Describe();
   void ChooseStreams();
+  AVStream* ChooseVideo(const std::vector<AVStream*>& candidates);
+  std::vector<std::int64_t> CountFrames(const std::vector<AVStream*>& streams);
+  bool ReadAny(AVPacket* packet);
   void CountPacket();
 
   DemuxerOptions options_;
@@ -59,6 +63,7 @@ class Demuxer {
   std::int64_t packets_ = 0;
   std::vector<AVStream*> audio_;
   std::vector<AVStream*> subtitles_;
+  std::deque<UniquePacket> ahead_;  ///< read while the streams were chosen
 };
 
 /// Throws Error{kLimitExceeded} when a frame of that size is above the ceiling.

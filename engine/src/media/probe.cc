@@ -5,6 +5,7 @@
 
 #include "media/av_error.h"
 #include "media/first_frame.h"
+#include "media/frame_count.h"
 #include "media/geometry.h"
 
 extern "C" {
@@ -83,6 +84,20 @@ ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame) {
 }  // namespace framelift::media
 
 namespace framelift {
+namespace {
+
+/// Frames of the video, as far as they matter to the limit: exact where all packets were read or the index tells, else by a
+/// look at the first packets where the header tells a rate above the limit.
+std::int64_t CountFrames(media::Demuxer& demuxer, ByteSource& source, const ProbeOptions& options, const ProbeResult& result,
+                         const media::SpanMeter& meter) {
+  if (options.walk_packets) return meter.packets();
+  const std::int64_t indexed = media::IndexedFrames(demuxer);
+  const double rate = static_cast<double>(result.frame_rate.num) / static_cast<double>(result.frame_rate.den);
+  if (indexed > 0 || rate <= options.limits.max_frame_rate) return indexed;
+  return media::CountDenseFrames(source, {options.limits, options.is_cancelled}, result.duration_s);
+}
+
+}  // namespace
 
 ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
   media::Demuxer demuxer(source, {options.limits, options.is_cancelled});
@@ -90,18 +105,19 @@ ProbeResult Probe(ByteSource& source, const ProbeOptions& options) {
   media::SpanMeter meter(*demuxer.video());
   const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
   ProbeResult result = media::DescribeSource(demuxer, *first);
+  if (result.frame_rate.num == 0) result.frame_rate = media::FirstSecondsRate(demuxer, meter);
   const media::Duration duration =
       options.walk_packets ? WalkedDuration(demuxer, meter) : DeclaredDuration(demuxer, meter, source);
   result.duration_s = duration.seconds;
   result.duration_is_exact = duration.is_exact;
-  if (result.frame_rate.num == 0 && duration.is_exact && duration.seconds > 0) {
-    result.frame_rate = {static_cast<std::int64_t>(std::lround(meter.packets() / duration.seconds * 1000)), 1000};
-  }
   if (!(result.duration_s > 0) || !std::isfinite(result.duration_s)) {
     throw Error(ErrorCode::kUnreadableVideo, "The video's duration cannot be measured.");
   }
   if (options.limits.max_duration_s > 0 && result.duration_s > options.limits.max_duration_s) {
     throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+  }
+  if (options.limits.max_frame_rate > 0) {
+    media::CheckFrameRate(CountFrames(demuxer, source, options, result, meter), result.duration_s, options.limits);
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/frame_count.h"
 #include "media/libav_versions.h"
 
 extern "C" {
@@ -160,6 +161,7 @@ void FrameSource::CheckLength(double time_s) const {
   const double limit_s = options_.limits.max_duration_s;
   if (limit_s <= 0) return;
   if (time_s >= limit_s) throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+  media::CheckFrameRate(decoder_->frames(), limit_s, options_.limits);
   if (static_cast<double>(decoder_->frames()) > limit_s * kFastest + 1) {
     throw Error(ErrorCode::kLimitExceeded, "The video holds more frames than one of the longest duration taken.");
   }

@@ -1,0 +1,334 @@
+// What a source holds: encrypted tracks, frames beyond counting, tracks that do not move, facts that do not depend on the way
+// they are read.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framelift/enhance.h"
+#include "framelift/error.h"
+#include "framelift/probe.h"
+#include "helpers/clips.h"
+#include "media/byte_io.h"
+
+namespace framelift {
+namespace {
+
+using testing::Ffmpeg;
+using testing::PlainOptions;
+using testing::RunCommand;
+using testing::TemporaryFolder;
+using testing::ToneInput;
+using testing::VideoInput;
+
+constexpr const char* kH264 = " -c:v libx264 -preset ultrafast -pix_fmt yuv420p ";
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class SourcesTest : public ::testing::Test {
+ protected:
+  std::string Make(const std::string& name, const std::string& arguments) {
+    Ffmpeg(arguments + " '" + folder_.File(name) + "'");
+    return folder_.File(name);
+  }
+  /// The file is refused when it is measured, either way, and when it is enhanced.
+  void ExpectEncrypted(const std::string& file) {
+    for (const bool walk : {false, true}) {
+      ProbeOptions options;
+      options.walk_packets = walk;
+      ExpectEncryptedError([&] { ProbeFile(file, options); }, file);
+    }
+    ExpectEncryptedError([&] { Enhance(file, folder_.File("out.mp4"), PlainOptions()); }, file);
+    EXPECT_FALSE(testing::FileExists(folder_.File("out.mp4")));
+  }
+  template <typename Work>
+  static void ExpectEncryptedError(const Work& work, const std::string& file) {
+    try {
+      work();
+      ADD_FAILURE() << file << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnreadableVideo) << file;
+      EXPECT_NE(std::string(error.what()).find("encrypted"), std::string::npos) << file << ": " << error.what();
+    }
+  }
+  TemporaryFolder folder_;
+};
+
+// ---- 17.5: encryption ------------------------------------------------------------------------------------------
+
+constexpr const char* kCommonEncryption =
+    " -encryption_scheme cenc-aes-ctr -encryption_key 76a6c65c5ea762046bd749a2e632ccbb"
+    " -encryption_kid a7e61c373e219033c21091fa607bf3b8 ";
+
+TEST_F(SourcesTest, Fault17_5_RefusesCommonEncryption) {
+  const std::string inputs = VideoInput("320x180", 2) + " " + ToneInput(2) + kH264 + "-c:a aac";
+  ExpectEncrypted(Make("encrypted.mp4", inputs + kCommonEncryption));
+  ExpectEncrypted(Make("faststart.mp4", inputs + kCommonEncryption + "-movflags +faststart"));
+  ExpectEncrypted(Make("fragmented.mp4", inputs + kCommonEncryption + "-movflags frag_keyframe+empty_moov"));
+  EXPECT_NO_THROW(ProbeFile(Make("clear.mp4", inputs)));
+  EXPECT_NO_THROW(ProbeFile(Make("clear-fragments.mp4", inputs + " -movflags frag_keyframe+empty_moov")));
+}
+
+/// Renames the first `from` that lies behind the first `behind`.
+std::string Renamed(const std::string& file, const std::string& behind, const std::string& from, const std::string& to) {
+  std::string bytes = ReadFile(file);
+  const std::size_t at = bytes.find(from, bytes.find(behind));
+  EXPECT_NE(at, std::string::npos);
+  bytes.replace(at, to.size(), to);
+  std::ofstream(file + "-renamed.mp4", std::ios::binary) << bytes;
+  return file + "-renamed.mp4";
+}
+
+TEST_F(SourcesTest, Fault17_5_RefusesASingleEncryptedTrack) {
+  // Of either kind alone: the sample entry is what says that the samples are encrypted.
+  const std::string clear = Make("clear.mp4", VideoInput("320x180", 1) + " " + ToneInput(1) + kH264 + "-c:a aac");
+  ExpectEncrypted(Renamed(clear, "stsd", "avc1", "encv"));
+  ExpectEncrypted(Renamed(clear, "stsd", "mp4a", "enca"));
+  ExpectEncrypted(Renamed(clear, "stsd", "mp4a", "drms"));
+}
+
+TEST_F(SourcesTest, Fault17_5_RefusesEncryptedWebm) {
+  // A title's element becomes one of the same length that says: encrypted with AES by the key of this number.
+  const std::string encoding = std::string("\x50\x33\x81\x01\x50\x35\x97\x47\xE1\x81\x05\x47\xE2\x90", 14) + "0123456789abcdef";
+  const std::string payload = "\x62\x40" + std::string(1, static_cast<char>(0x80 | encoding.size())) + encoding;
+  const std::string title(payload.size(), 'T');
+  const std::string file = Make("titled.webm", VideoInput("320x180", 1) + " -c:v libvpx-vp9 -deadline realtime -cpu-used 8 "
+                                               "-metadata:s:v title=" + title);
+  std::string bytes = ReadFile(file);
+  const std::size_t at = bytes.find("\x53\x6E" + std::string(1, static_cast<char>(0x80 | title.size())) + title);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NO_THROW(ProbeFile(file));
+  bytes.replace(at, 2, "\x6D\x80");
+  bytes.replace(at + 3, payload.size(), payload);
+  std::ofstream(file, std::ios::binary) << bytes;
+  ExpectEncrypted(file);
+}
+
+// ---- 17.7: frames for each billed second -------------------------------------------------------------------------
+
+struct Dense {
+  const char* file;
+  const char* encode;
+};
+
+const Dense kDense[] = {
+    {"dense.mp4", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p"},
+    {"fragments.mp4", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p -movflags frag_keyframe+empty_moov"},
+    {"dense.mov", "-c:v mjpeg"},
+    {"dense.mkv", "-c:v mpeg4"},
+    {"dense.avi", "-c:v mjpeg"},
+    {"dense.ts", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p"},
+    {"dense.flv", "-c:v flv"},
+    {"dense.wmv", "-c:v wmv2"},
+    {"dense.ivf", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8"},
+};
+
+SourceLimits ServiceLimits() {
+  SourceLimits limits;
+  limits.max_duration_s = 600;
+  limits.max_frame_rate = 250;
+  return limits;
+}
+
+TEST_F(SourcesTest, Fault17_7_RefusesThousandsOfFramesASecond) {
+  for (const Dense& clip : kDense) {
+    SCOPED_TRACE(clip.file);
+    const std::string file = Make(clip.file, std::string("-f lavfi -i color=size=64x64:rate=5000:duration=2 ") + clip.encode);
+    for (const bool walk : {false, true}) {
+      try {
+        ProbeFile(file, {ServiceLimits(), walk, {}});
+        ADD_FAILURE() << "was accepted, walk " << walk;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded) << error.what();
+        EXPECT_STREQ(error.what(), "The video has too many frames: at most 250 for each second are accepted.");
+      }
+    }
+  }
+}
+
+TEST_F(SourcesTest, Fault17_7_Takes240FramesASecond) {
+  for (const Dense& clip : kDense) {
+    SCOPED_TRACE(clip.file);
+    const std::string file = Make(clip.file, std::string("-f lavfi -i color=size=64x64:rate=240:duration=2 ") + clip.encode);
+    for (const bool walk : {false, true}) {
+      EXPECT_NEAR(ProbeFile(file, {ServiceLimits(), walk, {}}).duration_s, 2, 0.1) << walk;
+    }
+  }
+}
+
+TEST_F(SourcesTest, Fault17_7_CountsForEachStartedSecond) {
+  // 300 frames a second for half a second are 150 in a billed one; for 1.9 s they are 570 in two.
+  const std::string half = Make("half.mp4", std::string("-f lavfi -i color=size=64x64:rate=300:duration=0.5") + kH264);
+  EXPECT_NO_THROW(ProbeFile(half, {ServiceLimits(), false, {}}));
+  const std::string two = Make("two.mp4", std::string("-f lavfi -i color=size=64x64:rate=300:duration=1.9") + kH264);
+  EXPECT_THROW(ProbeFile(two, {ServiceLimits(), false, {}}), Error);
+}
+
+TEST_F(SourcesTest, Fault17_7_TakesACutOfASlowMotionFilm) {
+  // Its edit list hides most of the frames that the file holds.
+  const std::string film = Make("film.mp4", std::string("-f lavfi -i color=size=64x64:rate=240:duration=4") + kH264 + "-g 480");
+  const std::string cut = Make("cut.mp4", "-ss 3.7 -i '" + film + "' -c copy");
+  ASSERT_GT(testing::CountPackets(cut, "v:0"), 250);
+  for (const bool walk : {false, true}) EXPECT_NEAR(ProbeFile(cut, {ServiceLimits(), walk, {}}).duration_s, 0.3, 0.05);
+}
+
+TEST_F(SourcesTest, Fault17_7_AHeaderThatLiesIsFoundWhenAllIsRead) {
+  const std::string file = Make("lies.mkv", "-f lavfi -i color=size=64x64:rate=5000:duration=2 -c:v mjpeg");
+  // The track's flag of lacing and its language become the duration of a frame: 40 ms.
+  std::string bytes = ReadFile(file);
+  const std::string taken("\x9C\x81\x00\x22\xB5\x9C\x83und", 10);
+  const std::size_t at = bytes.find(taken);
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, taken.size(), std::string("\x23\xE3\x83\x86\x00\x00\x02\x62\x5A\x00", 10));
+  std::ofstream(file, std::ios::binary) << bytes;
+  EXPECT_EQ(ProbeFile(file, {ServiceLimits(), false, {}}).frame_rate.num, 25);
+  EXPECT_THROW(ProbeFile(file, {ServiceLimits(), true, {}}), Error);
+}
+
+TEST_F(SourcesTest, Fault17_7_DecodingEndsWhenThereAreTooMany) {
+  const std::string file = Make("dense.mp4", std::string("-f lavfi -i color=size=64x64:rate=5000:duration=2") + kH264);
+  EnhanceOptions options = PlainOptions();
+  options.limits = ServiceLimits();
+  options.limits.max_duration_s = 3;
+  std::int64_t done = 0;
+  EnhanceCallbacks callbacks;
+  callbacks.on_progress = [&](const Progress& progress) { done = progress.frames_done; };
+  try {
+    Enhance(file, folder_.File("out.mp4"), options, callbacks);
+    ADD_FAILURE() << "was enhanced";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kLimitExceeded);
+    EXPECT_NE(std::string(error.what()).find("too many frames"), std::string::npos) << error.what();
+  }
+  EXPECT_LE(done, 750);
+  EXPECT_FALSE(testing::FileExists(folder_.File("out.mp4")));
+}
+
+// ---- 17.9: several tracks of pictures --------------------------------------------------------------------------
+
+TEST_F(SourcesTest, Fault17_9_TakesTheTrackThatMoves) {
+  const std::string inputs = VideoInput("160x90", 2) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 ";
+  for (const std::string order : {"-map 0 -map 1", "-map 1 -map 0"}) {
+    for (const std::string name : {"photo.mp4", "photo.mov", "photo.mkv", "photo.avi", "photo.ts", "photo-fragments.mp4"}) {
+      SCOPED_TRACE(name + " " + order);
+      const std::string flags = name == "photo-fragments.mp4" ? " -movflags frag_keyframe+empty_moov" : "";
+      const ProbeResult probe = ProbeFile(Make(name, inputs + order + " -c:v mpeg4" + flags));
+      EXPECT_EQ(probe.width, 160);
+      EXPECT_NEAR(probe.duration_s, 2, 0.1);
+    }
+  }
+  const EnhanceResult result = Enhance(Make("photo.mp4", inputs + "-map 0 -map 1" + kH264), folder_.File("out.mp4"), PlainOptions());
+  EXPECT_EQ(result.frames, 50);
+  EXPECT_EQ(result.width, 160);
+}
+
+TEST_F(SourcesTest, Fault17_9_TakesTheDefaultAmongThoseThatMove) {
+  const std::string inputs = VideoInput("160x90", 1) + " " + VideoInput("320x180", 1) + " -map 0 -map 1 -c:v mpeg4 ";
+  EXPECT_EQ(ProbeFile(Make("small.mkv", inputs + "-disposition:v:0 default -disposition:v:1 0")).width, 160);
+  EXPECT_EQ(ProbeFile(Make("large.mkv", inputs + "-disposition:v:0 0 -disposition:v:1 default")).width, 320);
+  const std::string still = VideoInput("160x90", 1) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 -map 0 -map 1 -c:v mpeg4 ";
+  EXPECT_EQ(ProbeFile(Make("still.mkv", still + "-disposition:v:0 0 -disposition:v:1 default")).width, 160);
+}
+
+TEST_F(SourcesTest, Fault17_9_LosesNoPacketByLooking) {
+  const std::string file = Make("photo.mkv", VideoInput("160x90", 2) + " -f lavfi -i testsrc2=size=640x360:rate=25:duration=0.04 " +
+                                                 ToneInput(2) + " -map 0 -map 1 -map 2 -c:v mpeg4 -c:a ac3");
+  const EnhanceResult result = Enhance(file, folder_.File("out.mp4"), PlainOptions());
+  EXPECT_EQ(result.frames, 50);
+  EXPECT_EQ(testing::CountPackets(folder_.File("out.mp4"), "a:0"), testing::CountPackets(file, "a:0"));
+}
+
+// ---- 17.6: the same facts, however a file is read ---------------------------------------------------------------
+
+/// Answers reads as a remote source does: by blocks, so that fewer bytes come than were asked for.
+class BlockSource : public ByteSource {
+ public:
+  explicit BlockSource(const std::string& path) : file_(path) {}
+  std::int64_t size() const override { return file_.size(); }
+  std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) override {
+    constexpr std::int64_t kBlock = 10'000;
+    const std::int64_t left = kBlock - offset % kBlock;
+    return file_.Read(offset, destination, std::min(length, static_cast<std::size_t>(left)));
+  }
+
+ private:
+  media::FileSource file_;
+};
+
+struct Format {
+  const char* file;
+  const char* encode;
+};
+
+const Format kFormats[] = {
+    {"h264.mp4", "-c:v libx264 -pix_fmt yuv420p -c:a aac"},
+    {"h264.mov", "-c:v libx264 -pix_fmt yuv420p -c:a alac"},
+    {"fragmented.mp4", "-c:v libx264 -g 10 -pix_fmt yuv420p -c:a aac -movflags frag_keyframe+empty_moov"},
+    {"h264.mkv", "-c:v libx264 -pix_fmt yuv420p -c:a flac"},
+    {"live.mkv", "-c:v libx264 -pix_fmt yuv420p -c:a aac -live 1"},
+    {"vp9.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus"},
+    {"vp8.webm", "-c:v libvpx -deadline realtime -c:a libvorbis"},
+    {"mpeg4.avi", "-c:v mpeg4 -bf 2 -c:a libmp3lame"},
+    {"mjpeg.avi", "-c:v mjpeg -pix_fmt yuvj422p -c:a pcm_s16le"},
+    {"h264.ts", "-c:v libx264 -pix_fmt yuv420p -c:a aac"},
+    {"mpeg2.ts", "-c:v mpeg2video -c:a mp2"},
+    {"mpeg2.mpg", "-c:v mpeg2video -bf 2 -c:a ac3"},
+    {"h264.flv", "-c:v libx264 -pix_fmt yuv420p -c:a aac"},
+    {"wmv2.wmv", "-c:v wmv2 -c:a wmav2"},
+    {"theora.ogv", "-c:v libtheora -c:a libvorbis"},
+    {"mpeg2.mxf", "-c:v mpeg2video -c:a pcm_s16le"},
+    {"vp9.ivf", "-an -c:v libvpx-vp9 -deadline realtime -cpu-used 8"},
+    {"animation.gif", "-an"},
+    {"raw.h264", "-an -c:v libx264 -bf 2 -pix_fmt yuv420p"},
+    {"raw.m4v", "-an -c:v mpeg4"},
+    {"vfr.mkv", "-vf select='not(mod(n\\,7))+not(mod(n\\,11))' -vsync vfr -c:v libx264 -pix_fmt yuv420p -c:a aac"},
+    {"vfr.mp4", "-vf select='not(mod(n\\,7))+not(mod(n\\,11))' -vsync vfr -c:v libx264 -pix_fmt yuv420p -c:a aac"},
+    {"no-rate.mkv", "-vf setpts=N/700/TB -vsync passthrough -enc_time_base 1/1000 -c:v ffv1 -pix_fmt yuv420p -an"},
+    {"fast.mkv", "-an -vf setpts=N/900/TB -r 900 -c:v ffv1 -pix_fmt yuv420p"},
+    {"one-frame.mkv", "-frames:v 1 -c:v libx264 -pix_fmt yuv420p -an"},
+    {"one-frame.mp4", "-frames:v 1 -c:v libx264 -pix_fmt yuv420p -an"},
+    {"pixels.mkv", "-vf setsar=4/3 -c:v libx264 -pix_fmt yuv420p -an"},
+};
+
+class Facts17_6 : public ::testing::TestWithParam<Format> {};
+
+TEST_P(Facts17_6, AreTheSameInRangesAndInTheWholeFile) {
+  const TemporaryFolder folder;
+  const std::string file = folder.File(GetParam().file);
+  Ffmpeg(VideoInput("160x90", 3, "30000/1001") + " -f lavfi -i sine=sample_rate=48000:duration=3.4 " + GetParam().encode + " '" + file + "'");
+  BlockSource remote(file);
+  const ProbeResult ranged = Probe(remote);
+  ProbeOptions whole;
+  whole.walk_packets = true;
+  const ProbeResult walked = ProbeFile(file, whole);
+  EXPECT_EQ(ranged.container, walked.container);
+  EXPECT_EQ(ranged.video_codec, walked.video_codec);
+  EXPECT_EQ(ranged.pixel_format, walked.pixel_format);
+  EXPECT_EQ(ranged.width, walked.width);
+  EXPECT_EQ(ranged.height, walked.height);
+  EXPECT_EQ(ranged.rotation_degrees, walked.rotation_degrees);
+  EXPECT_EQ(ranged.size_bytes, walked.size_bytes);
+  EXPECT_EQ(ranged.frame_rate.num, walked.frame_rate.num);
+  EXPECT_EQ(ranged.frame_rate.den, walked.frame_rate.den);
+  EXPECT_GT(ranged.frame_rate.num, 0);
+  EXPECT_NEAR(ranged.duration_s, walked.duration_s, 0.15);
+  ASSERT_EQ(ranged.audio.size(), walked.audio.size());
+  for (std::size_t i = 0; i < ranged.audio.size(); ++i) EXPECT_EQ(ranged.audio[i].codec, walked.audio[i].codec);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Facts17_6, ::testing::ValuesIn(kFormats), [](const auto& info) {
+  std::string name = info.param.file;
+  for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace framelift
