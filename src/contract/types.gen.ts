@@ -3755,7 +3755,7 @@ export type ConsoleSwitchWebhookSecretErrors = {
      */
     403: Error;
     /**
-     * The rate limit of the key is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
