@@ -64,7 +64,8 @@ async function frequently(worker: WorkerContext): Promise<void> {
 /** seconds after which the whole ledger is checked again: every second time of its task, whose times are not exact */
 const ledgerCheckS = 9 * 60;
 
-async function checkLedger({ store, logger }: WorkerContext): Promise<void> {
+/** Also called when a worker starts, so that a new service knows of its ledger before the first time of the plan. */
+export async function checkLedger({ store, logger }: WorkerContext): Promise<void> {
   const checked = await store.ledgerChecks.runDue(ledgerCheckS);
   if (checked !== null && checked.violations > 0) {
     logger.error({ violations: checked.violations }, 'the ledger breaks its rules: run `framelift ledger check`');

@@ -13,7 +13,7 @@ import { Reservations } from './room.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
-import { scheduledTasks } from './scheduled-tasks.ts';
+import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './webhook.ts';
 import { defaultTuning, type WorkerContext, type WorkerDeps, WorkerStopping } from './types.ts';
 
@@ -126,6 +126,7 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
   );
   const spares = keepSpares(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
+  void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the ledger was not checked'));
   const media = runners.slice(0, 2);
   return {
     drain: (ms, hurried) => drain(worker, media, { ms, hurried }),

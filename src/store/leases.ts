@@ -184,7 +184,7 @@ export interface WaitPlan {
 async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
   const free = and(isOpen(jobId, step), isNull(jobs.leaseOwner));
   const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
-  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(free).for('update');
+  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(free).for('no key update');
   if (!found) return null;
   const { row, elapsedS } = found;
   const { totalS, tickS } = planOf(toJobRecord(row));

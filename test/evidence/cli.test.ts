@@ -156,7 +156,7 @@ describe('the ledger check', { timeout: 300_000 }, () => {
 });
 
 describe('webhook secrets', { timeout: 300_000 }, () => {
-  it('are made with the account, sealed, and rotated', async () => {
+  it('17.40: are made with the account, sealed, rotated and switched', async () => {
     const id = await account();
     const first = await site.framelift<{ secret: string }>('webhooks', 'secret', id);
     expect(first).toMatchObject({
@@ -165,7 +165,18 @@ describe('webhook secrets', { timeout: 300_000 }, () => {
       replaced: [],
     });
     const { secret } = await site.framelift<{ secret: string }>('webhooks', 'rotate-secret', id);
-    expect(await site.framelift('webhooks', 'secret', id)).toEqual({ account: id, secret, replaced: [first.secret] });
+    const rotated = { account: id, secret, replaced: [first.secret] };
+    const switchesAt = expect.stringMatching(/Z$/) as string;
+    expect(await site.framelift('webhooks', 'secret', id)).toEqual({
+      ...rotated,
+      serviceSignature: { secret: first.secret, switchesAt },
+    });
+    expect(await site.framelift('webhooks', 'switch-secret', id)).toEqual({ account: id, switched: true });
+    expect(await site.framelift('webhooks', 'switch-secret', id)).toEqual({ account: id, switched: false });
+    expect(await site.framelift('webhooks', 'secret', id)).toEqual({
+      ...rotated,
+      serviceSignature: { secret, switchesAt: null },
+    });
     expect(await site.framelift('webhooks', 'deliveries', id)).toEqual([]);
     const { status, stderr } = await attempt(site.env, ['webhooks', 'resend', 'evt_00000000000000000000000000']);
     expect([status, stderr]).toEqual([1, 'framelift: There is no delivery evt_00000000000000000000000000.\n']);

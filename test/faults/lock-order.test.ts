@@ -46,6 +46,8 @@ const writers: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>>
     await world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${scene.jobId}`;
     return () => store.leases.sweepExpired(1);
   },
+  'job that waits in the queue': async ({ jobId }) => () =>
+    store.leases.wait(jobId, 'ingest', () => ({ totalS: 10, tickS: 1 })),
   certificate: async ({ account, jobId }) => {
     await store.jobs.delete(account.id, 'live', jobId);
     return () => store.certificates.issue(jobId, async () => 'a.b.c');
