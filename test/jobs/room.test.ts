@@ -175,6 +175,7 @@ describe('a job whose worker has too little room', () => {
     const source = { ...sampleSource, size_bytes: sourceBytes };
     for (let i = 0; i < 40; i++) jobs.push((await world.store.jobs.create(jobInput(account, { source }))).job);
     const disk = fillingDisk(12e9, sourceBytes);
+    shop.media.onProbe = async () => ({ ...probeResult, sizeBytes: sourceBytes });
     const enhance = shop.media.onEnhance;
     shop.media.onEnhance = async (request) => {
       await pause(50);

@@ -68,7 +68,7 @@ describe('download', () => {
     { name: 'of any type', behaviour: { contentType: 'text/plain' } },
     { name: 'said to be identity encoded', behaviour: { contentEncoding: 'identity' } },
   ])('writes a file $name, with its hash', async ({ behaviour }) => {
-    expect(await download(behaviour)).toEqual({ bytes: data.length, sha256, url: `${server.url}/a.mp4` });
+    expect(await download(behaviour)).toEqual({ bytes: data.length, sha256, url: `${server.url}/a.mp4`, etag: '"v1"' });
     await expectWhole();
     expect(server.requests).toHaveLength(1);
   });
@@ -91,7 +91,7 @@ describe('download', () => {
   it('follows redirects and names the last URL', async () => {
     server.behave('/go', { redirect: '/a.mp4' });
     const result = await client.download(`${server.url}/go`, path, { maxBytes: 1e9 });
-    expect(result).toEqual({ bytes: data.length, sha256, url: `${server.url}/a.mp4` });
+    expect(result).toEqual({ bytes: data.length, sha256, url: `${server.url}/a.mp4`, etag: '"v1"' });
   });
 
   it('writes an empty file as one', async () => {
