@@ -102,7 +102,7 @@ describe('models', () => {
   it('lists what is installed, also for programs', async () => {
     const { status, stdout } = await framelift(['models', 'list']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^fast {2}×2 fp32 luma\+strength/m);
+    expect(stdout).toMatch(/^fast ×2 fp32 luma\+strength {2}Apache-2\.0 /m);
     const listed = JSON.parse((await framelift(['models', 'list', '--json'])).stdout) as { name: string }[];
     expect(listed.map((model) => model.name)).toContain('fast');
   });
