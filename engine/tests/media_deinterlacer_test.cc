@@ -5,6 +5,7 @@
 
 #include "media/av_error.h"
 #include "media/deinterlacer.h"
+#include "media/libav_versions.h"
 
 namespace framelift::media {
 namespace {
@@ -15,7 +16,7 @@ UniqueFrame Frame(AVPixelFormat format, std::int64_t pts, bool is_interlaced) {
   frame->width = 64;
   frame->height = 48;
   frame->pts = pts;
-  frame->interlaced_frame = is_interlaced ? 1 : 0;
+  SetInterlaced(*frame, is_interlaced);
   if (format != AV_PIX_FMT_CUDA) CheckAv(av_frame_get_buffer(frame.get(), 0), ErrorCode::kInternal, "No memory for a frame");
   return frame;
 }
@@ -25,7 +26,7 @@ TEST(Fault17_36, OnceItIsOpenTheDeinterlacerTakesAllFrames) {
   int copies = 0;
   Deinterlacer deinterlacer({1, 25}, [&](const AVFrame& frame) {
     ++copies;
-    return Frame(AV_PIX_FMT_YUV420P, frame.pts, frame.interlaced_frame != 0);
+    return Frame(AV_PIX_FMT_YUV420P, frame.pts, IsInterlaced(frame));
   });
   const std::vector<bool> is_interlaced = {false, false, true, false, true, false, false, true, false, false};
   std::vector<std::int64_t> times;
@@ -33,7 +34,7 @@ TEST(Fault17_36, OnceItIsOpenTheDeinterlacerTakesAllFrames) {
   const auto note = [&](UniqueFrame frame) {
     times.push_back(frame->pts);
     is_on_gpu.push_back(frame->format == AV_PIX_FMT_CUDA);
-    EXPECT_EQ(frame->interlaced_frame, 0);
+    EXPECT_FALSE(IsInterlaced(*frame));
   };
   for (std::size_t i = 0; i < is_interlaced.size(); ++i) {
     deinterlacer.Run(Frame(AV_PIX_FMT_CUDA, static_cast<std::int64_t>(i), is_interlaced[i]), note);

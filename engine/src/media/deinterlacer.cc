@@ -76,7 +76,7 @@ void Deinterlacer::Receive(const std::function<void(UniqueFrame)>& on_frame) {
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
     CheckAv(result, ErrorCode::kInternal, "The deinterlacer failed");
     frame->pts = av_rescale_q(frame->pts, out, time_base_);
-    MarkProgressive(*frame);
+    SetInterlaced(*frame, false);
     on_frame(std::move(frame));
   }
 }

@@ -42,11 +42,11 @@ inline bool IsInterlaced(const AVFrame& frame) {
 #endif
 }
 
-inline void MarkProgressive(AVFrame& frame) {
+inline void SetInterlaced(AVFrame& frame, bool is_interlaced) {
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
-  frame.flags &= ~AV_FRAME_FLAG_INTERLACED;
+  frame.flags = is_interlaced ? frame.flags | AV_FRAME_FLAG_INTERLACED : frame.flags & ~AV_FRAME_FLAG_INTERLACED;
 #else
-  frame.interlaced_frame = 0;
+  frame.interlaced_frame = is_interlaced ? 1 : 0;
 #endif
 }
 

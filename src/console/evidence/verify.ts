@@ -105,6 +105,8 @@ async function hashEntry(entry: Entry): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+const notCanonical = 'The document is no JSON Web Signature in canonical base64url.';
+
 async function verifyJws(
   jws: string,
   type: string,
@@ -116,7 +118,7 @@ async function verifyJws(
   const parts = jws.trim().split('.');
   const [head, body, signature] = parts;
   if (parts.length !== 3 || !head || !body || !signature)
-    throw new VerificationError('The document is no JSON Web Signature.');
+    throw new VerificationError(notCanonical);
   const header = parseObject(head, 'The document is no JSON Web Signature.');
   if (header['typ'] !== type) throw new VerificationError(`The document is not a ${type}.`);
   if (header['alg'] !== 'EdDSA' || header['crit'] !== undefined)
@@ -147,11 +149,11 @@ function textOf(base64url: string): string {
 }
 
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new VerificationError('The document is no JSON Web Signature.');
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new VerificationError(notCanonical);
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   // Only the one spelling of these bytes: a lenient decoder ignores the last bits.
   const spelled = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
-  if (spelled !== text) throw new VerificationError('The document is no JSON Web Signature.');
+  if (spelled !== text) throw new VerificationError(notCanonical);
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
