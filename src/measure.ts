@@ -1,6 +1,6 @@
 /** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
 import { FrameliftError } from './domain/errors.ts';
-import { FairSlots } from './domain/fair-slots.ts';
+import { FairSemaphore } from './domain/fair-semaphore.ts';
 import { maxDurationS, maxFrameRate, maxSourceBytes } from './domain/limits.ts';
 import type { MeasuredSource } from './domain/job.ts';
 import { sourceFacts } from './media/facts.ts';
@@ -30,7 +30,7 @@ export interface MeasureDeps {
 
 /** Measures in one of the account's slots; `service_unavailable` when none became free in time. */
 export function createMeasure({ net, media }: MeasureDeps) {
-  const slots = new FairSlots({ ...measureSlots, refusal: busy });
+  const slots = new FairSemaphore({ ...measureSlots, refusal: busy });
   const measureNow = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {
     const video = await net.openVideo(url, { maxBytes: maxSourceBytes, signal });
     try {
@@ -42,5 +42,5 @@ export function createMeasure({ net, media }: MeasureDeps) {
     }
   };
   return (url: string, { accountId, signal }: MeasureRequest): Promise<MeasuredSource> =>
-    slots.run(accountId, signal, () => measureNow(url, signal));
+    slots.run(accountId, () => measureNow(url, signal), signal);
 }

@@ -4,7 +4,7 @@
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { FrameliftError } from './errors.ts';
-import { createFairSemaphore } from './fair-semaphore.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
 
 /**
  * KiB of one hash, and passes over them; OWASP's Password Storage Cheat Sheet asks for 19 MiB and 2 at least. Above
@@ -39,7 +39,7 @@ export interface PasswordOptions {
  * `service_unavailable` when too many of everybody's do.
  */
 export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }: PasswordOptions = {}): Passwords {
-  const turns = createFairSemaphore({ parallel, waiting, waitingEach, refusal });
+  const turns = new FairSemaphore({ total: parallel, waiting, waitingEach, refusal });
   const derive = (password: string, parts: Parts, caller: string) => turns.run(caller, () => argon2id(password, parts));
   return {
     async hash(password, caller = '') {
@@ -56,8 +56,8 @@ export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }
 
 const retryAfterS = 5;
 
-function refusal(full: 'caller' | 'all'): FrameliftError {
-  if (full === 'caller') {
+function refusal(reason: 'caller' | 'all' | 'time'): FrameliftError {
+  if (reason === 'caller') {
     const message = `Too many sign-ins from this address at once; retry after ${retryAfterS} s.`;
     return new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
   }
