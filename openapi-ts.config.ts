@@ -53,4 +53,4 @@ function generatorConfigs(base: string): UserConfig[] {
 }
 
 // scripts/generate writes into a temporary folder first, to compare or to copy.
-export default generatorConfigs(process.env['FRAMELIFT_GENERATE_INTO'] ?? root);
+export default generatorConfigs(process.env['REELMEND_GENERATE_INTO'] ?? root);

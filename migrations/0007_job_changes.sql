@@ -2,7 +2,7 @@
 
 CREATE FUNCTION jobs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_notify('framelift_jobs', NEW.id);
+  PERFORM pg_notify('reelmend_jobs', NEW.id);
   RETURN NULL;
 END $$;
 CREATE TRIGGER jobs_changed AFTER UPDATE ON jobs FOR EACH ROW

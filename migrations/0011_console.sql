@@ -41,6 +41,6 @@ CREATE INDEX jobs_failed ON jobs (finished_at DESC, id DESC) WHERE status = 'err
 -- Who watches an account hears of all its jobs (src/store/watch.ts): job, then account.
 CREATE OR REPLACE FUNCTION jobs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_notify('framelift_jobs', NEW.id || ' ' || NEW.account_id);
+  PERFORM pg_notify('reelmend_jobs', NEW.id || ' ' || NEW.account_id);
   RETURN NULL;
 END $$;

@@ -74,7 +74,7 @@ export interface EnhanceOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-/** One ONNX file of a network; see engine/include/framelift/model.h. */
+/** One ONNX file of a network; see engine/include/reelmend/model.h. */
 export interface ModelFile {
   name: string;
   path: string;

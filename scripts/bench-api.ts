@@ -140,7 +140,7 @@ async function peakMemoryMb(pid: number): Promise<number> {
   return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)![1]) / 1024);
 }
 
-const dataDir = await mkdtemp(join(tmpdir(), 'framelift-bench-'));
+const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-bench-'));
 const database = await openDatabase({ databaseUrl: undefined, dataDir });
 const servers: ChildProcess[] = [];
 const queue = postgres(database.url, { max: 1 });
@@ -149,13 +149,13 @@ try {
   const limits = 'create=9000000,read=9000000,other=9000000';
   const env = {
     DATABASE_URL: database.url,
-    FRAMELIFT_DATA_DIR: dataDir,
-    FRAMELIFT_KEY_PEPPER: pepper,
-    FRAMELIFT_RATE_LIMITS: limits,
-    FRAMELIFT_LOG_LEVEL: 'info',
+    REELMEND_DATA_DIR: dataDir,
+    REELMEND_KEY_PEPPER: pepper,
+    REELMEND_RATE_LIMITS: limits,
+    REELMEND_LOG_LEVEL: 'info',
     PORT: '0',
   };
-  const service = await startServer(here('framelift'), ['serve'], env);
+  const service = await startServer(here('reelmend'), ['serve'], env);
   servers.push(service.child);
   const peer = await startServer(process.execPath, [here('bench-api-peer.ts')], { DATABASE_URL: database.url });
   servers.push(peer.child);

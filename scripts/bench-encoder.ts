@@ -12,7 +12,7 @@ import { join, resolve } from 'node:path';
 
 const buildFolder = process.argv[2] ?? 'build/engine';
 const isQuick = process.argv.includes('--quick');
-const vmafFfmpeg = process.env.FRAMELIFT_VMAF_FFMPEG ?? 'ffmpeg';
+const vmafFfmpeg = process.env.REELMEND_VMAF_FFMPEG ?? 'ffmpeg';
 
 /** `--NAME a,b` among the arguments. */
 function listOf(name: string): string[] | undefined {
@@ -188,7 +188,7 @@ function summarise(rows: Row[]) {
 }
 
 async function main(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'framelift-encoder-'));
+  const folder = await mkdtemp(join(tmpdir(), 'reelmend-encoder-'));
   try {
     const rows: Row[] = [];
     const list = await clips(folder);

@@ -21,7 +21,7 @@ const cores = availableParallelism();
 const clockTicksPerSecond = 100;
 const rounds = isQuick ? 2 : 3;
 
-/** The engine's own default (EncoderOptions in framelift/enhance.h), for the peers. */
+/** The engine's own default (EncoderOptions in reelmend/enhance.h), for the peers. */
 const engineQuality = ['-preset', 'superfast', '-crf', '16'];
 
 interface Part {
@@ -236,7 +236,7 @@ async function faces(folder: string) {
 }
 
 async function main(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'framelift-bench-'));
+  const folder = await mkdtemp(join(tmpdir(), 'reelmend-bench-'));
   try {
     say('pixel stages');
     const stages = JSON.parse(await run(join(buildFolder, 'bench_stages'), [isQuick ? '0.1' : '0.4'])) as object;

@@ -23,7 +23,7 @@ const help = `bench:networks – quality and speed of the installed networks bes
   --peer fsrcnn          times FSRCNN(56,12,4), too
   --no-vmaf              leaves VMAF out
   --build DIR            build folder of the engine (build/engine)
-  FRAMELIFT_MODELS_DIR   adds an operator's networks`;
+  REELMEND_MODELS_DIR   adds an operator's networks`;
 
 const imageioFfmpeg = '0.8.1';
 
@@ -76,7 +76,7 @@ function build(): string {
   const openvino = spawnSync('scripts/setup-openvino', { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   if (openvino.status !== 0) throw new Error('OpenVINO is missing, so no network can run.');
   run('cmake', ['-S', 'engine', '-B', o.build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release', `-DOpenVINO_DIR=${openvino.stdout.trim()}`]);
-  run('cmake', ['--build', o.build, '-j', '2', '--target', 'bench_networks', 'framelift_openvino']);
+  run('cmake', ['--build', o.build, '-j', '2', '--target', 'bench_networks', 'reelmend_openvino']);
   return join(o.build, 'bench_networks');
 }
 
@@ -99,7 +99,7 @@ function models(): string[] {
   if (o.file !== undefined) {
     return [[basename(o.file, '.onnx'), resolve(o.file), o.layout, 'fp32', o.scale, o.multiple, 64].join(',')];
   }
-  const found = installedModels(process.env['FRAMELIFT_MODELS_DIR'])
+  const found = installedModels(process.env['REELMEND_MODELS_DIR'])
     .filter(({ layout }) => layout !== 'face')
     .filter(({ name }) => o.model === undefined || name === o.model);
   if (o.model !== undefined && found.length === 0) throw new Error(`There is no model named ${o.model}.`);

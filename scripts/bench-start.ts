@@ -2,7 +2,7 @@
  * `npm run bench:start`: how long a job takes until its first frame is in the stages, in a child that is started for it
  * and in one that was ready before; both in one run, by turns, as one JSON object.
  *   node scripts/bench-start.ts [--device cpu|cuda:N|auto] [--model fast] [--size 960x540] [--jobs 5] [--target 1080p]
- *     [--engines DIR]    engines of networks for GPUs (framelift models compile)
+ *     [--engines DIR]    engines of networks for GPUs (reelmend models compile)
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -32,7 +32,7 @@ if (!/^\d+x\d+$/.test(values.size) || !['1080p', '4k', 'source'].includes(values
 /** ms that a spare child may take to be made ready: the engine of a network may have to be built first */
 const readyWithinMs = 10 * 60_000;
 
-const folder = await mkdtemp(join(tmpdir(), 'framelift-start-'));
+const folder = await mkdtemp(join(tmpdir(), 'reelmend-start-'));
 try {
   console.log(JSON.stringify(await measure(), null, 2));
 } catch (error) {

@@ -50,9 +50,9 @@ function differences(fresh: string): string[] {
 
 async function main(): Promise<number> {
   const check = process.argv.includes('--check');
-  const fresh = mkdtempSync(join(tmpdir(), 'framelift-generate-'));
+  const fresh = mkdtempSync(join(tmpdir(), 'reelmend-generate-'));
   try {
-    process.env['FRAMELIFT_GENERATE_INTO'] = fresh;
+    process.env['REELMEND_GENERATE_INTO'] = fresh;
     // The configuration file is found by its name.
     await createClient({} as UserConfig);
     relaxRuntime(fresh);

@@ -274,19 +274,19 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
   const env = {
     PATH: process.env['PATH']!,
     HOME: process.env['HOME'] ?? '/',
-    FRAMELIFT_CONTRACT_HOOKS: join(root, 'test/contract/schemathesis_hooks.py'),
-    FRAMELIFT_CONTRACT_KEYS: facts.keys,
-    FRAMELIFT_CONTRACT_LINK: JSON.stringify(facts.link),
-    FRAMELIFT_CONTRACT_DELETED: facts.deletedJob,
-    FRAMELIFT_CONTRACT_LANE: one.lane,
-    FRAMELIFT_CONTRACT_CONSOLE: JSON.stringify(facts.console),
-    FRAMELIFT_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
-    FRAMELIFT_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
-    FRAMELIFT_CONTRACT_ADDRESS: facts.addressPattern,
+    REELMEND_CONTRACT_HOOKS: join(root, 'test/contract/schemathesis_hooks.py'),
+    REELMEND_CONTRACT_KEYS: facts.keys,
+    REELMEND_CONTRACT_LINK: JSON.stringify(facts.link),
+    REELMEND_CONTRACT_DELETED: facts.deletedJob,
+    REELMEND_CONTRACT_LANE: one.lane,
+    REELMEND_CONTRACT_CONSOLE: JSON.stringify(facts.console),
+    REELMEND_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
+    REELMEND_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
+    REELMEND_CONTRACT_ADDRESS: facts.addressPattern,
     PYTHONDONTWRITEBYTECODE: '1',
   };
   // Its cache and its database of examples belong to one run.
-  const cwd = await mkdtemp(join(tmpdir(), 'framelift-schemathesis-'));
+  const cwd = await mkdtemp(join(tmpdir(), 'reelmend-schemathesis-'));
   const child = spawn(schemathesis, commandOf(one, facts.url), { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -353,14 +353,14 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       HOME: folder,
       PORT: '0',
       DATABASE_URL: database.url,
-      FRAMELIFT_DATA_DIR: folder,
-      FRAMELIFT_DEMO: '0',
-      FRAMELIFT_KEY_PEPPER: pepper,
-      FRAMELIFT_ALLOW_HOSTS: files.hostPort,
-      FRAMELIFT_SANDBOX_DELAY_MS: '20',
+      REELMEND_DATA_DIR: folder,
+      REELMEND_DEMO: '0',
+      REELMEND_KEY_PEPPER: pepper,
+      REELMEND_ALLOW_HOSTS: files.hostPort,
+      REELMEND_SANDBOX_DELAY_MS: '20',
       // Throttling is tested elsewhere; here it would hide what is behind it.
-      FRAMELIFT_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
-      FRAMELIFT_ENCODER_PRESET: 'ultrafast',
+      REELMEND_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
+      REELMEND_ENCODER_PRESET: 'ultrafast',
     });
     closing.unshift(() => stop(child));
     const key = await createKey(store, await createAccount(store, 'link'), 'test', 'standard');
@@ -418,7 +418,7 @@ async function main(): Promise<number> {
   console.log(`Seeds: ${fixedSeed} (fixed) and ${drawn} (drawn; --seed ${drawn} repeats it)`);
   await rm(reports, { recursive: true, force: true });
   await mkdir(reports, { recursive: true });
-  const folder = await mkdtemp(join(tmpdir(), 'framelift-contract-'));
+  const folder = await mkdtemp(join(tmpdir(), 'reelmend-contract-'));
   try {
     const verdicts = await withService(folder, async (world) => {
       const made = await runAll(folder, runs, world);

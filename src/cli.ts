@@ -1,4 +1,4 @@
-/** The command line `framelift`. Errors are one line on stderr and exit status 1. */
+/** The command line `reelmend`. Errors are one line on stderr and exit status 1. */
 import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -59,16 +59,16 @@ const start = async (roles: Roles) => {
 const enhance = () => import('./cli/enhance.ts');
 
 function program(): Command {
-  const framelift = new Command('framelift')
+  const reelmend = new Command('reelmend')
     .description('Enhances videos: as a service, or one file from the command line.')
     .version(version)
     .showHelpAfterError('(--help lists what there is)');
 
-  framelift.command('start').description('run API and worker in one process').action(() => start({ api: true, worker: true }));
-  framelift.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
-  framelift.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
+  reelmend.command('start').description('run API and worker in one process').action(() => start({ api: true, worker: true }));
+  reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
+  reelmend.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
 
-  withEncoder(withMachine(withEnhancements(framelift.command('enhance').description('enhance one file; no database is needed'))))
+  withEncoder(withMachine(withEnhancements(reelmend.command('enhance').description('enhance one file; no database is needed'))))
     .argument('<in>', 'a video file')
     .argument('<out>', 'the MP4 to write; replaced when it exists')
     .option('--from <seconds>', 'only from there on, to see how it looks; without sound', seconds)
@@ -78,7 +78,7 @@ function program(): Command {
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
     });
 
-  withMachine(withEnhancements(framelift.command('plan').description('say what enhance would do with a file, and why')))
+  withMachine(withEnhancements(reelmend.command('plan').description('say what enhance would do with a file, and why')))
     .argument('<in>', 'a video file')
     .option('--json', 'one JSON object')
     .action(async (input: string, options) => {
@@ -86,18 +86,18 @@ function program(): Command {
       await (await enhance()).planCommand(await media(config), config, { input, ...options });
     });
 
-  framelift
+  reelmend
     .command('probe')
     .description('measure a file and print the facts as JSON')
     .argument('<in>', 'a video file')
     .action(async (input: string) => (await enhance()).probeCommand(await media(loadConfig()), input));
 
-  framelift
+  reelmend
     .command('devices')
     .description('list the processors that the engine can use, as JSON')
     .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
 
-  framelift
+  reelmend
     .command('health')
     .description('whether the service of this environment answers; for health checks')
     .action(async () => (await import('./cli/health.ts')).healthCommand(loadConfig()));
@@ -107,15 +107,15 @@ function program(): Command {
     ...[ledgerCommands(), auditCommands(), certificateCommands(), signingKeyCommands(), verifyCommands()],
   ];
   for (const group of groups) {
-    framelift.addCommand(group);
+    reelmend.addCommand(group);
     // A command that was made apart does not have the settings of the whole by itself.
-    group.copyInheritedSettings(framelift);
-    for (const command of group.commands) command.copyInheritedSettings(framelift);
+    group.copyInheritedSettings(reelmend);
+    for (const command of group.commands) command.copyInheritedSettings(reelmend);
   }
-  return framelift;
+  return reelmend;
 }
 
-/** One sentence for a person; `FRAMELIFT_LOG_LEVEL=debug` shows the rest. */
+/** One sentence for a person; `REELMEND_LOG_LEVEL=debug` shows the rest. */
 function oneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The query says nothing to a person; what the database answered does.
@@ -128,7 +128,7 @@ function oneLine(error: unknown): string {
 try {
   await program().parseAsync();
 } catch (error) {
-  console.error(`framelift: ${oneLine(error)}`);
-  if (process.env['FRAMELIFT_LOG_LEVEL'] === 'debug') console.error(error);
+  console.error(`reelmend: ${oneLine(error)}`);
+  if (process.env['REELMEND_LOG_LEVEL'] === 'debug') console.error(error);
   process.exitCode = 1;
 }

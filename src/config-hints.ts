@@ -1,7 +1,7 @@
 /** Misspelt variables: one that nobody reads would otherwise be passed over in silence. */
 import { configVariables } from './config.ts';
 
-const ours = /^(FRAMELIFT|S3)_/;
+const ours = /^(REELMEND|S3)_/;
 /** Letters to change; more, and the name is rather somebody else's. */
 const farthest = 2;
 

@@ -162,7 +162,7 @@ class EmbeddedServer {
     await rm(fresh, { recursive: true, force: true });
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (this.#runner.user !== undefined) await chown(passwordFile, this.#runner.user.uid, this.#runner.user.gid);
-    const options = ['--username=framelift', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
+    const options = ['--username=reelmend', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
     await this.#run(this.#binaries.initdb, ['-D', fresh, ...options, '--locale=C']);
     await rm(passwordFile);
     await this.#writeFacts({ port: 0, password });
@@ -203,7 +203,7 @@ class EmbeddedServer {
 }
 
 function url(facts: ServerFacts): string {
-  return `postgres://framelift:${facts.password}@127.0.0.1:${facts.port}/postgres`;
+  return `postgres://reelmend:${facts.password}@127.0.0.1:${facts.port}/postgres`;
 }
 
 function isAlive(pid: number): boolean {

@@ -101,7 +101,7 @@ function listen(server: Server, port: number): Promise<void> {
 /** What a newcomer pastes next. */
 export function welcome(url: string, keys: DemoKeys, sampleUrl: string): string {
   return `
-Framelift is running at ${url}. These keys are shown once; keep them:
+Reelmend is running at ${url}. These keys are shown once; keep them:
 
   live key     ${keys.live}     real enhancement, charged against ${demoCredits} credits
   sandbox key  ${keys.test}     free mock jobs
@@ -121,14 +121,14 @@ Your first job by hand:
 /** What somebody finds at a later start, who may have lost what the first one printed. */
 export function welcomeBack(url: string): string {
   return `
-Framelift is running at ${url}, its console at ${url}/console.
+Reelmend is running at ${url}, its console at ${url}/console.
 
 Keys and passwords are shown once. In place of lost ones:
 
-  scripts/framelift accounts list                  the accounts, by id
-  scripts/framelift keys create ACCOUNT            a live key; --lane test for a sandbox key
-  scripts/framelift users list                     who signs in to the console
-  scripts/framelift users reset-password EMAIL     a new password
+  scripts/reelmend accounts list                  the accounts, by id
+  scripts/reelmend keys create ACCOUNT            a live key; --lane test for a sandbox key
+  scripts/reelmend users list                     who signs in to the console
+  scripts/reelmend users reset-password EMAIL     a new password
 
 Ctrl-C stops the service.`;
 }

@@ -9,13 +9,13 @@ export interface DiskMetricsOptions {
 }
 
 /**
- * `framelift_disk_free_bytes` {folder} (what the process may still write) and `framelift_disk_size_bytes` {folder}. A
+ * `reelmend_disk_free_bytes` {folder} (what the process may still write) and `reelmend_disk_size_bytes` {folder}. A
  * folder that cannot be looked at has no sample.
  */
 export function registerDiskMetrics({ registry, folders }: DiskMetricsOptions): void {
   const gauge = (name: string, help: string, key: 'freeBytes' | 'sizeBytes') =>
     new Gauge({
-      ...{ name: `framelift_disk_${name}_bytes`, help, labelNames: ['folder'], registers: [registry] },
+      ...{ name: `reelmend_disk_${name}_bytes`, help, labelNames: ['folder'], registers: [registry] },
       async collect() {
         this.reset();
         for (const [folder, path] of Object.entries(folders)) {

@@ -122,7 +122,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && anyAddress.has(config.host)) {
-    logger.warn({ url }, 'FRAMELIFT_PUBLIC_URL is not set: links to results begin with an address that others cannot reach');
+    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: links to results begin with an address that others cannot reach');
   }
   return { url, store, keyPepper: secrets.keyPepper, logger, ...ends };
 }
@@ -148,7 +148,7 @@ async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsP
     ...(config.s3 === undefined ? { storage: storageFolder(config.dataDir) } : {}),
   };
   registerDiskMetrics({ registry, folders });
-  const at = { host: config.metricsHost, port: config.metricsPort, variable: 'FRAMELIFT_METRICS_PORT' };
+  const at = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
   logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, { shutdown, logger }) }, 'metrics');
   return registry;
 }

@@ -1,5 +1,5 @@
 /** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
-import { FrameliftError } from './domain/errors.ts';
+import { ReelmendError } from './domain/errors.ts';
 import { FairSemaphore } from './domain/fair-semaphore.ts';
 import { maxDurationS, maxFrameRate, maxSourceBytes } from './domain/limits.ts';
 import type { MeasuredSource } from './domain/job.ts';
@@ -14,7 +14,7 @@ const probeTimeoutMs = 30_000;
 export const measureSlots = { total: 12, each: 3, waitMs: 6000 };
 
 const busy = () =>
-  new FrameliftError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
+  new ReelmendError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
 
 export interface MeasureRequest {
   /** whose slots are used */

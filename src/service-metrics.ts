@@ -12,11 +12,11 @@ export interface ServiceMetricsOptions {
 }
 
 /**
- * `framelift_database_up` (1 or 0), `framelift_queue_tasks` {task, state=waiting|later|running},
- * `framelift_queue_oldest_seconds` {task}, `framelift_jobs` {status=queued|running},
- * `framelift_jobs_oldest_queued_seconds`, `framelift_webhook_deliveries` {state=pending|overdue},
- * `framelift_workers_alive`, `framelift_accounts_pending`, `framelift_ledger_violations` (rules of the ledger that
- * something breaks: must be 0) and `framelift_ledger_checked_timestamp_seconds` (when they were last checked). While the
+ * `reelmend_database_up` (1 or 0), `reelmend_queue_tasks` {task, state=waiting|later|running},
+ * `reelmend_queue_oldest_seconds` {task}, `reelmend_jobs` {status=queued|running},
+ * `reelmend_jobs_oldest_queued_seconds`, `reelmend_webhook_deliveries` {state=pending|overdue},
+ * `reelmend_workers_alive`, `reelmend_accounts_pending`, `reelmend_ledger_violations` (rules of the ledger that
+ * something breaks: must be 0) and `reelmend_ledger_checked_timestamp_seconds` (when they were last checked). While the
  * database is down all but the first have no samples. In queries over several processes take the maximum, not the sum.
  */
 export function registerServiceMetrics(options: ServiceMetricsOptions): void {
@@ -25,7 +25,7 @@ export function registerServiceMetrics(options: ServiceMetricsOptions): void {
   const ledger = cachedFor(overviewMs, () => within(timeoutMs, store.ledgerChecks.last()));
   const gauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => Promise<void>) =>
     new Gauge({
-      ...{ name: `framelift_${name}`, help, labelNames, registers: [registry] },
+      ...{ name: `reelmend_${name}`, help, labelNames, registers: [registry] },
       async collect() {
         this.reset();
         // Without labels there is a sample of 0 after a reset.

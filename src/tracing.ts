@@ -21,7 +21,7 @@ export async function startTracing({ endpoint }: { endpoint: string }): Promise<
     ]);
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
   const provider = new sdk.TracerProvider({
-    resource: resources.resourceFromAttributes({ 'service.name': 'framelift' }),
+    resource: resources.resourceFromAttributes({ 'service.name': 'reelmend' }),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "media/muxer.h"
 #include "media/video_encoder.h"
 #include "pipeline/cores.h"
@@ -22,8 +22,8 @@
 
 namespace {
 
-using namespace framelift;
-using namespace framelift::pipeline;
+using namespace reelmend;
+using namespace reelmend::pipeline;
 
 double Now(clockid_t clock) {
   timespec time{};

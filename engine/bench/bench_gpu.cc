@@ -17,7 +17,7 @@
 #include "media/video_decoder.h"
 #include "pipeline/plan.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -301,15 +301,15 @@ int Run(const std::string& clip, int index) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda
 
 int main(int count, char** arguments) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is stopped leaves what it measured
   try {
-    framelift::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2])
+    reelmend::cuda::OpenCudaDevice(count > 2 ? std::atoi(arguments[2])
                                               : 0);  // before all else: without a GPU, one sentence
     if (count < 2) throw std::runtime_error("A clip is needed: bench_gpu CLIP [index].");
-    return framelift::cuda::Run(arguments[1], count > 2 ? std::atoi(arguments[2]) : 0);
+    return reelmend::cuda::Run(arguments[1], count > 2 ? std::atoi(arguments[2]) : 0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench:gpu: %s\n", error.what());
     return 1;

@@ -11,12 +11,12 @@
 
 #include "cuda/network_rate.h"
 #include "cuda/processor.h"
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "inference/gpu_model.h"
 #include "pipeline/stage_chain.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -144,7 +144,7 @@ int Run(int count, char** arguments) {
   }
   std::printf("{\n  \"device\": \"%s\", \"compute_capability\": \"%d.%d\", \"backend\": \"%s %s\",\n  \"networks\": [\n", facts.name.c_str(),
               facts.compute_major, facts.compute_minor, backend->name().c_str(), backend->version().c_str());
-  char folder[] = "/tmp/framelift-engines-XXXXXX";
+  char folder[] = "/tmp/reelmend-engines-XXXXXX";
   if (mkdtemp(folder) == nullptr) throw Error(ErrorCode::kInternal, "No folder for engines can be made in /tmp.");
   for (std::size_t i = 0; i < files.size(); ++i) BenchModel(device, backend, files[i], folder, i + 1 == files.size());
   std::printf("  ]%s\n", count > 2 ? "," : "");
@@ -155,12 +155,12 @@ int Run(int count, char** arguments) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda
 
 int main(int count, char** arguments) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a run that is stopped leaves what it measured
   try {
-    return framelift::cuda::Run(count, arguments);
+    return reelmend::cuda::Run(count, arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

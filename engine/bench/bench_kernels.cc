@@ -41,7 +41,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Float = hn::CappedTag<float, 16>;
@@ -90,11 +90,11 @@ void StreamLoop(const float* from, int streams, float* to, int copies, std::size
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 HWY_EXPORT(PeakLoop);
 HWY_EXPORT(PeakOperations);
@@ -364,7 +364,7 @@ int RunBench(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 
-int main(int argc, char** argv) { return framelift::pixel::RunBench(argc, argv); }
+int main(int argc, char** argv) { return reelmend::pixel::RunBench(argc, argv); }
 #endif

@@ -32,8 +32,8 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "layout_names.h"
 #include "network_methods.h"
 #include "network_samples.h"
@@ -44,8 +44,8 @@
 
 namespace {
 
-using namespace framelift;
-using namespace framelift::bench;
+using namespace reelmend;
+using namespace reelmend::bench;
 
 struct Options : SampleOptions {
   std::vector<ModelFile> models;

@@ -3,7 +3,7 @@
 //   bench_pipeline decode CLIP TARGET          demux, decode, deinterlace; frames are dropped
 //   bench_pipeline pixels CLIP TARGET FRAMES   the pixel stages over frames decoded before
 //   bench_pipeline encode CLIP TARGET FRAMES   x264 over frames rendered before
-//   bench_pipeline enhance CLIP TARGET OUT     framelift::Enhance
+//   bench_pipeline enhance CLIP TARGET OUT     reelmend::Enhance
 // Options behind these: --network FILE, a ×2 network that enlarges, with --layout NAME as its manifest has it
 // (luma+strength); --faces FILE, one that restores faces. TARGET: 1080p, 4k, source. All enhancements run at fixed strengths.
 #include <sys/resource.h>
@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "layout_names.h"
 #include "media/video_encoder.h"
 #include "pipeline/cores.h"
@@ -29,8 +29,8 @@
 
 namespace {
 
-using namespace framelift;
-using namespace framelift::pipeline;
+using namespace reelmend;
+using namespace reelmend::pipeline;
 
 /// Wall and CPU time of this process's threads from construction on.
 class Watch {

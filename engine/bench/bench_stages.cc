@@ -28,7 +28,7 @@ extern "C" {
 
 namespace {
 
-using namespace framelift::pixel;
+using namespace reelmend::pixel;
 using Clock = std::chrono::steady_clock;
 
 double g_seconds = 0.6;

@@ -8,7 +8,7 @@
 #include "pixel/resize_plan.h"
 #include "pixel/scratch.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Rows read for rows written.
 struct Mix {
@@ -63,4 +63,4 @@ struct Rows {
 
 inline AxisPlan PlanOf(int from, int to) { return MakeAxisPlan(from, from, SampleGrid{}, to, to, SampleGrid{}); }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -8,7 +8,7 @@
 #include "kernel_case.h"
 #include "pixel/resize_word_plan.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 inline constexpr int kWidth = 1920;
 
@@ -128,4 +128,4 @@ void WordCases(const WordKernels& k, const Print& print) {
   for (const int from : {854, 1280, 1440, 1600, 2048, 2560, 2880}) WordColumnCase(k, from, kWidth, print);
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "framelift/error.h"
-#include "framelift/model.h"
+#include "reelmend/error.h"
+#include "reelmend/model.h"
 
-namespace framelift::bench {
+namespace reelmend::bench {
 
 /// Of a network for whole pictures. Throws Error{kInvalidArgument} for any other name.
 inline ModelFile::Layout LayoutOf(const std::string& name) {
@@ -19,4 +19,4 @@ inline ModelFile::Layout LayoutOf(const std::string& name) {
   throw Error(ErrorCode::kInvalidArgument, "There is no layout " + name + " of networks for whole pictures.");
 }
 
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

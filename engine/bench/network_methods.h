@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "../tests/helpers/onnx_file.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
 #include "network_samples.h"
@@ -32,7 +32,7 @@
 #include "pipeline/network_tensors.h"
 #include "pixel/stages.h"
 
-namespace framelift::bench {
+namespace reelmend::bench {
 
 /// Milliseconds a frame: by the clock on the wall, and of processors, which other work on the machine disturbs less.
 struct Times {
@@ -346,4 +346,4 @@ inline std::string Fsrcnn() {
   return file.Bytes();
 }
 
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

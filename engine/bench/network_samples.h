@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "picture_chroma.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
 
-namespace framelift::bench {
+namespace reelmend::bench {
 
 struct SampleOptions {
   std::string degrade = "bicubic";
@@ -233,4 +233,4 @@ inline Sample Load(const std::string& path, const SampleOptions& o) {
   return sample;
 }
 
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

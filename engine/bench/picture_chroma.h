@@ -11,7 +11,7 @@
 #include "pixel/image.h"
 #include "pixel/stages.h"
 
-namespace framelift::bench {
+namespace reelmend::bench {
 
 /// Cb and Cr, 8-bit codes of the limited range. As 4:2:0 sides are rounded up and samples lie left, as MPEG-2 has them.
 using Chroma = std::array<Plane, 2>;
@@ -72,4 +72,4 @@ inline Chroma Rounded(Chroma chroma) {
   return chroma;
 }
 
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

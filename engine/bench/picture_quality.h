@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-namespace framelift::bench {
+namespace reelmend::bench {
 
 /// One plane of values on the scale of 8-bit codes, not rounded unless said so.
 struct Plane {
@@ -149,4 +149,4 @@ inline double SsimY(const Plane& a, const Plane& b, int border) {
   return sum / static_cast<double>(aa.data.size());
 }
 
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

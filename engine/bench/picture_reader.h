@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "media/av_error.h"
 #include "media/av_handles.h"
 #include "picture_chroma.h"
@@ -23,7 +23,7 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
-namespace framelift::bench {
+namespace reelmend::bench {
 
 struct ReadFrames {
   std::vector<AVFrame*> frames;
@@ -151,4 +151,4 @@ inline pixel::Image StreamPicture(const AVFrame& in) {
   return image;
 }
 
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

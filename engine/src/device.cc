@@ -1,4 +1,4 @@
-#include "framelift/device.h"
+#include "reelmend/device.h"
 
 #include <fstream>
 #include <string>
@@ -9,7 +9,7 @@
 #include "pipeline/cores.h"
 #include "pixel/simd.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 std::string ProcessorName() {
@@ -64,4 +64,4 @@ std::vector<DeviceInfo> Devices() {
   return devices;
 }
 
-}  // namespace framelift
+}  // namespace reelmend

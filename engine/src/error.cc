@@ -1,6 +1,6 @@
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift {
+namespace reelmend {
 
 const char* ErrorCodeName(ErrorCode code) noexcept {
   switch (code) {
@@ -16,4 +16,4 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
   return "internal";
 }
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "faces/restorer.h"
-#include "framelift/error.h"
-#include "framelift/model.h"
+#include "reelmend/error.h"
+#include "reelmend/model.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
 #include "pipeline/cores.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -94,4 +94,4 @@ ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
   return report;
 }
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -1,9 +1,9 @@
 #include <string>
 
-#include "framelift/device.h"
+#include "reelmend/device.h"
 #include "media/av_handles.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 std::string Dotted(const char* name, unsigned version) {
@@ -14,9 +14,9 @@ std::string Dotted(const char* name, unsigned version) {
 }  // namespace
 
 std::string EngineVersion() {
-  return std::string("framelift engine ") + FRAMELIFT_ENGINE_VERSION + ", FFmpeg " + av_version_info() + " (" +
+  return std::string("reelmend engine ") + REELMEND_ENGINE_VERSION + ", FFmpeg " + av_version_info() + " (" +
          Dotted("libavformat", avformat_version()) + ", " + Dotted("libavcodec", avcodec_version()) + ", " +
          Dotted("libavfilter", avfilter_version()) + ", " + Dotted("libswscale", swscale_version()) + ")";
 }
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -16,15 +16,15 @@
 #include "inference/gpu_model.h"
 #include "pipeline/stage_chain.h"
 
-namespace framelift::cuda::testing {
+namespace reelmend::cuda::testing {
 
-using framelift::testing::FileExists;
-using framelift::testing::Ffmpeg;
-using framelift::testing::OnnxFile;
-using framelift::testing::PlainOptions;
-using framelift::testing::TemporaryFolder;
-using framelift::testing::ToneInput;
-using framelift::testing::VideoInput;
+using reelmend::testing::FileExists;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::OnnxFile;
+using reelmend::testing::PlainOptions;
+using reelmend::testing::TemporaryFolder;
+using reelmend::testing::ToneInput;
+using reelmend::testing::VideoInput;
 
 inline constexpr std::int64_t kOpen = OnnxFile::kOpen;
 
@@ -40,7 +40,7 @@ class CudaNetworkTest : public ::testing::Test {
   static ModelFile Fast() {
     ModelFile file;
     file.name = "fast";
-    file.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/fast-x2.onnx";
+    file.path = std::string(REELMEND_SOURCE_DIR) + "/models/fast-x2.onnx";
     file.multiple = 2;
     file.halo = 22;
     return file;
@@ -68,7 +68,7 @@ class CudaNetworkTest : public ::testing::Test {
 
   /// Y′CbCr ×2 of repeated pixels, Cb and Cr exchanged and a little paler, luma brighter by the strength.
   ModelFile Ycbcr() {
-    return Save("ycbcr", 2, ModelFile::Layout::kYcbcrStrength, framelift::testing::SwappedChromaNetwork(2, 0.8F, 0.1F));
+    return Save("ycbcr", 2, ModelFile::Layout::kYcbcrStrength, reelmend::testing::SwappedChromaNetwork(2, 0.8F, 0.1F));
   }
 
   static EnhanceOptions Options(const ModelFile& model, Target target = Target::k1080p) {
@@ -103,4 +103,4 @@ class CudaNetworkTest : public ::testing::Test {
   std::shared_ptr<NetworkLog> log_ = std::make_shared<NetworkLog>();
 };
 
-}  // namespace framelift::cuda::testing
+}  // namespace reelmend::cuda::testing

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "cuda_standin.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/backend.h"
 #include "inference/gpu_backend.h"
 #include "inference/half.h"
 #include "inference/onnx_half.h"
 
-namespace framelift::cuda::testing {
+namespace reelmend::cuda::testing {
 
 /// What the stand-in backend was asked for, and the faults that it is to make.
 struct NetworkLog {
@@ -137,4 +137,4 @@ class StandInBackend : public inference::GpuBackend {
   std::unique_ptr<inference::Backend> openvino_;
 };
 
-}  // namespace framelift::cuda::testing
+}  // namespace reelmend::cuda::testing

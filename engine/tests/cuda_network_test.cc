@@ -8,25 +8,25 @@
 
 #include "cuda/network_runner.h"
 #include "cuda_network_fixture.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "inference/gpu_model.h"
 #include "pipeline/stage_chain.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
-using framelift::testing::DecodeLuma;
-using framelift::testing::DecodePlane;
-using framelift::testing::Ffmpeg;
-using framelift::testing::FileExists;
-using framelift::testing::FrameTimes;
-using framelift::testing::OnnxFile;
-using framelift::testing::PlainOptions;
-using framelift::testing::Psnr;
-using framelift::testing::TemporaryFolder;
-using framelift::testing::ToneInput;
-using framelift::testing::VideoInput;
+using reelmend::testing::DecodeLuma;
+using reelmend::testing::DecodePlane;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::FileExists;
+using reelmend::testing::FrameTimes;
+using reelmend::testing::OnnxFile;
+using reelmend::testing::PlainOptions;
+using reelmend::testing::Psnr;
+using reelmend::testing::TemporaryFolder;
+using reelmend::testing::ToneInput;
+using reelmend::testing::VideoInput;
 using testing::NetworkLog;
 using testing::StandInBackend;
 using testing::StandInDevice;
@@ -169,7 +169,7 @@ TEST_F(CudaNetworks, WhatTheNetworkRestoresIsNotDenoisedBefore) {
   const std::string in = folder_.File("noisy.mkv");
   Ffmpeg("-f lavfi -i color=0x806040:size=160x120:rate=25 -vf noise=alls=25 -frames:v 1 -c:v ffv1 -colorspace bt709 -pix_fmt yuv420p '" + in + "'");
   for (const float most : {1.0F, 0.0F}) {
-    ModelFile model = Save("pure", 2, ModelFile::Layout::kYcbcrStrength, framelift::testing::SwappedChromaNetwork(2));
+    ModelFile model = Save("pure", 2, ModelFile::Layout::kYcbcrStrength, reelmend::testing::SwappedChromaNetwork(2));
     model.max_strength = most;
     const auto run = [&](const std::string& name, const Strength& denoise) {
       EnhanceOptions options = Options(model, Target::k1080p);
@@ -393,4 +393,4 @@ TEST_F(CudaNetworks, ManyPicturesAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

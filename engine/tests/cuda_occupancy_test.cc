@@ -8,13 +8,13 @@
 
 #include "cuda/network_rate.h"
 #include "cuda_network_fixture.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
-using framelift::testing::DecodeLuma;
-using framelift::testing::FrameTimes;
+using reelmend::testing::DecodeLuma;
+using reelmend::testing::FrameTimes;
 using inference::Occupancy;
 using testing::StandInDevice;
 using testing::StandInOptions;
@@ -163,4 +163,4 @@ TEST_F(CudaOccupancy, AFaultWhileMeasuringIsTold) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -7,8 +7,8 @@
 
 #include "cuda/processor.h"
 #include "cuda_standin.h"
-#include "framelift/device.h"
-#include "framelift/error.h"
+#include "reelmend/device.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "media/av_error.h"
 #include "pipeline/stage_chain.h"
@@ -17,18 +17,18 @@ extern "C" {
 #include <libavutil/hwcontext.h>
 }
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
-using framelift::testing::DecodeLuma;
-using framelift::testing::Ffmpeg;
-using framelift::testing::FileExists;
-using framelift::testing::FrameTimes;
-using framelift::testing::PlainOptions;
-using framelift::testing::Psnr;
-using framelift::testing::TemporaryFolder;
-using framelift::testing::ToneInput;
-using framelift::testing::VideoInput;
+using reelmend::testing::DecodeLuma;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::FileExists;
+using reelmend::testing::FrameTimes;
+using reelmend::testing::PlainOptions;
+using reelmend::testing::Psnr;
+using reelmend::testing::TemporaryFolder;
+using reelmend::testing::ToneInput;
+using reelmend::testing::VideoInput;
 using testing::StandInDevice;
 using testing::StandInOptions;
 
@@ -527,4 +527,4 @@ TEST(CudaDevices, ANamedNetworkGoesWhereItCanRun) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 const std::vector<std::pair<PictureSize, PictureSize>>& Ratios() {
@@ -228,4 +228,4 @@ TEST(CudaStages, NothingIsAllocatedFromFrameToFrame) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

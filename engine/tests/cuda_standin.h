@@ -21,7 +21,7 @@
 #include "cuda/device.h"
 #include "cuda/kernels.h"
 
-namespace framelift::cuda::testing {
+namespace reelmend::cuda::testing {
 
 struct StandInOptions {
   std::size_t memory_bytes = std::size_t{1} << 30;
@@ -278,4 +278,4 @@ class StandInDevice : public Device {
   std::atomic<unsigned> streams_ = 0;
 };
 
-}  // namespace framelift::cuda::testing
+}  // namespace reelmend::cuda::testing

@@ -4,7 +4,7 @@
 #include "pipeline/network_tensors.h"
 #include "pixel/color_matrix.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 TEST(CudaTensors, HalfRoundsToNearestEven) {
@@ -143,4 +143,4 @@ TEST(CudaTensors, SubsampledChromaLandsWhereTheCpuPutsIt) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

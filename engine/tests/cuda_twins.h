@@ -19,7 +19,7 @@
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 using pixel::Image;
 using pixel::testing::PictureSize;
@@ -27,7 +27,7 @@ using testing::StandInDevice;
 
 /// The suite is built twice: as it is, and for test:gpu with the GPU as its device.
 inline std::shared_ptr<Device> TestDevice() {
-#ifdef FRAMELIFT_ON_GPU
+#ifdef REELMEND_ON_GPU
   static const std::shared_ptr<Device> device = OpenCudaDevice(0);
   return device;
 #else
@@ -275,4 +275,4 @@ inline const std::vector<Format>& Formats() {
   return formats;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -10,7 +10,7 @@
 #include "faces/sampling.h"
 #include "faces/tracker.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
 Face MakeFace(float x, float y, float side) {
@@ -217,4 +217,4 @@ TEST(FaceHistory, KeepsNeighboursApart) {
 }
 
 }  // namespace
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "faces/face_stage.h"
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "helpers/clips.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
-inline const std::string kPerson = std::string(FRAMELIFT_SOURCE_DIR) + "/tests/media/face.jpg";
+inline const std::string kPerson = std::string(REELMEND_SOURCE_DIR) + "/tests/media/face.jpg";
 
 #define NEEDS_DETECTOR() \
   if (!CanDetectFaces()) GTEST_SKIP() << "No face detector in this build: faces are NOT tested (scripts/setup-faces)."
@@ -33,16 +33,16 @@ inline ModelFile FaceModel(const std::string& path) {
 }
 
 inline ModelFile Shipped() {
-  ModelFile file = FaceModel(std::string(FRAMELIFT_SOURCE_DIR) + "/models/faces-256.onnx");
+  ModelFile file = FaceModel(std::string(REELMEND_SOURCE_DIR) + "/models/faces-256.onnx");
   file.max_change = 32;
   return file;
 }
 
 /// Frames of what ffmpeg makes, 4:2:0.
 inline std::vector<pixel::Image> Frames(const std::string& arguments, int width, int height) {
-  const framelift::testing::TemporaryFolder folder;
+  const reelmend::testing::TemporaryFolder folder;
   const std::string path = folder.File("frames.yuv");
-  framelift::testing::Ffmpeg(arguments + " -s " + std::to_string(width) + "x" + std::to_string(height) + " -pix_fmt yuv420p -f rawvideo " + path);
+  reelmend::testing::Ffmpeg(arguments + " -s " + std::to_string(width) + "x" + std::to_string(height) + " -pix_fmt yuv420p -f rawvideo " + path);
   std::ifstream stream(path, std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   std::vector<pixel::Image> frames;
@@ -68,9 +68,9 @@ inline std::vector<pixel::Image> Person(int face, int width = 640, int height = 
   const std::string picture = "scale=" + std::to_string(side) + ":-2,pad=max(iw\\,2000):max(ih\\,1200):(ow-iw)/2:(oh-ih)/2:gray,crop=" +
                               std::to_string(width) + ":" + std::to_string(height);
   if (seconds <= 0) return Frames("-i " + kPerson + " -vf '" + picture + extra + "'", width, height);
-  const framelift::testing::TemporaryFolder folder;
+  const reelmend::testing::TemporaryFolder folder;
   const std::string clip = folder.File("clip.mp4");
-  framelift::testing::Ffmpeg("-loop 1 -framerate 25 -t " + std::to_string(seconds) + " -i " + kPerson + " -vf '" + picture +
+  reelmend::testing::Ffmpeg("-loop 1 -framerate 25 -t " + std::to_string(seconds) + " -i " + kPerson + " -vf '" + picture +
          ",rotate=0.03*sin(n/9):c=gray,crop=iw-40:ih-40:20+12*sin(n/11):20+10*sin(n/7),noise=alls=6:allf=t" + extra +
          "' -c:v libx264 -preset veryfast -crf 30 -pix_fmt yuv420p " + clip);
   return Frames("-i " + clip, width - 40, height - 40);
@@ -133,4 +133,4 @@ inline std::vector<Face> Find(const pixel::Image& image, float smallest = 24) {
   return FaceDetector(*backend, DetectorFolder(), {image.width(), image.height(), smallest, 2}).Detect(image, pool);
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

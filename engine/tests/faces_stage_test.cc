@@ -10,11 +10,11 @@
 #include "faces_pictures.h"
 #include "helpers/clips.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
-using framelift::testing::Ffmpeg;
-using framelift::testing::TemporaryFolder;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::TemporaryFolder;
 
 TEST(FaceDetector, FindsAFaceFrom24PixelsOn) {
   NEEDS_DETECTOR();
@@ -258,4 +258,4 @@ TEST(FaceStage, IsTheSameAfterAWarmUpAsInTheWholeVideo) {
 }
 
 }  // namespace
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

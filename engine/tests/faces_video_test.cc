@@ -9,19 +9,19 @@
 
 #include "faces/face_stage.h"
 #include "faces_pictures.h"
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
-using framelift::testing::DecodeLuma;
-using framelift::testing::Ffmpeg;
-using framelift::testing::OnnxFile;
-using framelift::testing::PlainOptions;
-using framelift::testing::TemporaryFolder;
+using reelmend::testing::DecodeLuma;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::OnnxFile;
+using reelmend::testing::PlainOptions;
+using reelmend::testing::TemporaryFolder;
 
 /// The contract of operators' networks: 512 × 512, R′G′B′ from −1 to 1, a weight.
 std::string StandIn(bool has_weight, std::vector<float> addend, std::vector<std::int64_t> shape, int side = 512) {
@@ -103,7 +103,7 @@ TEST(OperatorsFaceNetwork, IsRefusedInOneSentenceWhenItDoesNotFit) {
   OnnxFile wide;
   wide.Input("input", {1, 3, 64, 96}).Node("Relu", {"input"}, "output").Output("output", {1, 3, 64, 96});
   for (const Case& c : {Case{"no network", "not an ONNX network"}, {two.Bytes(), "other inputs"}, {wide.Bytes(), "not one square picture"},
-                        {framelift::testing::SwappedRgbNetwork(2), "not of the size of its input"}}) {
+                        {reelmend::testing::SwappedRgbNetwork(2), "not of the size of its input"}}) {
     std::ofstream(folder.File("bad.onnx"), std::ios::binary) << c.bytes;
     try {
       FaceRestorer(*backend, FaceModel(folder.File("bad.onnx")), 1);
@@ -177,7 +177,7 @@ TEST_F(FacesInVideos, SegmentsEqualTheWhole) {
   const auto part = DecodeLuma(folder_.File("part.mp4"));
   ASSERT_LT(part.size(), whole.size());
   const auto size = static_cast<std::ptrdiff_t>(part.size());
-  EXPECT_GT(framelift::testing::Psnr({whole.end() - size, whole.end()}, part), 52);
+  EXPECT_GT(reelmend::testing::Psnr({whole.end() - size, whole.end()}, part), 52);
 }
 
 TEST(FacePlan, SaysWhatIsInTheWay) {
@@ -194,4 +194,4 @@ TEST(FacePlan, SaysWhatIsInTheWay) {
 }
 
 }  // namespace
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

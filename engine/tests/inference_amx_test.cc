@@ -16,7 +16,7 @@
 #include <cstddef>
 #endif
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 #if defined(__x86_64__)
@@ -53,4 +53,4 @@ TEST(Fault17_39, TilesThatTheKernelDeniesAreNotThere) {
 #endif
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/backend.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 TEST(Backends, OneThatWasNotBuiltIsRefusedInOneSentence) {
@@ -39,4 +39,4 @@ TEST(Backends, EveryAvailableOneCanBeCreated) {
 }
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

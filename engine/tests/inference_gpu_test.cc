@@ -14,7 +14,7 @@
 #include <random>
 #include <thread>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
 #include "inference/engine_cache.h"
@@ -24,10 +24,10 @@
 #include "inference/sha256.h"
 #include "inference/tensorrt/messages.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
-using framelift::testing::OnnxFile;
+using reelmend::testing::OnnxFile;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kOpen = OnnxFile::kOpen;
@@ -37,7 +37,7 @@ std::string ReadBytes(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-std::string Shipped(const std::string& name) { return ReadBytes(fs::path(FRAMELIFT_SOURCE_DIR) / "models" / name); }
+std::string Shipped(const std::string& name) { return ReadBytes(fs::path(REELMEND_SOURCE_DIR) / "models" / name); }
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -49,7 +49,7 @@ ModelFile::Layout LayoutOf(const std::string& shipped) {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "framelift-engines-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "reelmend-engines-XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   ~TemporaryFolder() { fs::remove_all(path_); }
@@ -238,7 +238,7 @@ TEST(EngineCache, DamagedForeignAndStaleFilesAreToldInOneSentenceAndReplaced) {
       {good + "x", "damaged"},
       {"", "no file of this engine"},
       {"\x7F""ELF foreign", "no file of this engine"},
-      {"framelift engine 0\n" + good.substr(19), "another version"},
+      {"reelmend engine 0\n" + good.substr(19), "another version"},
       {ReadBytes(folder.path() / other.file_name()), "something else"},
   };
   for (const auto& [bytes, says] : cases) {
@@ -305,7 +305,7 @@ TEST(GpuBackends, OneThatIsMissingSaysSoInOneSentence) {
   EXPECT_THROW(CreateGpuBackend("abacus"), Error);
 }
 
-/// TensorRT-RTX, which builds anywhere. Where it was fetched (FRAMELIFT_EXPECT_TENSORRT, set by scripts/test-cuda) it
+/// TensorRT-RTX, which builds anywhere. Where it was fetched (REELMEND_EXPECT_TENSORRT, set by scripts/test-cuda) it
 /// must be there; elsewhere these tests are of no use.
 class TensorRtRtx : public ::testing::Test {
  protected:
@@ -313,7 +313,7 @@ class TensorRtRtx : public ::testing::Test {
     try {
       backend_ = CreateGpuBackend("tensorrt-rtx");
     } catch (const Error& error) {
-      if (std::getenv("FRAMELIFT_EXPECT_TENSORRT") != nullptr) FAIL() << error.what();
+      if (std::getenv("REELMEND_EXPECT_TENSORRT") != nullptr) FAIL() << error.what();
       GTEST_SKIP() << error.what();
     }
   }
@@ -488,4 +488,4 @@ TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
 }
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "helpers/onnx_file.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,7 +86,7 @@ class NetworkTest : public ::testing::Test {
       GTEST_SKIP() << "OpenVINO is not in this build: NOTHING of inference is tested (scripts/setup-openvino).";
     }
     backend_ = CreateBackend("openvino");
-    folder_ = fs::temp_directory_path() / ("framelift-models-" + std::to_string(getpid()));
+    folder_ = fs::temp_directory_path() / ("reelmend-models-" + std::to_string(getpid()));
     fs::create_directories(folder_);
   }
   void TearDown() override {
@@ -445,4 +445,4 @@ TEST_F(NetworkTest, BfloatIsUsedOnlyWhereItIsAllowed) {
 }
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -3,7 +3,7 @@
 
 #include "../bench/picture_quality.h"
 
-namespace framelift::bench {
+namespace reelmend::bench {
 namespace {
 
 Plane Filled(int width, int height, float (*value)(int, int)) {
@@ -76,4 +76,4 @@ TEST(PictureQuality, TheBorderDoesNotCount) {
 }
 
 }  // namespace
-}  // namespace framelift::bench
+}  // namespace reelmend::bench

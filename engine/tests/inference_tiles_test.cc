@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/tiles.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 struct Case {
@@ -69,4 +69,4 @@ TEST(Tiles, WhatNeverFitsIsRefused) {
 }
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

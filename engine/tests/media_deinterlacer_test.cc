@@ -7,7 +7,7 @@
 #include "media/deinterlacer.h"
 #include "media/libav_versions.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 UniqueFrame Frame(AVPixelFormat format, std::int64_t pts, bool is_interlaced) {
@@ -46,4 +46,4 @@ TEST(Fault17_36, OnceItIsOpenTheDeinterlacerTakesAllFrames) {
 }
 
 }  // namespace
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -15,12 +15,12 @@ extern "C" {
 #include <libavutil/hwcontext.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
-using framelift::testing::Ffmpeg;
-using framelift::testing::TemporaryFolder;
-using framelift::testing::VideoInput;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::TemporaryFolder;
+using reelmend::testing::VideoInput;
 
 using UniqueBuffer = std::unique_ptr<AVBufferRef, FreeByAddress<av_buffer_unref>>;
 
@@ -104,4 +104,4 @@ TEST(Fault17_35, ADecoderIsMadeWithTheSurfacesThatItCanHave) {
 }
 
 }  // namespace
-}  // namespace framelift::media
+}  // namespace reelmend::media

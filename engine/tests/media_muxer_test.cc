@@ -6,15 +6,15 @@
 #include <memory>
 #include <string>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "media/muxer.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
-using framelift::testing::CountPackets;
-using framelift::testing::TemporaryFolder;
+using reelmend::testing::CountPackets;
+using reelmend::testing::TemporaryFolder;
 
 constexpr AVRational kMilliseconds = {1, 1000};
 
@@ -101,4 +101,4 @@ TEST_F(MuxerTest, RefusesFramesOutOfOrder) {
 }
 
 }  // namespace
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -5,14 +5,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framelift/error.h"
-#include "framelift/probe.h"
+#include "reelmend/error.h"
+#include "reelmend/probe.h"
 #include "helpers/clips.h"
 #include "media/av_handles.h"
 #include "media/byte_io.h"
 #include "media/demuxer.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::Ffmpeg;
@@ -278,4 +278,4 @@ TEST_F(ProbeTest, TellsTheSoundTracks) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

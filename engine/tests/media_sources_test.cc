@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
-#include "framelift/probe.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
+#include "reelmend/probe.h"
 #include "helpers/clips.h"
 #include "media/byte_io.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::Ffmpeg;
@@ -331,4 +331,4 @@ INSTANTIATE_TEST_SUITE_P(Formats, Facts17_6, ::testing::ValuesIn(kFormats), [](c
 });
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -5,7 +5,7 @@
 #include "media/stream_tags.h"
 #include "media/subtitle_track.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 TEST(CleanText, KeepsValidWordsOnly) {
@@ -111,4 +111,4 @@ TEST_F(CueTimelineTest, EmitsWhatIsCompleteAndCutsLateComers) {
 }
 
 }  // namespace
-}  // namespace framelift::media
+}  // namespace reelmend::media

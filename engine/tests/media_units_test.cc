@@ -4,14 +4,14 @@
 #include <cmath>
 #include <limits>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "media/frame_import.h"
 #include "media/geometry.h"
 #include "media/source_policy.h"
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 TEST(OutputTimeBase, KeepsEveryTimestampOfTheSource) {
@@ -189,4 +189,4 @@ TEST(ErrorCodeName, IsWhatTheAddonPromises) {
 }
 
 }  // namespace
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "media/frame_import.h"
 #include "pipeline/picture_stats.h"
 #include "pipeline/pixel_chain.h"
@@ -20,7 +20,7 @@ extern "C" {
 #include <libavutil/frame.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,7 +48,7 @@ struct Exposure {
 /// What ffmpeg makes of `input` at 640 × 360, exposed more or less than it was; nothing where it cannot.
 media::UniqueFrame Load(const std::string& input, double stops) {
   constexpr double kGamma = 2.2;
-  std::string path = (fs::temp_directory_path() / "framelift-clean-XXXXXX").string();
+  std::string path = (fs::temp_directory_path() / "reelmend-clean-XXXXXX").string();
   const int file = mkstemp(path.data());
   if (file < 0) return nullptr;
   close(file);
@@ -91,7 +91,7 @@ std::vector<Source> Sources() {
   }
   std::vector<fs::path> photos;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(FRAMELIFT_SOURCE_DIR) / "../../shared/train-photos", none)) {
+  for (const auto& entry : fs::directory_iterator(fs::path(REELMEND_SOURCE_DIR) / "../../shared/train-photos", none)) {
     const std::string type = entry.path().extension();
     if (type == ".jpg" || type == ".webp" || type == ".png") photos.push_back(entry.path());
   }
@@ -174,4 +174,4 @@ TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
 }
 
 }  // namespace
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 constexpr int kFrames = 60;
@@ -84,4 +84,4 @@ TEST_F(DamageTest, ATenthIsStillOne) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

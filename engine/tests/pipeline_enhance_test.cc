@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::CountPackets;
@@ -452,4 +452,4 @@ TEST_F(EnhanceTest, ToneMapsHighDynamicRange) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -13,11 +13,11 @@
 #include <random>
 #include <thread>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::Ffmpeg;
@@ -388,4 +388,4 @@ INSTANTIATE_TEST_SUITE_P(Containers, SegmentClips, ::testing::ValuesIn(kSegments
 });
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

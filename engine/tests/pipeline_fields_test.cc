@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::DecodeLuma;
@@ -100,4 +100,4 @@ TEST_F(FieldsTest, TelecineIsLeft) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -10,11 +10,11 @@
 #include <thread>
 #include <utility>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::Ffmpeg;
@@ -82,4 +82,4 @@ TEST(Leaks, TwoHundredJobsInOneProcess) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::DecodedTimes;
@@ -339,7 +339,7 @@ RealFile Known(const std::string& name) {
 std::vector<std::string> RealFiles() {
   std::vector<std::string> names;
   std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(FRAMELIFT_SHARED_MEDIA, missing)) {
+  for (const auto& entry : std::filesystem::directory_iterator(REELMEND_SHARED_MEDIA, missing)) {
     if (entry.is_regular_file() && entry.path().extension() != ".tsv") names.push_back(entry.path().filename());
   }
   std::ranges::sort(names);
@@ -365,7 +365,7 @@ class RealMatrix : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
   const RealFile known = Known(GetParam());
-  const std::string source = std::string(FRAMELIFT_SHARED_MEDIA) + "/" + GetParam();
+  const std::string source = std::string(REELMEND_SHARED_MEDIA) + "/" + GetParam();
   const TemporaryFolder folder;
   const std::string output = folder.File("out.mp4");
   EnhanceOptions options = PlainOptions();
@@ -419,7 +419,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealMatrix);
 INSTANTIATE_TEST_SUITE_P(Files, RealMatrix, ::testing::ValuesIn(RealFiles()), PlainName);
 
 TEST(RealMatrixFiles, AreThere) {
-  if (RealFiles().empty()) GTEST_SKIP() << "no sample files in " << FRAMELIFT_SHARED_MEDIA;
+  if (RealFiles().empty()) GTEST_SKIP() << "no sample files in " << REELMEND_SHARED_MEDIA;
 }
 
 std::string RowName(const ::testing::TestParamInfo<Row>& info) {
@@ -433,4 +433,4 @@ INSTANTIATE_TEST_SUITE_P(Pictures, Matrix, ::testing::ValuesIn(kPictures), RowNa
 INSTANTIATE_TEST_SUITE_P(Clocks, Matrix, ::testing::ValuesIn(kClocks), RowName);
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

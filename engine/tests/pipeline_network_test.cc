@@ -8,8 +8,8 @@
 #include <fstream>
 #include <limits>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
@@ -18,7 +18,7 @@
 #include "pipeline/network_stage.h"
 #include "pipeline/plan.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using pipeline::FitNetwork;
@@ -440,4 +440,4 @@ TEST_F(NetworkPipeline, CancellingEndsAHeavyNetworkSoon) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::DecodeLuma;
@@ -122,4 +122,4 @@ TEST_F(Prepared, WhatCannotBeMadeReadyIsSaidByTheRun) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::Ffmpeg;
@@ -155,4 +155,4 @@ TEST_F(SoundTest, Fault17_38_RatesThatAreNoSoundAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -3,10 +3,10 @@
 
 #include <fstream>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "helpers/clips.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using testing::CountPackets;
@@ -162,4 +162,4 @@ TEST_F(StreamsTest, LeavesPicturesAndDataOut) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "media/av_handles.h"
 #include "pipeline/pixel_chain.h"
 
@@ -14,7 +14,7 @@ extern "C" {
 #include <libavutil/frame.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 constexpr int kWidth = 192;
@@ -152,4 +152,4 @@ TEST(TemporalStages, AStillNoisySceneKeepsItsBrightness) {
 }
 
 }  // namespace
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -10,7 +10,7 @@
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using Layout = ModelFile::Layout;
@@ -160,4 +160,4 @@ TEST(TensorBridge, ChromaLiesWhereItsSitingSays) {
 }
 
 }  // namespace
-}  // namespace framelift
+}  // namespace reelmend

@@ -7,15 +7,15 @@
 #include <cmath>
 #include <thread>
 
-#include "framelift/device.h"
-#include "framelift/error.h"
+#include "reelmend/device.h"
+#include "reelmend/error.h"
 #include "pipeline/bounded_queue.h"
 #include "pipeline/orient.h"
 #include "pipeline/picture_stats.h"
 #include "pipeline/plan.h"
 #include "pipeline/progress_meter.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 using namespace std::chrono_literals;
@@ -269,4 +269,4 @@ TEST(Devices, TellTheProcessorFirst) {
 }
 
 }  // namespace
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

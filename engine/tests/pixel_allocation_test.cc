@@ -24,7 +24,7 @@ void* operator new(std::size_t size) {
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 TEST(Allocation, NoneInSteadyState) {
@@ -74,4 +74,4 @@ TEST(Allocation, NoneInSteadyState) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

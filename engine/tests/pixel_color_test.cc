@@ -4,7 +4,7 @@
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -165,4 +165,4 @@ TEST(Color, ThereAndBackIsWithinAFractionOfACode) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -1,11 +1,11 @@
 // AdaptiveContrast against a scalar double-precision version of its method, and its promises over time.
 #include <gtest/gtest.h>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -287,4 +287,4 @@ TEST(Contrast, RefusesAPictureOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

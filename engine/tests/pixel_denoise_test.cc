@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -214,7 +214,7 @@ TEST(EstimateNoise, ThreadsDoNotChangeTheResult) {
 
 /// First picture at `seconds` of a camera's file as 8-bit 4:2:0; empty when it or ffmpeg is not there.
 Image CameraPicture(const std::string& file, double seconds, PictureSize size) {
-  const std::string path = std::string(FRAMELIFT_SHARED_MEDIA) + "/" + file;
+  const std::string path = std::string(REELMEND_SHARED_MEDIA) + "/" + file;
   if (!std::filesystem::exists(path)) return {};
   const std::string command = "ffmpeg -v error -nostdin -ss " + std::to_string(seconds) + " -i '" + path +
                               "' -frames:v 1 -vf scale=" + std::to_string(size.width) + ":" +
@@ -252,4 +252,4 @@ TEST(EstimateNoise, CameraPictures) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -3,12 +3,12 @@
 
 #include <cstring>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -187,4 +187,4 @@ TEST(Image, RefusesEmptySizes) {
 TEST(Simd, NamesTheInstructionSet) { EXPECT_GT(std::string(SimdTarget()).size(), 2U); }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -6,7 +6,7 @@
 
 #include "pixel/stages.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 Image Noise(int width, int height, Subsampling subsampling, unsigned seed) {
@@ -71,4 +71,4 @@ TEST_P(PlanesTest, TheDenoiserLeavesOtherPlanesAlone) {
 INSTANTIATE_TEST_SUITE_P(Threads, PlanesTest, ::testing::Values(1, 3));
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

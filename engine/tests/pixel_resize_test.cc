@@ -5,12 +5,12 @@
 #include <numbers>
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/resize_word_plan.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -242,4 +242,4 @@ TEST(Resize, RefusesAPictureOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

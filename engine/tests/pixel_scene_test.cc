@@ -1,11 +1,11 @@
 // SceneDetector: cuts are found; pans, fades, flashes, noise and moving objects are none.
 #include <gtest/gtest.h>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/scene_detector.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -158,4 +158,4 @@ TEST(Scenes, SizesOfAllKindsWork) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

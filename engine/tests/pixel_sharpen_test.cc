@@ -1,11 +1,11 @@
 // Sharpener against a scalar double-precision version of its formula, and its promises.
 #include <gtest/gtest.h>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -140,4 +140,4 @@ TEST(Sharpen, RefusesAPictureOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

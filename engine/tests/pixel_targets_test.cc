@@ -8,7 +8,7 @@
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 Image DenoiseOverTime(const Image& source, ThreadPool& pool) {
@@ -79,4 +79,4 @@ TEST(Targets, AllInstructionSetsAgree) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

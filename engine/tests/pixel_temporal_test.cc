@@ -1,12 +1,12 @@
 // TemporalDenoiser: what it gains on still noise, what it leaves of motion, and how far back it looks.
 #include <gtest/gtest.h>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -183,4 +183,4 @@ TEST(TemporalDenoise, RefusesAPictureOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

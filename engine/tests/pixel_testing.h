@@ -13,7 +13,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel::testing {
+namespace reelmend::pixel::testing {
 
 /// Resizes by sums of floats although the machine could do words (Note [Words] in pixel/resize_words.h).
 struct WithoutWords {
@@ -143,4 +143,4 @@ inline double Psnr(ConstPlane a, ConstPlane b) {
   return mse == 0 ? 100 : 10 * std::log10(255 * 255 / mse);
 }
 
-}  // namespace framelift::pixel::testing
+}  // namespace reelmend::pixel::testing

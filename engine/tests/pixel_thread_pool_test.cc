@@ -6,7 +6,7 @@
 
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 TEST(ThreadPool, VisitsEveryRowOnce) {
@@ -72,4 +72,4 @@ TEST(ThreadPool, CountsItsWorkersCpuTime) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -1,11 +1,11 @@
 // ToneMapper against a scalar double-precision version of its definition, its promises, and zimg as a witness.
 #include <gtest/gtest.h>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -268,4 +268,4 @@ TEST(ToneMap, RefusesPicturesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

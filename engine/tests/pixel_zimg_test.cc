@@ -12,7 +12,7 @@
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 using testing::PictureSize;
@@ -22,7 +22,7 @@ bool HasZscale() { return std::system("ffmpeg -hide_banner -filters 2>/dev/null 
 struct TemporaryFolder {
   std::filesystem::path path;
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "framelift-zimg-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "reelmend-zimg-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
     path = name;
   }
@@ -177,4 +177,4 @@ TEST(Zimg, ConvertsDarkHdrAsToneMappingDoes) {
 }
 
 }  // namespace
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -2,4 +2,4 @@
 # The network for faces:  bash engine/training/faces.sh train [--minutes 15], then release. See README.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-FRAMELIFT_TRAINING_MODULE=faces exec bash "$here/ground.sh" "$@"
+REELMEND_TRAINING_MODULE=faces exec bash "$here/ground.sh" "$@"

@@ -2,10 +2,10 @@
 # Runs a command of the training ground in its own Python environment, which it makes the first time.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-venv=${FRAMELIFT_TRAINING_VENV:-$here/../../.venv-training}
-python=${FRAMELIFT_TRAINING_PYTHON:-$venv/bin/python}
+venv=${REELMEND_TRAINING_VENV:-$here/../../.venv-training}
+python=${REELMEND_TRAINING_PYTHON:-$venv/bin/python}
 wanted=$(sha256sum <"$here/requirements.txt")
-if [ -z "${FRAMELIFT_TRAINING_PYTHON:-}" ] && [ "$(cat "$venv/.requirements" 2>/dev/null)" != "$wanted" ]; then
+if [ -z "${REELMEND_TRAINING_PYTHON:-}" ] && [ "$(cat "$venv/.requirements" 2>/dev/null)" != "$wanted" ]; then
   command -v python3 >/dev/null || { echo 'training: python3 is missing' >&2; exit 1; }
   python3 -m venv "$venv"
   "$venv/bin/pip" install -q -r "$here/requirements.txt"
@@ -15,4 +15,4 @@ fi
 # anew, which takes four times as long as the arithmetic.
 export MALLOC_MMAP_THRESHOLD_=2000000000 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
-exec "$python" -m "${FRAMELIFT_TRAINING_MODULE:-ground}" "$@"
+exec "$python" -m "${REELMEND_TRAINING_MODULE:-ground}" "$@"

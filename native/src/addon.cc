@@ -10,18 +10,18 @@
 namespace {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
-  exports.Set("probe", Napi::Function::New(env, framelift::native::Probe, "probe"));
-  exports.Set("enhance", Napi::Function::New(env, framelift::native::Enhance, "enhance"));
-  exports.Set("prepare", Napi::Function::New(env, framelift::native::Prepare, "prepare"));
-  exports.Set("limitProcessorTime", Napi::Function::New(env, framelift::native::LimitProcessorTime, "limitProcessorTime"));
-  exports.Set("plan", Napi::Function::New(env, framelift::native::Plan, "plan"));
-  exports.Set("checkModel", Napi::Function::New(env, framelift::native::CheckModel, "checkModel"));
-  exports.Set("compileModel", Napi::Function::New(env, framelift::native::CompileModel, "compileModel"));
-  exports.Set("devices", Napi::Function::New(env, framelift::native::Devices, "devices"));
-  exports.Set("version", Napi::Function::New(env, framelift::native::Version, "version"));
+  exports.Set("probe", Napi::Function::New(env, reelmend::native::Probe, "probe"));
+  exports.Set("enhance", Napi::Function::New(env, reelmend::native::Enhance, "enhance"));
+  exports.Set("prepare", Napi::Function::New(env, reelmend::native::Prepare, "prepare"));
+  exports.Set("limitProcessorTime", Napi::Function::New(env, reelmend::native::LimitProcessorTime, "limitProcessorTime"));
+  exports.Set("plan", Napi::Function::New(env, reelmend::native::Plan, "plan"));
+  exports.Set("checkModel", Napi::Function::New(env, reelmend::native::CheckModel, "checkModel"));
+  exports.Set("compileModel", Napi::Function::New(env, reelmend::native::CompileModel, "compileModel"));
+  exports.Set("devices", Napi::Function::New(env, reelmend::native::Devices, "devices"));
+  exports.Set("version", Napi::Function::New(env, reelmend::native::Version, "version"));
   return exports;
 }
 
 }  // namespace
 
-NODE_API_MODULE(framelift, Init)
+NODE_API_MODULE(reelmend, Init)

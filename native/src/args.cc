@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace framelift::native {
+namespace reelmend::native {
 namespace {
 
 constexpr double kMaxSafeInteger = 9007199254740991.0;
@@ -303,4 +303,4 @@ ModelTrial ToModelTrial(const Options& options) {
   return trial;
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

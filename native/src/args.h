@@ -9,11 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "framelift/enhance.h"
-#include "framelift/model.h"
-#include "framelift/probe.h"
+#include "reelmend/enhance.h"
+#include "reelmend/model.h"
+#include "reelmend/probe.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 /// The TypeError of a wrong argument, e.g. `Expected a number in 0…51 for encoder.crf but received 60`.
 Napi::TypeError WrongArgument(const std::string& expected, const std::string& name, Napi::Value received);
@@ -55,4 +55,4 @@ CompileRequest ToCompileRequest(const Options& options);
 Expectation ToExpectation(const Options& options);
 ModelTrial ToModelTrial(const Options& options);
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-namespace framelift::native {
+namespace reelmend::native {
 
 /// One read under way, shared by the waiting thread and the promise's continuations.
 struct ScriptByteSource::Request {
@@ -111,4 +111,4 @@ void ScriptByteSource::Await(Napi::Env env, const std::shared_ptr<Request>& requ
   promise.Get("then").As<Napi::Function>().Call(promise, {on_bytes, on_rejection});
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "args.h"
-#include "framelift/probe.h"
+#include "reelmend/probe.h"
 #include "task.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 /// Made and destroyed on the JavaScript thread; `Read` runs on the task's thread.
 class ScriptByteSource : public ByteSource {
@@ -33,4 +33,4 @@ class ScriptByteSource : public ByteSource {
   bool failed_ = false;  ///< task's thread: after a rejection nothing is asked any more
 };
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -1,12 +1,12 @@
 #include "devices.h"
 
-#include "framelift/device.h"
+#include "reelmend/device.h"
 #include "results.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Value Devices(const Napi::CallbackInfo& info) {
-  const auto devices = framelift::Devices();
+  const auto devices = reelmend::Devices();
   auto array = Napi::Array::New(info.Env(), devices.size());
   for (std::uint32_t i = 0; i < devices.size(); ++i) array.Set(i, ToJs(info.Env(), devices[i]));
   return array;
@@ -16,4 +16,4 @@ Napi::Value Version(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), EngineVersion());
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -2,9 +2,9 @@
 
 #include <napi.h>
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Value Devices(const Napi::CallbackInfo& info);
 Napi::Value Version(const Napi::CallbackInfo& info);
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

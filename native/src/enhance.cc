@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "args.h"
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "results.h"
 #include "task.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 namespace {
 
 /// What `prepare` made, for the next `enhance` of this process. Never destroyed at the process's end: the libraries that
@@ -34,7 +34,7 @@ Napi::Value Enhance(const Napi::CallbackInfo& info) {
         .on_progress = [&task](const Progress& progress) { task.Report(progress); },
         .is_cancelled = [&task] { return task.is_cancelled(); },
     };
-    EnhanceResult result = framelift::Enhance(input, output, plain, callbacks, Exchange(nullptr));
+    EnhanceResult result = reelmend::Enhance(input, output, plain, callbacks, Exchange(nullptr));
     return [result = std::move(result)](Napi::Env env) -> Napi::Value { return ToJs(env, result); };
   });
 }
@@ -45,7 +45,7 @@ Napi::Value Prepare(const Napi::CallbackInfo& info) {
   const Expectation expectation = ToExpectation(Options(info[1], "expectation"));
   return Task::Start(info.Env(), options, [plain = ToEnhanceOptions(options), expectation](Task&) {
     Exchange(nullptr);  // its memory first
-    Exchange(framelift::Prepare(plain, expectation));
+    Exchange(reelmend::Prepare(plain, expectation));
     return [](Napi::Env env) -> Napi::Value { return env.Undefined(); };
   });
 }
@@ -56,9 +56,9 @@ Napi::Value Plan(const Napi::CallbackInfo& info) {
   const Options options(info[1], "options");
   return Task::Start(info.Env(), options, [input, plain = ToEnhanceOptions(options)](Task& task) {
     const EnhanceCallbacks callbacks{.on_progress = {}, .is_cancelled = [&task] { return task.is_cancelled(); }};
-    EnhancePlan plan = framelift::PlanEnhance(input, plain, callbacks);
+    EnhancePlan plan = reelmend::PlanEnhance(input, plain, callbacks);
     return [plan = std::move(plan)](Napi::Env env) -> Napi::Value { return ToJs(env, plan); };
   });
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

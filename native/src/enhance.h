@@ -2,10 +2,10 @@
 
 #include <napi.h>
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Value Enhance(const Napi::CallbackInfo& info);
 Napi::Value Prepare(const Napi::CallbackInfo& info);
 Napi::Value Plan(const Napi::CallbackInfo& info);
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -1,18 +1,18 @@
 #include "models.h"
 
 #include "args.h"
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "results.h"
 #include "task.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 /// checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>
 Napi::Value CheckModel(const Napi::CallbackInfo& info) {
   const ModelFile model = ToModelFile(Options(info[0], "model"));
   const Options options(info[1], "options");
   return Task::Start(info.Env(), options, [model, trial = ToModelTrial(options)](Task&) {
-    const ModelReport report = framelift::CheckModel(model, trial);
+    const ModelReport report = reelmend::CheckModel(model, trial);
     return [report](Napi::Env env) -> Napi::Value { return ToJs(env, report); };
   });
 }
@@ -22,7 +22,7 @@ Napi::Value CompileModel(const Napi::CallbackInfo& info) {
   const ModelFile model = ToModelFile(Options(info[0], "model"));
   const Options options(info[1], "request");
   return Task::Start(info.Env(), options, [model, request = ToCompileRequest(options)](Task&) {
-    const auto engines = framelift::CompileModel(model, request);
+    const auto engines = reelmend::CompileModel(model, request);
     return [engines](Napi::Env env) -> Napi::Value {
       auto array = Napi::Array::New(env, engines.size());
       for (std::uint32_t i = 0; i < engines.size(); ++i) array.Set(i, ToJs(env, engines[i]));
@@ -31,4 +31,4 @@ Napi::Value CompileModel(const Napi::CallbackInfo& info) {
   });
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -2,9 +2,9 @@
 
 #include <napi.h>
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Value CheckModel(const Napi::CallbackInfo& info);
 Napi::Value CompileModel(const Napi::CallbackInfo& info);
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -5,11 +5,11 @@
 
 #include "args.h"
 #include "byte_source.h"
-#include "framelift/probe.h"
+#include "reelmend/probe.h"
 #include "results.h"
 #include "task.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 namespace {
 
 Task::MakeValue ReturnProbe(ProbeResult result) {
@@ -37,8 +37,8 @@ Napi::Value Probe(const Napi::CallbackInfo& info) {
   const auto source = std::make_shared<ScriptByteSource>(Options(info[0], "source"));
   return Task::Start(info.Env(), options, [source, with_cancel](Task& task) {
     source->Attach(task);
-    return ReturnProbe(framelift::Probe(*source, with_cancel(task)));
+    return ReturnProbe(reelmend::Probe(*source, with_cancel(task)));
   });
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -2,8 +2,8 @@
 
 #include <napi.h>
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Value Probe(const Napi::CallbackInfo& info);
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -7,7 +7,7 @@
 
 #include "args.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 /// limitProcessorTime(seconds: number): void
 Napi::Value LimitProcessorTime(const Napi::CallbackInfo& info) {
@@ -27,4 +27,4 @@ Napi::Value LimitProcessorTime(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

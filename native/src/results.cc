@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace framelift::native {
+namespace reelmend::native {
 namespace {
 
 // Counts and sizes stay below 2^53, so a double holds them exactly.
@@ -155,4 +155,4 @@ Napi::Object ToJs(Napi::Env env, const DeviceInfo& device) {
   return object;
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -3,12 +3,12 @@
 
 #include <napi.h>
 
-#include "framelift/device.h"
-#include "framelift/enhance.h"
-#include "framelift/model.h"
-#include "framelift/probe.h"
+#include "reelmend/device.h"
+#include "reelmend/enhance.h"
+#include "reelmend/model.h"
+#include "reelmend/probe.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Object ToJs(Napi::Env env, const ProbeResult& result);
 Napi::Object ToJs(Napi::Env env, const EnhanceResult& result);
@@ -18,4 +18,4 @@ Napi::Object ToJs(Napi::Env env, const ModelReport& report);
 Napi::Object ToJs(Napi::Env env, const CompiledEngine& engine);
 Napi::Object ToJs(Napi::Env env, const DeviceInfo& device);
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

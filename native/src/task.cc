@@ -7,7 +7,7 @@
 
 #include "results.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 Napi::Value Task::Start(Napi::Env env, const Options& options, Work work) {
   std::unique_ptr<Task> owner(new Task(env, options, std::move(work)));
@@ -20,7 +20,7 @@ Napi::Value Task::Start(Napi::Env env, const Options& options, Work work) {
     if (finished->thread_.joinable()) finished->thread_.join();
     delete finished;
   };
-  task->queue_ = Queue::New(env, "framelift", 0, 1, task, finalize, static_cast<void*>(nullptr));
+  task->queue_ = Queue::New(env, "reelmend", 0, 1, task, finalize, static_cast<void*>(nullptr));
   owner.release();
   try {
     task->thread_ = std::thread([task] { task->Run(); });
@@ -163,4 +163,4 @@ Napi::Value Task::MakeError(Napi::Env env, const Outcome& outcome) {
   return Napi::Value(env, error);
 }
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "args.h"
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
-namespace framelift::native {
+namespace reelmend::native {
 
 /// One JavaScript value kept alive. References take objects alone, and anything can be thrown.
 class KeptValue {
@@ -102,4 +102,4 @@ class Task {
   std::thread thread_;
 };
 
-}  // namespace framelift::native
+}  // namespace reelmend::native

@@ -1,4 +1,4 @@
-/** `framelift accounts …` and `framelift keys …`: what an operator does without the console. */
+/** `reelmend accounts …` and `reelmend keys …`: what an operator does without the console. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Lane, Tier } from '../domain/job.ts';

@@ -1,4 +1,4 @@
-/** `framelift enhance` and `framelift probe`: one file, no database, the same media child as the service. */
+/** `reelmend enhance` and `reelmend probe`: one file, no database, the same media child as the service. */
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
@@ -67,7 +67,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
   if ((await stat(output).catch(() => null))?.isDirectory() === true) {
     throw new Error(`${command.output} is a folder: name the file to write.`);
   }
-  const outputDir = await mkdtemp(join(dirname(output), '.framelift-')).catch((cause) => {
+  const outputDir = await mkdtemp(join(dirname(output), '.reelmend-')).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });
   });
   const abort = new AbortController();

@@ -1,4 +1,4 @@
-/** `framelift health`: whether the process of this environment answers, for a container's health check. */
+/** `reelmend health`: whether the process of this environment answers, for a container's health check. */
 import type { Config } from '../config.ts';
 
 const timeoutMs = 2500;

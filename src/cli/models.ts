@@ -1,4 +1,4 @@
-/** `framelift models`: the networks that are installed, and trying one's own. */
+/** `reelmend models`: the networks that are installed, and trying one's own. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -47,11 +47,11 @@ function scale(text: string): number {
 interface FolderOptions {
   to?: string;
 }
-const folderOption = () => new Option('--to <dir>', 'folder of your networks; default: FRAMELIFT_MODELS_DIR');
+const folderOption = () => new Option('--to <dir>', 'folder of your networks; default: REELMEND_MODELS_DIR');
 
 function folderOf({ to }: FolderOptions): string {
   const folder = to ?? loadConfig().modelsDir;
-  if (folder === undefined) throw new Error('Where to? Set FRAMELIFT_MODELS_DIR, or name a folder: --to my-models.');
+  if (folder === undefined) throw new Error('Where to? Set REELMEND_MODELS_DIR, or name a folder: --to my-models.');
   return folder;
 }
 
@@ -102,7 +102,7 @@ export function modelsCommands(): Command {
     .command('compile')
     .description('build engines for GPUs ahead of time: of every generation that TensorRT-RTX supports, and of the GPUs here')
     .argument('[name]', 'only this one')
-    .requiredOption('--out <dir>', 'folder for the engines (FRAMELIFT_ENGINES_DIR of the workers)')
+    .requiredOption('--out <dir>', 'folder for the engines (REELMEND_ENGINES_DIR of the workers)')
     .option('--size <WxH>', 'pictures that go in, again for more sizes; default 1920x1080, 1280x720 and 960x540', sizes)
     .option('--json', 'one JSON object a line')
     .action(async (name: string | undefined, options: CompileOptions) => {

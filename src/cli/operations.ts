@@ -1,4 +1,4 @@
-/** `framelift ledger|audit|certificates|signing-keys|webhooks …`: the books, the evidence and the deliveries of a service. */
+/** `reelmend ledger|audit|certificates|signing-keys|webhooks …`: the books, the evidence and the deliveries of a service. */
 import { Command } from 'commander';
 import { known, positiveWhole, print, type Opened, withStore } from './store.ts';
 

@@ -4,10 +4,10 @@ import { type Config, ConfigError, loadConfig } from '../config.ts';
 
 /** The machine's part, and the encoder's: options by the variable that holds without them. */
 const variables = {
-  device: 'FRAMELIFT_DEVICE',
-  threads: 'FRAMELIFT_THREADS',
-  preset: 'FRAMELIFT_ENCODER_PRESET',
-  crf: 'FRAMELIFT_ENCODER_CRF',
+  device: 'REELMEND_DEVICE',
+  threads: 'REELMEND_THREADS',
+  preset: 'REELMEND_ENCODER_PRESET',
+  crf: 'REELMEND_ENCODER_CRF',
 } as const;
 type Name = keyof typeof variables;
 

@@ -1,4 +1,4 @@
-/** `framelift start|serve|work`: runs until SIGINT or SIGTERM, then ends in order; a second one ends what it waits for. */
+/** `reelmend start|serve|work`: runs until SIGINT or SIGTERM, then ends in order; a second one ends what it waits for. */
 import type { Config } from '../config.ts';
 import { misspelt } from '../config-hints.ts';
 import type { DemoParts } from '../console-service.ts';
@@ -9,7 +9,7 @@ import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
-  for (const hint of misspelt()) console.error(`framelift: ${hint}`);
+  for (const hint of misspelt()) console.error(`reelmend: ${hint}`);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   let hurry = () => {};
@@ -26,7 +26,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
     reportUp();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
-      else console.log(service.url === null ? 'A worker of Framelift is running.' : `Framelift is running at ${service.url}`);
+      else console.log(service.url === null ? 'A worker of Reelmend is running.' : `Reelmend is running at ${service.url}`);
       await stopped;
     } finally {
       await service.stop();

@@ -1,5 +1,5 @@
 /**
- * `FRAMELIFT_RESTART=1`: this process does nothing but run the service in a child and start it again when it dies. A
+ * `REELMEND_RESTART=1`: this process does nothing but run the service in a child and start it again when it dies. A
  * service that never came up (a wrong variable, a port that is taken) ends it with the child's status: another try would
  * end the same way. systemd and Docker's restart policies do the same from outside and need none of this.
  */
@@ -64,7 +64,7 @@ function reason({ status, signal }: Ending): string {
 /** A process group of its own: a terminal's Ctrl-C reaches the service once, by the supervisor. */
 function runOnce(command: string[], onStart: (child: ChildProcess) => void): Promise<Ending> {
   const started = performance.now();
-  const env = { ...process.env, FRAMELIFT_RESTART: '0' };
+  const env = { ...process.env, REELMEND_RESTART: '0' };
   const child = spawn(command[0]!, command.slice(1), { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'], detached: true });
   onStart(child);
   let wasUp = false;

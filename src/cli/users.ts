@@ -1,4 +1,4 @@
-/** `framelift users …` and `framelift operators …`: people who sign in to the console. */
+/** `reelmend users …` and `reelmend operators …`: people who sign in to the console. */
 import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
 import { Command, Option } from 'commander';

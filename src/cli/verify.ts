@@ -1,4 +1,4 @@
-/** `framelift verify …`: proofs checked against keys that the caller trusts. No database is needed. */
+/** `reelmend verify …`: proofs checked against keys that the caller trusts. No database is needed. */
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { jwks as keySet, type Jwks, pinnedKeys, verifyAuditLog, verifyCertificate } from '../evidence/index.ts';
@@ -74,7 +74,7 @@ function report({ trusted }: Keys, facts: object): void {
   print({ valid: trusted, result: trusted ? 'verified' : 'unverified', ...facts });
   if (trusted) return;
   console.error(
-    'framelift: unverified: checked with the keys that the file itself brings, which anybody can make; ' +
+    'reelmend: unverified: checked with the keys that the file itself brings, which anybody can make; ' +
       'name the published keys (--jwks) or the thumbprint of one that you trust (--thumbprint).',
   );
   process.exitCode = unverifiedStatus;
@@ -145,12 +145,12 @@ export function verifyCommands(): Command {
   const certificate = verify
     .command('certificate')
     .description('check a deletion certificate and print what it states')
-    .argument('<file>', "a compact JWS, the API's answer, or what `framelift certificates export` printed");
+    .argument('<file>', "a compact JWS, the API's answer, or what `reelmend certificates export` printed");
   withKeys(certificate).action(certificateCommand);
   const auditLog = verify
     .command('audit-log')
     .description('check an exported audit log; names the first entry that is wrong')
-    .argument('<file>', 'what `framelift audit export` printed');
+    .argument('<file>', 'what `reelmend audit export` printed');
   withKeys(auditLog).action(auditLogCommand);
   return verify;
 }

@@ -49,6 +49,6 @@ export default defineConfig({
     // What counts is the first load, which a test bounds at 250 kB compressed.
     chunkSizeWarningLimit: 700,
   },
-  // `vite dev` against a running service: FRAMELIFT_URL=http://127.0.0.1:8080
-  server: { proxy: { '/console/api': { target: process.env['FRAMELIFT_URL'] ?? 'http://127.0.0.1:8080' } } },
+  // `vite dev` against a running service: REELMEND_URL=http://127.0.0.1:8080
+  server: { proxy: { '/console/api': { target: process.env['REELMEND_URL'] ?? 'http://127.0.0.1:8080' } } },
 });

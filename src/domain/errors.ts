@@ -59,7 +59,7 @@ export type JobErrorCode =
 
 export type ErrorCode = RequestErrorCode | JobErrorCode;
 
-export interface FrameliftErrorOptions {
+export interface ReelmendErrorOptions {
   /** JSON Pointer of the bad field. */
   param?: string;
   cause?: unknown;
@@ -67,13 +67,13 @@ export interface FrameliftErrorOptions {
   retryAfterS?: number;
 }
 
-export class FrameliftError extends Error {
-  override readonly name = 'FrameliftError';
+export class ReelmendError extends Error {
+  override readonly name = 'ReelmendError';
   readonly code: ErrorCode;
   readonly param: string | undefined;
   readonly retryAfterS: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: FrameliftErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, options: ReelmendErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.param = options.param;

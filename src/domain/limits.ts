@@ -1,5 +1,5 @@
 /** Limits of the specification (§8) and the one rule that turns a measured duration into billed seconds. */
-import { FrameliftError } from './errors.ts';
+import { ReelmendError } from './errors.ts';
 import type { MeasuredSource, Tier } from './job.ts';
 
 /** seconds of presentation; exactly this passes */
@@ -45,20 +45,20 @@ export function billedSeconds(durationS: number): number {
   return Math.max(1, Math.ceil(durationS));
 }
 
-/** Throws FrameliftError `video_too_long` above 600.000 s, compared unrounded. */
+/** Throws ReelmendError `video_too_long` above 600.000 s, compared unrounded. */
 export function assertDurationAllowed(durationS: number): void {
   if (durationS > maxDurationS) {
-    throw new FrameliftError(
+    throw new ReelmendError(
       'video_too_long',
       `The video lasts ${durationS.toFixed(3)} s; at most ${maxDurationS} s are accepted.`,
     );
   }
 }
 
-/** Throws FrameliftError `video_too_large` above 2,000,000,000 bytes. */
+/** Throws ReelmendError `video_too_large` above 2,000,000,000 bytes. */
 export function assertSizeAllowed(sizeBytes: number): void {
   if (sizeBytes > maxSourceBytes) {
-    throw new FrameliftError(
+    throw new ReelmendError(
       'video_too_large',
       `The video has ${sizeBytes} bytes; at most ${maxSourceBytes} are accepted.`,
     );

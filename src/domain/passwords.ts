@@ -3,7 +3,7 @@
  * threads; few at a time, since each takes its memory outside of the heap.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { FrameliftError } from './errors.ts';
+import { ReelmendError } from './errors.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 
 /**
@@ -35,7 +35,7 @@ export interface PasswordOptions {
 }
 
 /**
- * Both methods throw FrameliftError `rate_limit_exceeded` when too many of the caller's wait already, and
+ * Both methods throw ReelmendError `rate_limit_exceeded` when too many of the caller's wait already, and
  * `service_unavailable` when too many of everybody's do.
  */
 export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }: PasswordOptions = {}): Passwords {
@@ -56,13 +56,13 @@ export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }
 
 const retryAfterS = 5;
 
-function refusal(reason: 'caller' | 'all' | 'time'): FrameliftError {
+function refusal(reason: 'caller' | 'all' | 'time'): ReelmendError {
   if (reason === 'caller') {
     const message = `Too many sign-ins from this address at once; retry after ${retryAfterS} s.`;
-    return new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+    return new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
   const message = 'Too many people sign in just now; retry shortly.';
-  return new FrameliftError('service_unavailable', message, { retryAfterS });
+  return new ReelmendError('service_unavailable', message, { retryAfterS });
 }
 
 interface Parts {

@@ -3,7 +3,7 @@
  * more: one for every address that is private, taken or unfit, whatever a name leads to, so that nobody learns by it
  * what stands behind the guard.
  */
-import { FrameliftError } from './errors.ts';
+import { ReelmendError } from './errors.ts';
 
 /** characters, as it is written; openapi.yaml says the same (PublicUrl) */
 export const maxUrlLength = 2048;
@@ -28,10 +28,10 @@ export interface UrlNotAllowedOptions {
   redirected?: boolean;
 }
 
-export function urlNotAllowed(problem: UrlProblem, options: UrlNotAllowedOptions = {}): FrameliftError {
+export function urlNotAllowed(problem: UrlProblem, options: UrlNotAllowedOptions = {}): ReelmendError {
   const { redirected = false, ...rest } = options;
   const subject = redirected ? 'This URL redirects to one that is not allowed' : 'This URL is not allowed';
-  return new FrameliftError('url_not_allowed', `${subject}: ${mustBe[problem]}.`, rest);
+  return new ReelmendError('url_not_allowed', `${subject}: ${mustBe[problem]}.`, rest);
 }
 
 /** What is wrong with a text that is no URL for us, judged without reading it as one. */

@@ -23,7 +23,7 @@ export function createVault(pepper: string): Vault {
   const keyOf = (purpose: VaultPurpose): Buffer => {
     const known = keys.get(purpose);
     if (known) return known;
-    const key = Buffer.from(hkdfSync('sha256', pepper, '', `framelift ${purpose}`, 32));
+    const key = Buffer.from(hkdfSync('sha256', pepper, '', `reelmend ${purpose}`, 32));
     keys.set(purpose, key);
     return key;
   };
@@ -43,7 +43,7 @@ export function createVault(pepper: string): Vault {
         return decipher.update(sealed.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
         throw new Error(
-          `A ${purpose.replace('-', ' ')} cannot be opened: FRAMELIFT_KEY_PEPPER is not the one it was made under.`,
+          `A ${purpose.replace('-', ' ')} cannot be opened: REELMEND_KEY_PEPPER is not the one it was made under.`,
           { cause },
         );
       }

@@ -42,7 +42,7 @@ export function webhookHeaders({ id, at, body, secrets, serviceSecret }: Webhook
   const signatures = keys.map((key) => `v1,${hmac(key, `${id}.${timestamp}.${body}`).toString('base64')}`);
   return {
     'content-type': 'application/json',
-    'user-agent': 'Framelift-Webhooks/1',
+    'user-agent': 'Reelmend-Webhooks/1',
     'x-service-signature': hmac(Buffer.from(serviceSecret, 'utf8'), body).toString('hex'),
     'webhook-id': id,
     'webhook-timestamp': timestamp,

@@ -41,11 +41,11 @@ export type AuditVerdict =
   | { ok: false; index: number; reason: string };
 
 export function signHead(head: AuditHead, key: SigningKey): Promise<string> {
-  return sign(auditHead.parse(head), 'framelift-audit-head+jws', key);
+  return sign(auditHead.parse(head), 'reelmend-audit-head+jws', key);
 }
 
 export async function verifyHead(jws: string, keys: Jwks): Promise<AuditHead> {
-  const parsed = auditHead.safeParse(await verify(jws.trim(), 'framelift-audit-head+jws', keys));
+  const parsed = auditHead.safeParse(await verify(jws.trim(), 'reelmend-audit-head+jws', keys));
   if (!parsed.success) throw new EvidenceError('The head lacks a field or has one too many.', { cause: parsed.error });
   return parsed.data;
 }

@@ -40,12 +40,12 @@ export const certificatePayload = z.strictObject({
 export type CertificatePayload = z.infer<typeof certificatePayload>;
 
 export function signCertificate(payload: CertificatePayload, key: SigningKey): Promise<string> {
-  return sign(certificatePayload.parse(payload), 'framelift-deletion-certificate+jws', key);
+  return sign(certificatePayload.parse(payload), 'reelmend-deletion-certificate+jws', key);
 }
 
 /** Throws EvidenceError with one sentence when the certificate proves nothing. */
 export async function verifyCertificate(jws: string, keys: Jwks): Promise<CertificatePayload> {
-  const parsed = certificatePayload.safeParse(await verify(jws.trim(), 'framelift-deletion-certificate+jws', keys));
+  const parsed = certificatePayload.safeParse(await verify(jws.trim(), 'reelmend-deletion-certificate+jws', keys));
   if (!parsed.success)
     throw new EvidenceError('The certificate lacks a field or has one too many.', { cause: parsed.error });
   return parsed.data;

@@ -32,7 +32,7 @@ export interface Evidence {
   jwks(): Promise<Jwks>;
   /** Makes a new key that signs from now on; returns its `kid`. */
   rotate(): Promise<string>;
-  /** Throws when the database holds a signing key that FRAMELIFT_KEY_PEPPER does not open: it is not this database's. */
+  /** Throws when the database holds a signing key that REELMEND_KEY_PEPPER does not open: it is not this database's. */
   assertOpens(): Promise<void>;
 }
 

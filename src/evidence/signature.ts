@@ -5,7 +5,7 @@ import { isCanonicalBase64url } from './base64url.ts';
 import type { Jwks, SigningKey } from './keys.ts';
 
 /** The `typ` of each document, so that one kind can never pass for another. */
-export type DocumentType = 'framelift-deletion-certificate+jws' | 'framelift-audit-head+jws';
+export type DocumentType = 'reelmend-deletion-certificate+jws' | 'reelmend-audit-head+jws';
 
 export async function sign(payload: object, type: DocumentType, key: SigningKey): Promise<string> {
   return new CompactSign(new TextEncoder().encode(jcs(payload)))

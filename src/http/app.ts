@@ -1,6 +1,6 @@
 /** The API as a Hono app that never listens; main.ts and tests give it its dependencies. */
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
 import type { HttpDeps, WithStreams } from './deps.ts';
 import type { AppEnv } from './env.ts';
@@ -62,7 +62,7 @@ export function buildApp(deps: HttpDeps): App {
   });
   if (deps.console !== undefined) registerConsolePage(app, deps.console);
   app.notFound(() => {
-    throw new FrameliftError('not_found', 'There is nothing at this address.');
+    throw new ReelmendError('not_found', 'There is nothing at this address.');
   });
   app.onError(problemHandler({ logger: deps.logger }));
   return app;

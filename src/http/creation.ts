@@ -1,6 +1,6 @@
 /** POST /v1/jobs behind its validation: replay, lane, measurement, price, one call of the store. */
 import { jcs, sha256Hex } from '../domain/audit.ts';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
@@ -18,7 +18,7 @@ export interface CreationRequest {
 }
 
 /**
- * Throws FrameliftError with the codes that the document names for createJob. Nothing is stored or charged before
+ * Throws ReelmendError with the codes that the document names for createJob. Nothing is stored or charged before
  * the last step.
  */
 export async function createJob(
@@ -57,7 +57,7 @@ async function countJobOfPending({ store, options }: HttpDeps, { id, approvalSta
   if (verdict.allowed) return;
   const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
   const message = `An account that is not approved may make ${limit} jobs a day; retry after ${retryAfterS} s, or ask for approval.`;
-  throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+  throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }
 
 function idempotencyOf(key: string | undefined, body: JobInput): Idempotency | null {

@@ -40,12 +40,12 @@ export interface HttpDeps {
   /** Links of the filesystem storage are served by this API; those of S3 lead to the bucket. */
   storage: Storage | FilesystemStorage;
   /**
-   * Measures a remote video by reading only what the demuxer asks for. Rejects with FrameliftError
+   * Measures a remote video by reading only what the demuxer asks for. Rejects with ReelmendError
    * `url_not_allowed`, `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video` or, when this
    * service has no room for it now, `service_unavailable`; an aborted signal ends it soon.
    */
   measure(url: string, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
-  /** Throws FrameliftError `url_not_allowed` for an address that no request is ever sent to. Sends nothing. */
+  /** Throws ReelmendError `url_not_allowed` for an address that no request is ever sent to. Sends nothing. */
   checkUrl(url: string): void;
   evidence: HttpEvidence;
   /** server secret under which keys are hashed */

@@ -1,7 +1,7 @@
 /** What a request for a job is measured and priced at, before anything is stored. */
 import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource, Tier } from '../domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
@@ -36,14 +36,14 @@ export function tierOf(body: JobInput): Tier {
   return body.secure === true ? 'secure' : 'standard';
 }
 
-/** Throws FrameliftError `secure_tier_required` for a job of the Secure tier with a Standard key. */
+/** Throws ReelmendError `secure_tier_required` for a job of the Secure tier with a Standard key. */
 export function assertTierAllowed(principal: Principal, body: JobInput): void {
   if (body.secure === true && principal.tier !== 'secure') throw secureTierRequired('/secure');
 }
 
-export function secureTierRequired(param?: string): FrameliftError {
+export function secureTierRequired(param?: string): ReelmendError {
   const options = param === undefined ? {} : { param };
-  return new FrameliftError('secure_tier_required', 'This needs a key of the Secure tier.', options);
+  return new ReelmendError('secure_tier_required', 'This needs a key of the Secure tier.', options);
 }
 
 /**
@@ -57,13 +57,13 @@ export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL
   try {
     deps.checkUrl(url.href);
   } catch (cause) {
-    if (!(cause instanceof FrameliftError)) throw cause;
-    throw new FrameliftError(cause.code, cause.message, { param, cause });
+    if (!(cause instanceof ReelmendError)) throw cause;
+    throw new ReelmendError(cause.code, cause.message, { param, cause });
   }
   return url;
 }
 
-/** Throws FrameliftError with the codes that the document names for a refused video, or `invalid_request`. */
+/** Throws ReelmendError with the codes that the document names for a refused video, or `invalid_request`. */
 export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { principal, body, videoUrl } = request;
   assertModelInstalled(deps, body);
@@ -77,7 +77,7 @@ function assertModelInstalled(deps: HttpDeps, { model }: JobInput): void {
   const names = modelsOf(deps);
   if (model === undefined || names.includes(model)) return;
   const message = `There is no model "${model}"; there are ${names.join(', ')}.`;
-  throw new FrameliftError('invalid_request', message, { param: '/model' });
+  throw new ReelmendError('invalid_request', message, { param: '/model' });
 }
 
 async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
@@ -86,7 +86,7 @@ async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise
   const source = await measureInTime(deps, request, measureTimeoutMs);
   assertSizeAllowed(source.size_bytes);
   if (!Number.isFinite(source.duration) || source.duration <= 0) {
-    throw new FrameliftError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
+    throw new ReelmendError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
   }
   assertDurationAllowed(source.duration);
   const durationSeconds = billedSeconds(source.duration);
@@ -115,21 +115,21 @@ async function measureInTime(
 
 function measurementError(cause: unknown, overdue: boolean): unknown {
   const options = { param: '/video_url', cause };
-  if (overdue) return new FrameliftError('video_unreachable', 'The video could not be measured in time.', options);
-  if (!(cause instanceof FrameliftError)) {
-    return new FrameliftError('internal_error', 'The service failed to measure the video; the failure was logged.', {
+  if (overdue) return new ReelmendError('video_unreachable', 'The video could not be measured in time.', options);
+  if (!(cause instanceof ReelmendError)) {
+    return new ReelmendError('internal_error', 'The service failed to measure the video; the failure was logged.', {
       cause,
     });
   }
   // What ends a job while it is processed says, here, that the video cannot be read or reached.
   if (cause.code === 'processing_failed') {
-    return new FrameliftError('unreadable_video', 'The video cannot be decoded.', options);
+    return new ReelmendError('unreadable_video', 'The video cannot be decoded.', options);
   }
   if (cause.code === 'processing_timeout' || cause.code === 'source_changed') {
-    return new FrameliftError('video_unreachable', 'The video could not be measured.', options);
+    return new ReelmendError('video_unreachable', 'The video could not be measured.', options);
   }
   // That this service is busy says nothing of the URL.
   if (cause.param !== undefined || cause.code === 'service_unavailable') return cause;
   const { code, message, retryAfterS } = cause;
-  return new FrameliftError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
+  return new ReelmendError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
 }

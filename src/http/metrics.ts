@@ -21,28 +21,28 @@ export interface HttpMetricsOptions {
 }
 
 /**
- * `framelift_http_requests_total` {method, route, status}, `framelift_http_request_duration_seconds` {method, route}
- * (to the headers: a stream of events takes as long as its job) and `framelift_http_requests_in_flight`. The route
+ * `reelmend_http_requests_total` {method, route, status}, `reelmend_http_request_duration_seconds` {method, route}
+ * (to the headers: a stream of events takes as long as its job) and `reelmend_http_requests_in_flight`. The route
  * is its template, never an address.
  */
 export function createHttpMetrics(options: HttpMetricsOptions = {}): HttpMetrics {
   const registry = options.registry ?? new Registry();
   const registers = [registry];
   const requests = new Counter({
-    name: 'framelift_http_requests_total',
+    name: 'reelmend_http_requests_total',
     help: 'Answered requests.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const duration = new Histogram({
-    name: 'framelift_http_request_duration_seconds',
+    name: 'reelmend_http_request_duration_seconds',
     help: 'Seconds from the request to the headers of the answer.',
     labelNames: ['method', 'route'],
     buckets,
     registers,
   });
   const inFlight = new Gauge({
-    name: 'framelift_http_requests_in_flight',
+    name: 'reelmend_http_requests_in_flight',
     help: 'Requests whose answer is being made.',
     registers,
   });

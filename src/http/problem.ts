@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorDetail } from '../contract/types.gen.ts';
-import { FrameliftError, type ErrorCode, type RequestErrorCode } from '../domain/errors.ts';
+import { ReelmendError, type ErrorCode, type RequestErrorCode } from '../domain/errors.ts';
 import type { HttpLogger } from './deps.ts';
 import type { AppEnv } from './env.ts';
 
@@ -93,19 +93,19 @@ function meansUnavailable(error: unknown): boolean {
 }
 
 /** Any thrown value as the service's own error; what is not one of ours says nothing of its cause. */
-function translate(error: unknown): FrameliftError {
-  if (error instanceof FrameliftError && isRequestCode(error.code)) return error;
+function translate(error: unknown): ReelmendError {
+  if (error instanceof ReelmendError && isRequestCode(error.code)) return error;
   if (error instanceof HTTPException) {
     const code = codeByFrameworkStatus[error.status];
-    if (code !== undefined) return new FrameliftError(code, 'The request is not valid.', { cause: error });
+    if (code !== undefined) return new ReelmendError(code, 'The request is not valid.', { cause: error });
   }
   if (meansUnavailable(error)) {
-    return new FrameliftError('service_unavailable', 'The service is not ready; retry shortly.', {
+    return new ReelmendError('service_unavailable', 'The service is not ready; retry shortly.', {
       cause: error,
       retryAfterS: 2,
     });
   }
-  return new FrameliftError('internal_error', 'The service failed to answer; the failure was logged.', {
+  return new ReelmendError('internal_error', 'The service failed to answer; the failure was logged.', {
     cause: error,
   });
 }
@@ -113,7 +113,7 @@ function translate(error: unknown): FrameliftError {
 /** The console signs in by a form; browsers ask nothing of their own for a scheme that they do not know. */
 function challengeOf(code: RequestErrorCode): string {
   const ofKey = code === 'missing_api_key' || code === 'invalid_api_key';
-  return ofKey ? 'Bearer realm="framelift"' : 'Cookie realm="framelift console"';
+  return ofKey ? 'Bearer realm="reelmend"' : 'Cookie realm="reelmend console"';
 }
 
 export interface ProblemOptions {
@@ -121,7 +121,7 @@ export interface ProblemOptions {
 }
 
 /** What a media child failed at: told to the caller as a fault of the video, which it mostly is and need not be. */
-const isOurs = (cause: unknown): cause is FrameliftError => cause instanceof FrameliftError && cause.code === 'processing_failed';
+const isOurs = (cause: unknown): cause is ReelmendError => cause instanceof ReelmendError && cause.code === 'processing_failed';
 
 /**
  * Writes the error envelope. Server errors are logged with their cause; the response carries the code, the public

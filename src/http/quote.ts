@@ -20,7 +20,7 @@ export interface QuoteRequest {
   signal: AbortSignal;
 }
 
-/** Throws FrameliftError with the codes that the document names for createQuote. */
+/** Throws ReelmendError with the codes that the document names for createQuote. */
 export async function createQuote(deps: HttpDeps, { principal, body, signal }: QuoteRequest): Promise<Quote> {
   assertTierAllowed(principal, body);
   const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');

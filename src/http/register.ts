@@ -2,7 +2,7 @@
 import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
 import type { Handler, MiddlewareHandler } from 'hono';
 import { routes } from '../contract/routes.gen.ts';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { RateClass } from '../store/types.ts';
 import type { AppEnv } from './env.ts';
 import type { ConsoleHandlers, Handlers, OperationId } from './handlers.ts';
@@ -83,6 +83,6 @@ function answerOtherMethods(app: OpenAPIHono<AppEnv>, path: string, methods: Set
   app.on(['OPTIONS'], [path], (c) => c.body(null, 204, { Allow: allow }));
   app.all(path, (c) => {
     c.header('Allow', allow);
-    throw new FrameliftError('method_not_allowed', `${c.req.method} is not allowed here; use ${allow}.`);
+    throw new ReelmendError('method_not_allowed', `${c.req.method} is not allowed here; use ${allow}.`);
   });
 }

@@ -1,5 +1,5 @@
 /** The sandbox measures nothing; the address steers what is refused, as test cards do (src/domain/sandbox.ts). */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { sandboxScenario, type SandboxScenario } from '../domain/sandbox.ts';
 
 type Refusal = Exclude<SandboxScenario, 'processing_failed' | 'slow'>;
@@ -15,15 +15,15 @@ function isRefusal(scenario: SandboxScenario | null): scenario is Refusal {
   return scenario !== null && Object.hasOwn(messages, scenario);
 }
 
-/** Throws the FrameliftError that the measurement of such a video would end in; other names pass. */
+/** Throws the ReelmendError that the measurement of such a video would end in; other names pass. */
 export function assertSandboxMeasures(videoUrl: URL): void {
   const scenario = sandboxScenario(videoUrl.href);
   if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
-  throw new FrameliftError(scenario, messages[scenario], { param: '/video_url' });
+  throw new ReelmendError(scenario, messages[scenario], { param: '/video_url' });
 }
 
-/** Throws FrameliftError `insufficient_credits` for the address that asks for it. */
+/** Throws ReelmendError `insufficient_credits` for the address that asks for it. */
 export function assertSandboxPays(videoUrl: URL): void {
   if (sandboxScenario(videoUrl.href) !== 'insufficient_credits') return;
-  throw new FrameliftError('insufficient_credits', messages.insufficient_credits);
+  throw new ReelmendError('insufficient_credits', messages.insufficient_credits);
 }

@@ -1,5 +1,5 @@
 /** Open streams of events: how many there may be, and whose time is over. One look at a time for all of a process. */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 
 export interface StreamOwner {
   /** id of the key, or of the console's session, that opened the stream */
@@ -15,7 +15,7 @@ export interface OpenStream {
 }
 
 export interface Streams {
-  /** Throws FrameliftError `rate_limit_exceeded` when the credential or its account has too many open. */
+  /** Throws ReelmendError `rate_limit_exceeded` when the credential or its account has too many open. */
   open(owner: StreamOwner): OpenStream;
 }
 
@@ -48,7 +48,7 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
   function assertRoom({ credential, accountId }: StreamOwner): void {
     if (count('credential', credential) < perCredential && count('accountId', accountId) < perAccount) return;
     const message = `At most ${perCredential} streams of events may be open for a key, ${perAccount} for its account; close some or poll.`;
-    throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+    throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
 
   async function check(): Promise<void> {

@@ -2,15 +2,15 @@
  * JSON as the contract takes it. `JSON.parse` alone keeps the last of two equal names, nests as deep as it gets,
  * and passes U+0000 and lone surrogates, which the database cannot hold.
  */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 
 const maxDepth = 32;
 
-function refuse(message: string, cause?: unknown): FrameliftError {
-  return new FrameliftError('invalid_json', message, cause === undefined ? {} : { cause });
+function refuse(message: string, cause?: unknown): ReelmendError {
+  return new ReelmendError('invalid_json', message, cause === undefined ? {} : { cause });
 }
 
-/** Parses and checks; throws FrameliftError `invalid_json`. Linear in the length of the text. */
+/** Parses and checks; throws ReelmendError `invalid_json`. Linear in the length of the text. */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 /** Turns what the contract's schemas refuse into one clear sentence with a code and a pointer. */
 import type { z } from 'zod';
-import { FrameliftError, type RequestErrorCode } from '../domain/errors.ts';
+import { ReelmendError, type RequestErrorCode } from '../domain/errors.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 
 type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
@@ -93,7 +93,7 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
 const addresses: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
 /** An address that the pattern refuses answers with the code of a private one: neither can be fetched. */
-function specialCase(value: unknown, param: string): FrameliftError | undefined {
+function specialCase(value: unknown, param: string): ReelmendError | undefined {
   // The console wraps a job's body and names the lane beside it.
   const field = param.replace(/^\/request(?=\/)/, '');
   if (addresses.has(field) && typeof value === 'string') {
@@ -103,29 +103,29 @@ function specialCase(value: unknown, param: string): FrameliftError | undefined 
 }
 
 /** The first thing that is wrong with a body, a query or the headers. */
-export function validationError({ target, data, error }: Refused): FrameliftError {
+export function validationError({ target, data, error }: Refused): ReelmendError {
   const issue = error.issues[0];
-  if (issue === undefined) return new FrameliftError('invalid_request', 'The request is not valid.');
+  if (issue === undefined) return new ReelmendError('invalid_request', 'The request is not valid.');
   const path = pathOf(issue);
   const param = jsonPointer(path);
   if (path.length === 0) {
-    return new FrameliftError('invalid_request', `The request body ${reasonOf(issue)}.`);
+    return new ReelmendError('invalid_request', `The request body ${reasonOf(issue)}.`);
   }
   const value = valueAt(data, path);
   const special = target === 'json' ? specialCase(value, param) : undefined;
   if (special !== undefined) return special;
   const name = target === 'json' ? param.slice(1).replaceAll('/', '.') : String(path[0]);
-  return new FrameliftError('invalid_request', sentence(target, name, issue, value), { param });
+  return new ReelmendError('invalid_request', sentence(target, name, issue, value), { param });
 }
 
 /** What a refused path or signed query means: not a bad request, but a resource or a link that is not there. */
-export function refusalOfAddress(path: string, target: Target): FrameliftError | undefined {
-  const refusal = (code: RequestErrorCode, message: string) => new FrameliftError(code, message);
+export function refusalOfAddress(path: string, target: Target): ReelmendError | undefined {
+  const refusal = (code: RequestErrorCode, message: string) => new ReelmendError(code, message);
   if (path.startsWith('/v1/downloads/') && target === 'query') return refusal('link_invalid', 'The link is not valid.');
   if (target !== 'param') return undefined;
   return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this address.');
 }
 
-export function jobNotFound(): FrameliftError {
-  return new FrameliftError('job_not_found', 'There is no such job.');
+export function jobNotFound(): ReelmendError {
+  return new ReelmendError('job_not_found', 'There is no such job.');
 }

@@ -1,7 +1,7 @@
 /** Step 2: enhance the stored original in a media child, store the result, finish the job. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/limits.ts';
 import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
@@ -40,7 +40,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   const outputDir = join(scratch, 'output');
   await mkdir(outputDir);
   const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
-  if (!found) throw new FrameliftError('processing_failed', 'The stored original is gone.');
+  if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
 
   const billedS = job.source?.duration ?? job.durationSeconds;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
@@ -61,8 +61,8 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
 
 /** What the engine measured of itself: core seconds a stage. */
 function spanAttributes({ device, frames, stages, width, height, startMs, wasReady }: EnhanceResult) {
-  const seconds = stages.map(({ name, cpuSeconds }) => [`framelift.stage.${name}.cpu_seconds`, cpuSeconds] as const);
-  const facts = { 'framelift.device': device, 'framelift.frames': frames, 'framelift.size': `${width}x${height}`, 'framelift.start_ms': Math.round(startMs), 'framelift.child_was_ready': wasReady };
+  const seconds = stages.map(({ name, cpuSeconds }) => [`reelmend.stage.${name}.cpu_seconds`, cpuSeconds] as const);
+  const facts = { 'reelmend.device': device, 'reelmend.frames': frames, 'reelmend.size': `${width}x${height}`, 'reelmend.start_ms': Math.round(startMs), 'reelmend.child_was_ready': wasReady };
   return { ...facts, ...Object.fromEntries(seconds) };
 }
 
@@ -81,8 +81,8 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
     });
   } catch (error) {
     // The length was allowed when it was measured: only decoding shows that the file holds more than it says.
-    if (error instanceof FrameliftError && error.code === 'video_too_long') {
-      throw new FrameliftError('source_changed', 'The video is longer than its measurement says.', { cause: error });
+    if (error instanceof ReelmendError && error.code === 'video_too_long') {
+      throw new ReelmendError('source_changed', 'The video is longer than its measurement says.', { cause: error });
     }
     throw error;
   }

@@ -1,5 +1,5 @@
 /** Which failures end a job and which may pass. */
-import { FrameliftError, type JobErrorCode } from '../domain/errors.ts';
+import { ReelmendError, type JobErrorCode } from '../domain/errors.ts';
 import type { JobFailure } from '../store/index.ts';
 import { NoRoom } from './room.ts';
 import type { Tuning } from './types.ts';
@@ -39,7 +39,7 @@ export function judge(error: unknown, { failures, insufficientDiskForS }: Histor
   if (error instanceof NoRoom && (error.behindOthers || insufficientDiskForS < tuning.room.patienceS)) {
     return { kind: 'retry', delayS: tuning.room.delayS, counts: false, insufficientDisk };
   }
-  const known = error instanceof FrameliftError ? error : undefined;
+  const known = error instanceof ReelmendError ? error : undefined;
   const code = permanent.find((each) => each === known?.code);
   if (known && code) return { kind: 'fail', failure: { code, message: known.message } };
   const unreachable = known?.code === 'video_unreachable';

@@ -1,6 +1,6 @@
 /** Step 1: fetch the source through the guarded client, measure it again, put it into the storage. */
 import { join } from 'node:path';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import {
   assertDurationAllowed,
   assertSizeAllowed,
@@ -44,16 +44,16 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   await worker.store.leases.ingested(fence, stored, sourceFacts(probe));
 }
 
-/** Throws FrameliftError `source_changed` when the file is not the one that was measured. */
+/** Throws ReelmendError `source_changed` when the file is not the one that was measured. */
 function assertSameFacts(before: MeasuredSource | null, now: MeasuredSource): void {
   const change = before === null ? null : changeOfSource(before, now);
-  if (change !== null) throw new FrameliftError('source_changed', `The video is not the one that was measured: ${change}.`);
+  if (change !== null) throw new ReelmendError('source_changed', `The video is not the one that was measured: ${change}.`);
 }
 
-/** Throws FrameliftError `source_changed` when a measurement is off the one that was billed. */
+/** Throws ReelmendError `source_changed` when a measurement is off the one that was billed. */
 export function assertSameSource(measuredS: number, billedS: number): void {
   if (sameDuration(measuredS, billedS)) return;
-  throw new FrameliftError(
+  throw new ReelmendError(
     'source_changed',
     `The video lasts ${measuredS.toFixed(3)} s; ${billedS.toFixed(3)} s were measured when the job was created.`,
   );

@@ -114,7 +114,7 @@ export function createConnections(worker: WorkerContext, specs: readonly RunnerS
     // A task holds none while it runs, only to be fetched and settled; each runner's LISTEN holds one.
     max: Math.min(concurrency, maxTaskConnections) + specs.length + 2,
     connectionTimeoutMillis: 10_000,
-    application_name: 'framelift-queue',
+    application_name: 'reelmend-queue',
   });
   // Without these a lost connection would end the process.
   const note = (error: Error) => worker.logger.warn({ err: error }, 'a queue connection was lost');

@@ -3,7 +3,7 @@
  * queue and holds no slot meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord, Resolution } from '../domain/job.ts';
 import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
 import { jobIdOf } from './payload.ts';
@@ -40,7 +40,7 @@ async function deliver({ worker, job, fence, signal }: StepContext, samples: Sha
     failing ? null : worker.sandboxSample(job.resolution, signal),
     sleep(leftS * 1000, undefined, { signal }),
   ]);
-  if (path === null) throw new FrameliftError('processing_failed', 'The sandbox was asked to fail.');
+  if (path === null) throw new ReelmendError('processing_failed', 'The sandbox was asked to fail.');
   const stored = await samples(path, job.resolution);
   await worker.store.leases.finish(fence, {
     stored,

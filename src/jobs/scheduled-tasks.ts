@@ -68,7 +68,7 @@ const ledgerCheckS = 9 * 60;
 export async function checkLedger({ store, logger }: WorkerContext): Promise<void> {
   const checked = await store.ledgerChecks.runDue(ledgerCheckS);
   if (checked !== null && checked.violations > 0) {
-    logger.error({ violations: checked.violations }, 'the ledger breaks its rules: run `framelift ledger check`');
+    logger.error({ violations: checked.violations }, 'the ledger breaks its rules: run `reelmend ledger check`');
   }
 }
 

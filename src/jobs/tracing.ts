@@ -12,9 +12,9 @@ export interface StepSpan {
 /** Runs `work` inside a span named after the step; an error that it throws is noted and thrown on. */
 export function inStepSpan<T>({ job, step, attempt, traceparent }: StepSpan, work: (span: Span) => Promise<T>) {
   const parent = traceparent === null ? context.active() : propagation.extract(context.active(), { traceparent });
-  const attributes = { 'framelift.job': job, 'framelift.step': step, 'framelift.attempt': attempt };
+  const attributes = { 'reelmend.job': job, 'reelmend.step': step, 'reelmend.attempt': attempt };
   return trace
-    .getTracer('framelift')
+    .getTracer('reelmend')
     .startActiveSpan(`job ${step}`, { kind: SpanKind.CONSUMER, attributes }, parent, async (span): Promise<T> => {
       try {
         return await work(span);

@@ -1,5 +1,5 @@
 /** Delivers one webhook: one guarded POST a run, whose outcome decides whether and when there is another. */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { nextTryInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
 import { NetFailure, type PostReply } from '../net/index.ts';
 import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/index.ts';
@@ -43,7 +43,7 @@ async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Pro
     return await worker.net.post(url, { headers, body, timeoutMs, maxReplyBytes, signal: worker.stopping });
   } catch (error) {
     if (error instanceof NetFailure) return `${error.message}.`;
-    if (error instanceof FrameliftError && error.code === 'url_not_allowed') return 'the address is not allowed.';
+    if (error instanceof ReelmendError && error.code === 'url_not_allowed') return 'the address is not allowed.';
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import type * as addon from '../../native/index.d.ts';
 export type Addon = typeof addon;
 
 /** Made by scripts/build-native; relative to the project's root, the same inside the sandbox. */
-export const addonFile = 'build/native/Release/framelift.node';
+export const addonFile = 'build/native/Release/reelmend.node';
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
 /** All that the addon exports: one left out here does not compile. */

@@ -2,7 +2,7 @@
  * A remote source as the child reads it: in blocks that are kept a while, with read-ahead while reads run
  * on and a ceiling on what is asked of the source, so that measuring a video costs a few ranges.
  */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { ByteSource } from './types.ts';
 
 export interface BlockOptions {
@@ -93,7 +93,7 @@ export class BlockReader {
     this.#ranges += 1;
     this.#totalBytes += bytes;
     if (this.#totalBytes > this.#options.maxTotalBytes || this.#ranges > this.#options.maxRanges) {
-      throw new FrameliftError('unreadable_video', 'The video cannot be measured without reading too much of it.');
+      throw new ReelmendError('unreadable_video', 'The video cannot be measured without reading too much of it.');
     }
   }
 

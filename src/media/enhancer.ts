@@ -120,7 +120,7 @@ export class Enhancer {
     };
     return this.#onChosenDevice(run, request).catch((error: unknown) => {
       if (!isNoEngine(error) || request.signal?.aborted === true) throw error;
-      this.#logger.warn({ error }, 'the GPU has no engine of the network; the video is processed on the CPU. Build it: framelift models compile');
+      this.#logger.warn({ error }, 'the GPU has no engine of the network; the video is processed on the CPU. Build it: reelmend models compile');
       return run('cpu');
     });
   }

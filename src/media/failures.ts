@@ -1,5 +1,5 @@
 /** What went wrong in or with a child → the service's one error type. */
-import { FrameliftError, type ErrorCode } from '../domain/errors.ts';
+import { ReelmendError, type ErrorCode } from '../domain/errors.ts';
 
 /** An error as the child told it: `code` is one of the addon's (native/index.d.ts). */
 export interface ChildFailure {
@@ -38,7 +38,7 @@ class DeviceFault extends Error {
 }
 
 export function isDeviceFault(error: unknown): boolean {
-  return error instanceof FrameliftError && error.cause instanceof DeviceFault;
+  return error instanceof ReelmendError && error.cause instanceof DeviceFault;
 }
 
 /** The cause where a GPU is well but has no engine of the network, which would take minutes to build. */
@@ -47,40 +47,40 @@ class NoEngine extends Error {
 }
 
 export function isNoEngine(error: unknown): boolean {
-  return error instanceof FrameliftError && error.cause instanceof NoEngine;
+  return error instanceof ReelmendError && error.cause instanceof NoEngine;
 }
 
 const causes: Record<string, new (message: string) => Error> = { unavailable: DeviceFault, no_engine: NoEngine };
 
-export function failureFromChild(failure: ChildFailure): FrameliftError {
+export function failureFromChild(failure: ChildFailure): ReelmendError {
   const known = table[failure.code] ?? { code: 'processing_failed' as const, message: generic };
   const Cause = causes[failure.code] ?? Error;
   const cause = new Cause(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);
   const tooLarge = failure.code === 'io' && aboutCeiling.test(failure.message);
-  if (tooLarge) return new FrameliftError('processing_failed', 'The enhanced video would be larger than is allowed.', { cause });
+  if (tooLarge) return new ReelmendError('processing_failed', 'The enhanced video would be larger than is allowed.', { cause });
   const own = presentable(failure.message) ? failure.message : generic;
-  return new FrameliftError(tooLong ? 'video_too_long' : known.code, known.message ?? own, { cause });
+  return new ReelmendError(tooLong ? 'video_too_long' : known.code, known.message ?? own, { cause });
 }
 
 /** The child ended without an answer. `said` is the end of its standard error, for the log. */
-export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, said: string): FrameliftError {
+export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, said: string): ReelmendError {
   const how = exit.signal === null ? `status ${exit.code}` : `signal ${exit.signal}`;
   const cause = new DeviceFault(`the media child ended with ${how}${said === '' ? '' : `: ${said}`}`);
-  return new FrameliftError('processing_failed', generic, { cause });
+  return new ReelmendError('processing_failed', generic, { cause });
 }
 
-export function timedOut(timeoutMs: number): FrameliftError {
+export function timedOut(timeoutMs: number): ReelmendError {
   const cause = new Error(`the media child was ended after ${timeoutMs} ms`);
-  return new FrameliftError('processing_timeout', 'The video took longer to process than is allowed.', { cause });
+  return new ReelmendError('processing_timeout', 'The video took longer to process than is allowed.', { cause });
 }
 
-export function outOfMemory(bytes: number, limit: number): FrameliftError {
+export function outOfMemory(bytes: number, limit: number): ReelmendError {
   const cause = new Error(`the media child used ${bytes} bytes of memory, more than ${limit}`);
-  return new FrameliftError('processing_failed', 'The video needs more memory to process than is allowed.', { cause });
+  return new ReelmendError('processing_failed', 'The video needs more memory to process than is allowed.', { cause });
 }
 
-export function misbehaved(why: unknown): FrameliftError {
-  return new FrameliftError('processing_failed', generic, { cause: why });
+export function misbehaved(why: unknown): ReelmendError {
+  return new ReelmendError('processing_failed', generic, { cause: why });
 }

@@ -1,5 +1,5 @@
 /** Several GPUs in one worker: each job goes where the fewest are, and none to a device that is lost. */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { isDeviceFault } from './failures.ts';
 import type { DeviceInfo } from './types.ts';
 
@@ -117,6 +117,6 @@ function pick(places: Place[], tried: ReadonlySet<string>): Place | undefined {
   return free.reduce<Place | undefined>((least, place) => (least === undefined || place.jobs < least.jobs ? place : least), undefined);
 }
 
-function noDevice(): FrameliftError {
-  return new FrameliftError('processing_failed', 'No GPU of this worker can be used.');
+function noDevice(): ReelmendError {
+  return new ReelmendError('processing_failed', 'No GPU of this worker can be used.');
 }

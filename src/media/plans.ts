@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import type { BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import type { InstalledModel } from './models.ts';
@@ -60,9 +60,9 @@ export function planOf(options: MediaOptions, kind: SandboxKind, mounts: Mount[]
 export async function readableFile(path: string): Promise<string> {
   const absolute = resolve(path);
   const found = await stat(absolute).catch((cause: unknown) => {
-    throw new FrameliftError('unreadable_video', 'The video file does not exist or cannot be opened.', { cause });
+    throw new ReelmendError('unreadable_video', 'The video file does not exist or cannot be opened.', { cause });
   });
-  if (!found.isFile()) throw new FrameliftError('unreadable_video', 'The video is not a regular file.');
+  if (!found.isFile()) throw new ReelmendError('unreadable_video', 'The video is not a regular file.');
   await openToChild(absolute);
   return absolute;
 }

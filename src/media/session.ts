@@ -41,7 +41,7 @@ const graceMs = 2000;
  */
 const cancelGraceMs = 150;
 
-/** Rejects with FrameliftError, with the source's own rejection, with the reason of the signal, or with NotBegun. */
+/** Rejects with ReelmendError, with the source's own rejection, with the reason of the signal, or with NotBegun. */
 export function runChild<T>(call: ChildCall<T>): Promise<T> {
   if (call.signal?.aborted === true) {
     call.waiting?.kill();

@@ -19,7 +19,7 @@ export type { CompiledEngine, EnhancePlan, EngineResult, ModelFile, ModelReport,
 export interface ByteSource {
   /** total length in bytes */
   readonly size: number;
-  /** at most `length` bytes at `offset`; empty only at the end. Rejections with a FrameliftError survive the child. */
+  /** at most `length` bytes at `offset`; empty only at the end. Rejections with a ReelmendError survive the child. */
   read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
 }
 
@@ -99,7 +99,7 @@ export interface CompileModelRequest {
 }
 
 /**
- * Media work in a sandboxed child process, one child a call. Rejects with FrameliftError:
+ * Media work in a sandboxed child process, one child a call. Rejects with ReelmendError:
  * `unreadable_video`, `video_too_long`, `processing_failed` (crash, memory), `processing_timeout`,
  * or whatever the byte source rejected with. An aborted signal rejects with its reason.
  */

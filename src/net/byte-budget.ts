@@ -1,5 +1,5 @@
 /** A bound on the bytes of temporary files, shared by everything that stores some. */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 
 export class ByteBudget {
   #left: number;
@@ -8,11 +8,11 @@ export class ByteBudget {
     this.#left = bytes;
   }
 
-  /** Throws FrameliftError `service_unavailable` when others hold too much of it at the moment. */
+  /** Throws ReelmendError `service_unavailable` when others hold too much of it at the moment. */
   take(bytes: number): void {
     if (bytes > this.#left) {
       const message = 'Too many videos without range requests are being measured; retry shortly.';
-      throw new FrameliftError('service_unavailable', message, { retryAfterS: 5 });
+      throw new ReelmendError('service_unavailable', message, { retryAfterS: 5 });
     }
     this.#left -= bytes;
   }

@@ -1,5 +1,5 @@
 /** The guarded client: policy, sessions and the three things the service asks of other people's servers. */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { ConnectorOptions, NetLogger } from './connect.ts';
 import { download } from './download.ts';
@@ -115,7 +115,7 @@ class Sessions {
 
   /** Operators see what the customer must not: which address was refused. */
   #report(error: unknown): void {
-    if (!(error instanceof FrameliftError) || error.code !== 'url_not_allowed') return;
+    if (!(error instanceof ReelmendError) || error.code !== 'url_not_allowed') return;
     const reason = error.cause instanceof Error ? error.cause.message : '';
     this.#logger?.warn({ reason }, 'outgoing request refused');
   }

@@ -90,7 +90,7 @@ function containExceptions(socket: Socket, logger: NetLogger | undefined): Socke
   return socket;
 }
 
-/** A connector for undici's Agent. Its errors are FrameliftError `url_not_allowed`, NetFailure, or the socket's own. */
+/** A connector for undici's Agent. Its errors are ReelmendError `url_not_allowed`, NetFailure, or the socket's own. */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { policy, tcp = tcpConnect } = options;
   return ({ hostname: given, protocol, port: portText }, callback) => {

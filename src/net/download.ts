@@ -51,7 +51,7 @@ interface Transfer {
 }
 
 /**
- * Rejects with FrameliftError `url_not_allowed`, `video_unreachable`, `video_too_large` or `source_changed`, with
+ * Rejects with ReelmendError `url_not_allowed`, `video_unreachable`, `video_too_large` or `source_changed`, with
  * the signal's reason, or with the filesystem's own error (a full disk: worth a later try). The file is removed
  * unless this resolves.
  */

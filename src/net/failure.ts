@@ -1,5 +1,5 @@
 /** What can go wrong on the way to a public server, as one sentence each. */
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 
 export type FailureReason =
   | 'dns'
@@ -54,8 +54,8 @@ function codeOf(error: unknown): string {
 }
 
 /** Sorts an error of sockets, TLS or the HTTP client; a failure that is sorted already comes back as it is. */
-export function sortFailure(error: unknown): NetFailure | FrameliftError {
-  if (error instanceof NetFailure || error instanceof FrameliftError) return error;
+export function sortFailure(error: unknown): NetFailure | ReelmendError {
+  if (error instanceof NetFailure || error instanceof ReelmendError) return error;
   const code = codeOf(error);
   const cause = { cause: error };
   if (unresolved.has(code)) return new NetFailure('dns', "the server's name cannot be resolved", cause);
@@ -81,5 +81,5 @@ export function sortFailure(error: unknown): NetFailure | FrameliftError {
 export function videoError(error: unknown, changedCode: 'source_changed' | 'video_unreachable'): unknown {
   if (!(error instanceof NetFailure)) return error;
   const code = error.reason === 'changed' ? changedCode : 'video_unreachable';
-  return new FrameliftError(code, `The video cannot be read: ${error.message}.`, { cause: error });
+  return new ReelmendError(code, `The video cannot be read: ${error.message}.`, { cause: error });
 }

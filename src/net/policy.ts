@@ -10,7 +10,7 @@
  * URL spells it, and a redirect may be as long as the headers of a reply.
  */
 import { isIP } from 'node:net';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { problemOfText, urlNotAllowed, type UrlProblem } from '../domain/urls.ts';
 import { isOwnAddress, isPublicAddress } from './addresses.ts';
 
@@ -46,11 +46,11 @@ export interface UrlPolicyOptions {
 }
 
 export interface UrlPolicy {
-  /** Parses once; use only what comes back. Throws FrameliftError `url_not_allowed`. */
+  /** Parses once; use only what comes back. Throws ReelmendError `url_not_allowed`. */
   check(url: string | URL): URL;
   /** Whether `host:port` is exempt from the address guard; `host` without brackets. */
   isExempt(hostname: string, port: number): boolean;
-  /** Throws FrameliftError `url_not_allowed` unless the address may be connected to. */
+  /** Throws ReelmendError `url_not_allowed` unless the address may be connected to. */
   checkAddress(address: string, hostname: string, port: number): void;
 }
 
@@ -64,13 +64,13 @@ class Refusal extends Error {
   }
 }
 
-export function notAllowed(problem: UrlProblem, reason: string): FrameliftError {
+export function notAllowed(problem: UrlProblem, reason: string): ReelmendError {
   return urlNotAllowed(problem, { cause: new Refusal(problem, reason) });
 }
 
 /** A refusal met behind a redirect, as one who gave the first URL understands it; other errors as they are. */
 export function behindRedirect(error: unknown): unknown {
-  if (!(error instanceof FrameliftError && error.cause instanceof Refusal)) return error;
+  if (!(error instanceof ReelmendError && error.cause instanceof Refusal)) return error;
   return urlNotAllowed(error.cause.problem, { cause: error.cause, redirected: true });
 }
 

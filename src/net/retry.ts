@@ -1,6 +1,6 @@
 /** Repetitions and pauses. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { NetFailure } from './failure.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -70,7 +70,7 @@ export async function withRetries<T>(
   }
 }
 
-export function tooLarge(maxBytes: number): FrameliftError {
+export function tooLarge(maxBytes: number): ReelmendError {
   const limit = maxBytes.toLocaleString('en-US');
-  return new FrameliftError('video_too_large', `The video's file is larger than the limit of ${limit} bytes.`);
+  return new ReelmendError('video_too_large', `The video's file is larger than the limit of ${limit} bytes.`);
 }

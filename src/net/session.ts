@@ -63,7 +63,7 @@ export class Session {
     });
   }
 
-  /** One request, no redirects. Rejects with FrameliftError `url_not_allowed`, NetFailure or the signal's reason. */
+  /** One request, no redirects. Rejects with ReelmendError `url_not_allowed`, NetFailure or the signal's reason. */
   async ask(target: string | URL, options: AskOptions = {}): Promise<Reply> {
     this.#closing.signal.throwIfAborted();
     const { policy, timeouts, logger } = this.#options;
@@ -75,7 +75,7 @@ export class Session {
       const answer = await request(url, {
         dispatcher: this.#agent,
         method: options.method ?? 'GET',
-        headers: { 'user-agent': 'Framelift', accept: '*/*', ...options.headers, 'accept-encoding': 'identity' },
+        headers: { 'user-agent': 'Reelmend', accept: '*/*', ...options.headers, 'accept-encoding': 'identity' },
         body: options.body ?? null,
         signal: deadline.signal,
       });

@@ -5,7 +5,7 @@ import { type FileHandle, mkdir, open, readdir, rm, stat, unlink } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const prefix = 'framelift-net-';
+const prefix = 'reelmend-net-';
 const name = `${prefix}${randomUUID()}`;
 /** A folder of a living process is used again when it was removed, so that age alone may decide. */
 const leftOverAfterMs = 3_600_000;

@@ -15,7 +15,7 @@ export interface RemoteVideo extends ByteSource {
 
 export interface NetClient {
   /**
-   * Opens a remote video for ranged reading. Rejects with FrameliftError `url_not_allowed`,
+   * Opens a remote video for ranged reading. Rejects with ReelmendError `url_not_allowed`,
    * `video_unreachable` or `video_too_large`. A server without ranges is read forward up to `maxForwardBytes`.
    */
   openVideo(url: string, options: { maxBytes: number; signal?: AbortSignal }): Promise<RemoteVideo>;
@@ -55,11 +55,11 @@ export interface PostReply {
 export interface GuardedClient extends NetClient {
   /**
    * Refuses a URL for what it says (scheme, port, name, literal address) without any request; names are not
-   * resolved. Throws FrameliftError `url_not_allowed`.
+   * resolved. Throws ReelmendError `url_not_allowed`.
    */
   checkUrl(url: string): void;
   /**
-   * One POST, never repeated, no redirects. Rejects with FrameliftError `url_not_allowed`, with NetFailure (its
+   * One POST, never repeated, no redirects. Rejects with ReelmendError `url_not_allowed`, with NetFailure (its
    * `reason` and public half sentence), or with the signal's reason.
    */
   post(url: string, options: PostOptions): Promise<PostReply>;

@@ -1,6 +1,6 @@
 /** One call: tries with a time limit each, retries where a repetition is safe, and errors with a type. */
 import type { Client } from './client/index.ts';
-import { apiError, FrameliftApiError, FrameliftConnectionError, FrameliftTimeoutError } from './errors.ts';
+import { apiError, ReelmendApiError, ReelmendConnectionError, ReelmendTimeoutError } from './errors.ts';
 import { pause, withTimeLimit } from './pause.ts';
 
 export interface CallOptions {
@@ -33,7 +33,7 @@ interface Outcome<Data> {
   response?: Response | undefined;
 }
 
-/** Rejects with a FrameliftError, with the reason of `options.signal`, or with a TypeError for a senseless argument. */
+/** Rejects with a ReelmendError, with the reason of `options.signal`, or with a TypeError for a senseless argument. */
 export type Call = <Data>(operation: (base: Base) => Promise<Outcome<Data>>, options?: CallOptions) => Promise<Data>;
 
 const firstDelayMs = 500;
@@ -45,10 +45,10 @@ const retriedStatuses = new Set([429, 502, 503, 504]);
 
 /** Whether the same call may succeed later: no answer, or a passing state (a conflict only if it is said to pass). */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof FrameliftApiError) {
+  if (error instanceof ReelmendApiError) {
     return retriedStatuses.has(error.status) || (error.status === 409 && error.retryAfterS !== undefined);
   }
-  return error instanceof FrameliftConnectionError && !(error.cause instanceof SyntaxError);
+  return error instanceof ReelmendConnectionError && !(error.cause instanceof SyntaxError);
 }
 
 /**
@@ -58,7 +58,7 @@ export function isTransient(error: unknown): boolean {
 export function retryDelayMs(error: unknown, attempt: number, random = Math.random): number | undefined {
   if (!isTransient(error)) return undefined;
   const backoff = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
-  const asked = error instanceof FrameliftApiError ? (error.retryAfterS ?? 0) : 0;
+  const asked = error instanceof ReelmendApiError ? (error.retryAfterS ?? 0) : 0;
   if (asked > longestRetryAfterS) return undefined;
   return Math.max(backoff / 2, asked * 1000) + (random() * backoff) / 2;
 }
@@ -70,7 +70,7 @@ export function makeCall(defaults: CallDefaults): Call {
     const { signal } = options;
     const ms = options.timeoutMs ?? timeoutMs;
     for (let attempts = 1; ; attempts += 1) {
-      const error = () => new FrameliftTimeoutError(`The service gave no answer within ${ms} ms.`, { attempts });
+      const error = () => new ReelmendTimeoutError(`The service gave no answer within ${ms} ms.`, { attempts });
       try {
         return await withTimeLimit({ ms, signal, error }, async (inner) => {
           return read(await operation({ client, signal: inner, redirect: 'manual' }), attempts);
@@ -89,14 +89,14 @@ function read<Data>({ data, error, request, response }: Outcome<Data>, attempts:
   // Not even a request: a header or an address that cannot be sent.
   if (request === undefined) throw error;
   if (response === undefined) {
-    throw new FrameliftConnectionError('The service gave no answer.', { attempts, cause: error });
+    throw new ReelmendConnectionError('The service gave no answer.', { attempts, cause: error });
   }
   if (!response.ok) throw apiError(response, error, { attempts });
   const type = data instanceof ReadableStream ? /^text\/event-stream\b/ : /\bjson\b/;
   if (data === undefined || !type.test(response.headers.get('Content-Type') ?? '')) {
     // A SyntaxError as cause marks what a retry would not mend.
     const cause = data === undefined ? error : new SyntaxError('not JSON');
-    throw new FrameliftConnectionError(`The answer with status ${response.status} could not be read.`, {
+    throw new ReelmendConnectionError(`The answer with status ${response.status} could not be read.`, {
       attempts,
       cause,
     });

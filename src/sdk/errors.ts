@@ -1,12 +1,12 @@
-/** What the client throws. Everything is a FrameliftError, but for an abort, which rejects with the signal's reason. */
+/** What the client throws. Everything is a ReelmendError, but for an abort, which rejects with the signal's reason. */
 import type { Error as ErrorEnvelope, ErrorDetail, Job, JobError } from './types.gen.ts';
 
 /** A code of the contract, or one that was added to it later. */
 export type ErrorCode = ErrorDetail['code'] | 'unknown' | (string & {});
 export type ErrorType = ErrorDetail['type'] | 'unknown' | (string & {});
 
-export class FrameliftError extends Error {
-  override name = 'FrameliftError';
+export class ReelmendError extends Error {
+  override name = 'ReelmendError';
 }
 
 /** Of what went before an error of a call. */
@@ -16,8 +16,8 @@ export interface CallHistory {
 }
 
 /** The service answered with an error. `code` is stable; `message` is for people. */
-export class FrameliftApiError extends FrameliftError {
-  override name = 'FrameliftApiError';
+export class ReelmendApiError extends ReelmendError {
+  override name = 'ReelmendApiError';
   /** HTTP status; 0 for a redirect that a browser hides */
   readonly status: number;
   /** `unknown` when the answer is not the service's own, but that of a proxy before it */
@@ -49,48 +49,48 @@ export class FrameliftApiError extends FrameliftError {
 }
 
 /** 400, 413, 415, 416: the request or the video is refused; `param` points at the bad field. */
-export class ValidationError extends FrameliftApiError {
+export class ValidationError extends ReelmendApiError {
   override name = 'ValidationError';
 }
 
 /** 401: the key is missing or not valid. */
-export class AuthenticationError extends FrameliftApiError {
+export class AuthenticationError extends ReelmendApiError {
   override name = 'AuthenticationError';
 }
 
 /** 402: the balance does not cover the charge. */
-export class BillingError extends FrameliftApiError {
+export class BillingError extends ReelmendApiError {
   override name = 'BillingError';
 }
 
 /** 403: the account is not approved, the key's tier is too low, or a link is not valid. */
-export class PermissionError extends FrameliftApiError {
+export class PermissionError extends ReelmendApiError {
   override name = 'PermissionError';
 }
 
 /** 404: there is no such job. */
-export class NotFoundError extends FrameliftApiError {
+export class NotFoundError extends ReelmendApiError {
   override name = 'NotFoundError';
 }
 
 /** 409: the state of the job, or of the idempotency key, does not allow this. */
-export class ConflictError extends FrameliftApiError {
+export class ConflictError extends ReelmendApiError {
   override name = 'ConflictError';
 }
 
 /** 429: too many requests, also after the retries. */
-export class RateLimitError extends FrameliftApiError {
+export class RateLimitError extends ReelmendApiError {
   override name = 'RateLimitError';
 }
 
 /** 500 and above: the service, or a proxy before it, failed. */
-export class ServerError extends FrameliftApiError {
+export class ServerError extends ReelmendApiError {
   override name = 'ServerError';
 }
 
 /** No answer came, or it could not be read. See `cause`. */
-export class FrameliftConnectionError extends FrameliftError {
-  override name = 'FrameliftConnectionError';
+export class ReelmendConnectionError extends ReelmendError {
+  override name = 'ReelmendConnectionError';
   /** tries of the call; the last or an earlier one may have had its effect */
   readonly attempts: number;
 
@@ -101,12 +101,12 @@ export class FrameliftConnectionError extends FrameliftError {
 }
 
 /** No answer came within `timeoutMs`. */
-export class FrameliftTimeoutError extends FrameliftConnectionError {
-  override name = 'FrameliftTimeoutError';
+export class ReelmendTimeoutError extends ReelmendConnectionError {
+  override name = 'ReelmendTimeoutError';
 }
 
 /** The job that was waited for ended in `error`; what it cost was refunded. */
-export class JobFailedError extends FrameliftError {
+export class JobFailedError extends ReelmendError {
   override name = 'JobFailedError';
   readonly code: JobError['code'] | 'unknown' | (string & {});
 
@@ -120,7 +120,7 @@ export class JobFailedError extends FrameliftError {
 }
 
 /** The job has not ended within `timeoutMs` of waiting; it goes on. */
-export class WaitTimeoutError extends FrameliftError {
+export class WaitTimeoutError extends ReelmendError {
   override name = 'WaitTimeoutError';
   /** as last seen; undefined when not even the first poll was answered */
   readonly job: Job | undefined;
@@ -131,7 +131,7 @@ export class WaitTimeoutError extends FrameliftError {
   }
 }
 
-const byStatus: Record<number, typeof FrameliftApiError> = {
+const byStatus: Record<number, typeof ReelmendApiError> = {
   400: ValidationError,
   401: AuthenticationError,
   402: BillingError,
@@ -144,9 +144,9 @@ const byStatus: Record<number, typeof FrameliftApiError> = {
   429: RateLimitError,
 };
 
-/** The error of an answer: of the class of its status, else FrameliftApiError itself. */
-export function apiError(response: Response, body: unknown, history: CallHistory): FrameliftApiError {
-  const family = byStatus[response.status] ?? (response.status >= 500 ? ServerError : FrameliftApiError);
+/** The error of an answer: of the class of its status, else ReelmendApiError itself. */
+export function apiError(response: Response, body: unknown, history: CallHistory): ReelmendApiError {
+  const family = byStatus[response.status] ?? (response.status >= 500 ? ServerError : ReelmendApiError);
   return new family(response, body, history);
 }
 

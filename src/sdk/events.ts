@@ -1,6 +1,6 @@
 /** Follows a job by server-sent events. */
 import type { Call, CallOptions } from './call.ts';
-import { FrameliftConnectionError } from './errors.ts';
+import { ReelmendConnectionError } from './errors.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import type { Job } from './types.gen.ts';
 
@@ -44,9 +44,9 @@ export async function* jobEvents(
       }
     } catch (failure) {
       signal?.throwIfAborted();
-      if (!(failure instanceof FrameliftConnectionError) || empty >= emptyStreams) throw failure;
+      if (!(failure instanceof ReelmendConnectionError) || empty >= emptyStreams) throw failure;
     }
-    if (empty >= emptyStreams) throw new FrameliftConnectionError('The streams of events end without an event.');
+    if (empty >= emptyStreams) throw new ReelmendConnectionError('The streams of events end without an event.');
     await pause(reopenMs, signal);
   }
 }
@@ -75,7 +75,7 @@ export async function* parseEvents(
 ): AsyncGenerator<StreamedEvent, void, undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
-  const error = () => new FrameliftConnectionError('The stream of events fell silent.');
+  const error = () => new ReelmendConnectionError('The stream of events fell silent.');
   let event = 'message';
   let data: string[] = [];
   let rest = '';
@@ -105,6 +105,6 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>) {
   try {
     return await reader.read();
   } catch (cause) {
-    throw new FrameliftConnectionError('The stream of events broke.', { cause });
+    throw new ReelmendConnectionError('The stream of events broke.', { cause });
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The client of the Framelift API. `createFramelift({ baseUrl, apiKey })` gives the calls by resource, with retries
+ * The client of the Reelmend API. `createReelmend({ baseUrl, apiKey })` gives the calls by resource, with retries
  * and typed errors; `verifyWebhook` checks what the service sends. The functions generated from openapi.yaml stand
  * behind them and are exported as `generated`.
  */
-export { createFramelift } from './framelift.ts';
-export type { AuditLogQuery, CreateOptions, Framelift, FrameliftOptions, ListQuery } from './framelift.ts';
+export { createReelmend } from './reelmend.ts';
+export type { AuditLogQuery, CreateOptions, Reelmend, ReelmendOptions, ListQuery } from './reelmend.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';
@@ -13,10 +13,10 @@ export {
   AuthenticationError,
   BillingError,
   ConflictError,
-  FrameliftApiError,
-  FrameliftConnectionError,
-  FrameliftError,
-  FrameliftTimeoutError,
+  ReelmendApiError,
+  ReelmendConnectionError,
+  ReelmendError,
+  ReelmendTimeoutError,
   JobFailedError,
   NotFoundError,
   PermissionError,

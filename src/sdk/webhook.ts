@@ -5,7 +5,7 @@
  * shown) and the headers of Standard Webhooks 1.0.0, whose signature covers id, time and body, so that a recorded
  * delivery cannot be played again later. Its key is the decoded base64 behind `whsec_`.
  */
-import { FrameliftError } from './errors.ts';
+import { ReelmendError } from './errors.ts';
 import type { JobCompletedEvent, JobFailedEvent } from './types.gen.ts';
 
 /** A job has ended. Later versions may send events of other names: ignore those that you do not know. */
@@ -34,7 +34,7 @@ export type WebhookProblem =
   | 'invalid_body';
 
 /** The request is not to be trusted; answer it with 400, but with 500 where `invalid_secret` says that the fault is here. */
-export class WebhookVerificationError extends FrameliftError {
+export class WebhookVerificationError extends ReelmendError {
   override name = 'WebhookVerificationError';
   readonly code: WebhookProblem;
 

@@ -28,7 +28,7 @@ export const defaultContentType = 'video/mp4';
 
 /** JSON keeps the fields apart, so that no two different links share a signed text. */
 function sign(secret: string, claims: LinkClaims): Buffer {
-  const text = JSON.stringify(['framelift-link-v1', claims.key, claims.expires, claims.fileName, claims.contentType]);
+  const text = JSON.stringify(['reelmend-link-v1', claims.key, claims.expires, claims.fileName, claims.contentType]);
   return createHmac('sha256', secret).update(text).digest();
 }
 

@@ -141,7 +141,7 @@ function stoppable(client: S3Client, signal: AbortSignal | undefined): S3Client 
   return Object.assign(Object.create(client) as S3Client, { send });
 }
 
-const markName = 'framelift-upload';
+const markName = 'reelmend-upload';
 
 /** The file as a stream that hashes what passes, and fails when that is not `size` bytes. */
 function hashedFile(path: string, size: number): { body: Readable; sha256: () => string } {

@@ -5,7 +5,7 @@ import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { maxSourceBytes } from '../domain/limits.ts';
 import { diskRoom } from './disk.ts';
 
@@ -49,7 +49,7 @@ export interface KeptUpload {
 type Limits = Required<Omit<UploadOptions, 'urlOf'>>;
 
 /**
- * `save` keeps the file whole or not at all. Throws FrameliftError `payload_too_large`, `invalid_request` for an empty
+ * `save` keeps the file whole or not at all. Throws ReelmendError `payload_too_large`, `invalid_request` for an empty
  * file, `rate_limit_exceeded` over the account's quota, and `service_unavailable` without room on disk.
  */
 export function createUploads({ urlOf, ...options }: UploadOptions) {
@@ -86,7 +86,7 @@ async function allowedBytes(limits: Limits, accountId: string, expected: number[
   await mkdir(folder, { recursive: true });
   const needed = expected.reduce((sum, bytes) => sum + bytes, spareBytes);
   if ((await limits.freeBytes()) < needed) {
-    throw new FrameliftError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
+    throw new ReelmendError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
   }
   const files = await filesIn(folder);
   const keptBytes = files.reduce((sum, { size }) => sum + size, 0);
@@ -95,15 +95,15 @@ async function allowedBytes(limits: Limits, accountId: string, expected: number[
   return { maxBytes: limits.maxBytes, leftBytes: limits.accountBytes - keptBytes, retryAfterS: waitS };
 }
 
-function overQuota(what: string, retryAfter: number): FrameliftError {
-  return new FrameliftError('rate_limit_exceeded', `${what}; retry after ${retryAfter} s.`, { retryAfterS: retryAfter });
+function overQuota(what: string, retryAfter: number): ReelmendError {
+  return new ReelmendError('rate_limit_exceeded', `${what}; retry after ${retryAfter} s.`, { retryAfterS: retryAfter });
 }
 
 async function keep(body: AsyncIterable<Uint8Array>, path: string, allowed: Allowed, signal: AbortSignal): Promise<number> {
   const draft = `${path}.draft`;
   try {
     const sizeBytes = await write(body, draft, allowed, signal);
-    if (sizeBytes === 0) throw new FrameliftError('invalid_request', 'The file is empty.');
+    if (sizeBytes === 0) throw new ReelmendError('invalid_request', 'The file is empty.');
     await rename(draft, path);
     return sizeBytes;
   } finally {
@@ -122,7 +122,7 @@ async function write(
     for await (const chunk of body) {
       sizeBytes += chunk.byteLength;
       if (sizeBytes > maxBytes) {
-        throw new FrameliftError('payload_too_large', `The file is larger than ${maxBytes} bytes.`);
+        throw new ReelmendError('payload_too_large', `The file is larger than ${maxBytes} bytes.`);
       }
       if (sizeBytes > leftBytes) throw overQuota('The uploads of the account are too large together', waitS);
       yield chunk;

@@ -1,6 +1,6 @@
 /** Accounts: made pending, approved by an operator, funded by grants. */
 import { and, asc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -75,7 +75,7 @@ export function accountQueries(db: Db, vault?: Vault) {
 
     /**
      * Takes live credits back that were granted (positive whole number) and returns the account; null for an unknown or
-     * closed one. Throws FrameliftError `insufficient_credits` for more than the account has.
+     * closed one. Throws ReelmendError `insufficient_credits` for more than the account has.
      */
     withdraw: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
       moveCredits(db, { kind: 'withdrawal', accountId, credits, note }, actor),
@@ -103,7 +103,7 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
     const known = await lockOpen(tx, accountId);
     if (!known) return null;
     if (kind === 'withdrawal' && credits > known.credits) {
-      throw new FrameliftError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
+      throw new ReelmendError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
     }
     const balance = await postTransfer(tx, { ...movement, jobId: null });
     const event = kind === 'grant' ? 'credits.granted' : 'credits.withdrawn';

@@ -22,7 +22,7 @@ export function connect({ url, max = 10 }: { url: string; max?: number }): Conne
     connect_timeout: 10,
     // seconds between tries to connect again; the driver's own grow to 20
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
-    connection: { application_name: 'framelift' },
+    connection: { application_name: 'reelmend' },
   });
   return { db: drizzle(sql, { schema }), sql, close: () => sql.end({ timeout: 5 }) };
 }

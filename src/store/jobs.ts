@@ -1,7 +1,7 @@
 /** Jobs as customers see them: made, read, listed, deleted. */
 import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import type { JobRecord, Lane } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
@@ -71,7 +71,7 @@ async function createJob(
     throw insufficientCredits(error, credits) ?? error;
   }
   const job = idempotency && (await findReplay(db, account.id, lane, idempotency));
-  if (!job) throw new FrameliftError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
+  if (!job) throw new ReelmendError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
   return { job, replayed: true };
 }
 
@@ -131,10 +131,10 @@ async function findReplay(
     );
   if (!found) return null;
   if (found.fingerprint !== fingerprint) {
-    throw new FrameliftError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
+    throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
   }
   if (found.job.deletedAt) {
-    throw new FrameliftError('idempotency_key_reused', 'The job made with this Idempotency-Key was deleted.');
+    throw new ReelmendError('idempotency_key_reused', 'The job made with this Idempotency-Key was deleted.');
   }
   return toJobRecord(found.job);
 }

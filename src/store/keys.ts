@@ -3,7 +3,7 @@ import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sq
 import type postgres from 'postgres';
 import type { Lane, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
 import { holdOpen, notOpen } from './accounts.ts';
 import { type Db, transact, type Tx } from './database.ts';
@@ -81,7 +81,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return { keyId, lane, tier, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
-    /** Throws FrameliftError `key_limit_reached`. */
+    /** Throws ReelmendError `key_limit_reached`. */
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
         await lockAccount(tx, key.accountId);
@@ -114,7 +114,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
     /**
      * A new key of the same account, lane and tier; the old one works for `overlapDays` (0…7) more. null for a key
-     * that is unknown, revoked or expired. Throws FrameliftError `key_limit_reached`.
+     * that is unknown, revoked or expired. Throws ReelmendError `key_limit_reached`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
@@ -161,7 +161,7 @@ async function lockAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
 }
 
-/** Rate limits are per key, so that keys without number would be no limit. Throws FrameliftError `key_limit_reached`. */
+/** Rate limits are per key, so that keys without number would be no limit. Throws ReelmendError `key_limit_reached`. */
 async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
   const [live] = await tx
     .select({ keys: count() })
@@ -169,7 +169,7 @@ async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
     .where(and(eq(apiKeys.accountId, accountId), isLive));
   if (live!.keys < maxLiveKeys) return;
   const message = `The account has ${maxLiveKeys} keys that work, which is the most; revoke one first.`;
-  throw new FrameliftError('key_limit_reached', message);
+  throw new ReelmendError('key_limit_reached', message);
 }
 
 async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: RotateKey, actor: Actor) {

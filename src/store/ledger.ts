@@ -1,6 +1,6 @@
 /** Credits move here and nowhere else: one transfer, two entries that cancel out, one balance. */
 import { sql } from 'drizzle-orm';
-import { FrameliftError } from '../domain/errors.ts';
+import { ReelmendError } from '../domain/errors.ts';
 import { type Db, databaseError, type Tx } from './database.ts';
 import type { Book, TransferKind } from './schema.ts';
 
@@ -16,7 +16,7 @@ export interface Transfer {
 
 /**
  * Posts a transfer inside the caller's transaction and returns the new balance. Locks the account's row until
- * the commit. Throws FrameliftError `insufficient_credits`; a second charge or refund of one job violates a
+ * the commit. Throws ReelmendError `insufficient_credits`; a second charge or refund of one job violates a
  * unique constraint.
  */
 export async function postTransfer(tx: Tx, transfer: Transfer): Promise<number> {
@@ -32,12 +32,12 @@ export async function postTransfer(tx: Tx, transfer: Transfer): Promise<number> 
 }
 
 /** The public error behind SQLSTATE FL402 of `post_transfer`; undefined for any other. */
-export function insufficientCredits(error: unknown, credits: number): FrameliftError | undefined {
+export function insufficientCredits(error: unknown, credits: number): ReelmendError | undefined {
   const refusal = databaseError(error);
   if (refusal?.code !== 'FL402') return undefined;
-  if (!refusal.detail) return new FrameliftError('internal_error', 'The account does not exist.');
+  if (!refusal.detail) return new ReelmendError('internal_error', 'The account does not exist.');
   const message = `The job costs ${credits} credits; the account has ${refusal.detail}.`;
-  return new FrameliftError('insufficient_credits', message);
+  return new ReelmendError('insufficient_credits', message);
 }
 
 export interface LedgerViolation {

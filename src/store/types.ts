@@ -147,11 +147,11 @@ export interface CertificateStore {
 export interface JobStore {
   /**
    * The job already made under this idempotency key, for a replay before anything is measured; null when the
-   * key is new. Throws FrameliftError `idempotency_key_reused` when it was used with another body.
+   * key is new. Throws ReelmendError `idempotency_key_reused` when it was used with another body.
    */
   findReplay(accountId: string, lane: Lane, idempotency: Idempotency): Promise<JobRecord | null>;
   /**
-   * One transaction: idempotency key, job, charge, event row, queue row. Throws FrameliftError
+   * One transaction: idempotency key, job, charge, event row, queue row. Throws ReelmendError
    * `insufficient_credits` or `idempotency_key_reused`. `replayed` is true when another request with the
    * same key won.
    */

@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
 
-const channel = 'framelift_jobs';
+const channel = 'reelmend_jobs';
 const reconnectMs = 1000;
 /** ms between two polls of all watched jobs */
 const defaultPollMs = 5000;
@@ -132,7 +132,7 @@ export class JobFeed {
     this.#state = 'connecting';
     const client = new pg.Client({
       connectionString: this.#url,
-      application_name: 'framelift-feed',
+      application_name: 'reelmend-feed',
       connectionTimeoutMillis: 10_000,
       keepAlive: true,
     });

@@ -90,7 +90,7 @@ describe.each(secured)('$id', (operation) => {
 
   it('401 invalid_session for a token that is none, or of nobody', async () => {
     for (const cookie of ['', 'x', 'A'.repeat(43), `${operator.browser.cookie!.slice(0, 42)}!`]) {
-      const response = await send(world.browser(), operation, { headers: { Cookie: `framelift_session=${cookie}` } });
+      const response = await send(world.browser(), operation, { headers: { Cookie: `reelmend_session=${cookie}` } });
       expect(response.status).toBe(401);
       expect((await errorOf(response)).code).toBe('invalid_session');
     }

@@ -8,7 +8,7 @@ import type {
   JobDeletion,
   Quote,
 } from '../../src/contract/types.gen.ts';
-import { FrameliftError } from '../../src/domain/errors.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { endJob, ingestJob, makeJob } from '../helpers/console-jobs.ts';
 import { errorOf, source } from '../helpers/http.ts';
@@ -17,7 +17,7 @@ let world: ConsoleWorld;
 let ours: Person;
 let stranger: Person;
 let measured: string[] = [];
-let refusal: FrameliftError | undefined;
+let refusal: ReelmendError | undefined;
 
 beforeAll(async () => {
   world = await makeConsole({
@@ -213,7 +213,7 @@ describe('making a job', () => {
   });
 
   it('400 with the code of the measurement, pointing at the address', async () => {
-    refusal = new FrameliftError('unreadable_video', 'The video cannot be decoded.');
+    refusal = new ReelmendError('unreadable_video', 'The video cannot be decoded.');
     const response = await create({ lane: 'live', request });
     expect(await errorOf(response)).toMatchObject({ code: 'unreadable_video', param: '/request/video_url' });
   });
@@ -275,7 +275,7 @@ describe('the stream of all jobs', () => {
     const waiting = await makeJob(world, person.accountId);
     const abort = new AbortController();
     const response = await world.app.request('/console/api/job-events', {
-      headers: { Cookie: `framelift_session=${person.browser.cookie!}` },
+      headers: { Cookie: `reelmend_session=${person.browser.cookie!}` },
       signal: abort.signal,
     });
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -376,7 +376,7 @@ describe('uploads', () => {
           async save(body) {
             let text = '';
             for await (const chunk of body) text += Buffer.from(chunk).toString();
-            if (text === '') throw new FrameliftError('invalid_request', 'The file is empty.');
+            if (text === '') throw new ReelmendError('invalid_request', 'The file is empty.');
             kept.push(text);
             return { url: 'http://127.0.0.1:1/uploads/x.mp4', sizeBytes: text.length };
           },

@@ -12,7 +12,7 @@ let folder: string;
 let pageDir: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'framelift-built-'));
+  folder = await mkdtemp(join(tmpdir(), 'reelmend-built-'));
   pageDir = join(folder, 'console');
   await mkdir(join(pageDir, 'assets'), { recursive: true });
   await writeFile(join(folder, 'secret.js'), 'secret');

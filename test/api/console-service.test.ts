@@ -34,7 +34,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const port = (receiver.address() as AddressInfo).port;
-  site = await createSite({ FRAMELIFT_SANDBOX_DELAY_MS: '100', FRAMELIFT_ALLOW_HOSTS: `127.0.0.1:${port}` });
+  site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '100', REELMEND_ALLOW_HOSTS: `127.0.0.1:${port}` });
   api = await site.start('start');
 });
 afterAll(async () => {
@@ -79,14 +79,14 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
 
 describe('the first operator', () => {
   it('is made on the command line with a password that is printed once, and sees the workers', async () => {
-    const made = await site.framelift<Made>('operators', 'add', 'boss@example.com');
+    const made = await site.reelmend<Made>('operators', 'add', 'boss@example.com');
     expect(made).toMatchObject({ email: 'boss@example.com', operator: true });
     const { session, call } = await signIn('boss@example.com', made.password!);
     expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
     await expect(run(process.execPath, [cli, 'operators', 'add', 'Boss@example.com'], { env: site.env })).rejects.toMatchObject({
       stderr: expect.stringContaining('has signed up as Boss@example.com. If that is who you mean, add --existing.'),
     });
-    const again = await site.framelift<Made>('operators', 'add', 'Boss@example.com', '--existing');
+    const again = await site.reelmend<Made>('operators', 'add', 'Boss@example.com', '--existing');
     expect(again).not.toHaveProperty('password');
     const worker = await until(async () => {
       const { data } = await call<OperatorWorkerList>('GET', '/operator/workers');
@@ -95,8 +95,8 @@ describe('the first operator', () => {
     expect(worker).toMatchObject({ alive: true, concurrency: 1 });
     expect(worker.devices.find(({ id }) => id === 'cpu')).toMatchObject({ usable: true });
     expect(worker.host).not.toBeNull();
-    expect(await site.framelift<Made[]>('operators', 'list')).toHaveLength(1);
-    await site.framelift('operators', 'remove', 'boss@example.com');
+    expect(await site.reelmend<Made[]>('operators', 'list')).toHaveLength(1);
+    await site.reelmend('operators', 'remove', 'boss@example.com');
     await expect(call('GET', '/operator/workers')).rejects.toThrow('operator_required');
   });
 
@@ -119,14 +119,14 @@ describe('the first operator', () => {
 
 describe('a user', () => {
   it('is made on the command line with an approved account and a password that is printed once', async () => {
-    const made = await site.framelift<Made>('users', 'add', 'ada@example.com', '--name', 'Analytical Engines');
+    const made = await site.reelmend<Made>('users', 'add', 'ada@example.com', '--name', 'Analytical Engines');
     expect(made).toMatchObject({ email: 'ada@example.com', operator: false });
     const { session, call } = await signIn('ada@example.com', made.password!);
     expect(session.account).toMatchObject({ name: 'Analytical Engines', approval_status: 'approved', credits: 0 });
     const { data } = await call<AuditLog>('GET', '/audit-log');
     expect(data.map(({ kind }) => kind)).toEqual(['account.approved', 'user.created', 'account.created']);
     await expect(run(process.execPath, [cli, 'users', 'add', 'Ada@example.com'], { env: site.env })).rejects.toMatchObject({
-      stderr: 'framelift: Somebody has signed up as Ada@example.com already.\n',
+      stderr: 'reelmend: Somebody has signed up as Ada@example.com already.\n',
     });
   });
 
@@ -142,27 +142,27 @@ describe('a user', () => {
 
 describe('a command with another pepper than the service', () => {
   it('does nothing, and names the variable', async () => {
-    const env = { ...site.env, FRAMELIFT_KEY_PEPPER: 'a pepper of some other database', FRAMELIFT_LINK_SECRET: 'whatever it may be' };
+    const env = { ...site.env, REELMEND_KEY_PEPPER: 'a pepper of some other database', REELMEND_LINK_SECRET: 'whatever it may be' };
     for (const command of [['accounts', 'create', 'Lost Ltd'], ['signing-keys', 'rotate']]) {
       await expect(run(process.execPath, [cli, ...command], { env })).rejects.toMatchObject({
-        stderr: expect.stringMatching(/^[^\n]*FRAMELIFT_KEY_PEPPER[^\n]*\n$/),
+        stderr: expect.stringMatching(/^[^\n]*REELMEND_KEY_PEPPER[^\n]*\n$/),
       });
     }
-    const accounts = await site.framelift<{ name: string }[]>('accounts', 'list');
+    const accounts = await site.reelmend<{ name: string }[]>('accounts', 'list');
     expect(accounts.map(({ name }) => name)).not.toContain('Lost Ltd');
   });
 });
 
 describe('a lost password', () => {
   it('is replaced on the command line, and ends every session', async () => {
-    const { password } = await site.framelift<Made>('operators', 'add', 'forgetful@example.com');
+    const { password } = await site.reelmend<Made>('operators', 'add', 'forgetful@example.com');
     const { call } = await signIn('forgetful@example.com', password!);
-    const reset = await site.framelift<Made & { endedSessions: number }>('users', 'reset-password', 'Forgetful@example.com');
+    const reset = await site.reelmend<Made & { endedSessions: number }>('users', 'reset-password', 'Forgetful@example.com');
     expect(reset.endedSessions).toBe(1);
     await expect(call('GET', '/session')).rejects.toThrow('invalid_session');
     await expect(signIn('forgetful@example.com', password!)).rejects.toThrow('invalid_credentials');
     await signIn('forgetful@example.com', reset.password!);
-    const users = await site.framelift<{ email: string }[]>('users', 'list');
+    const users = await site.reelmend<{ email: string }[]>('users', 'list');
     expect(users.map(({ email }) => email)).toContain('forgetful@example.com');
   });
 });

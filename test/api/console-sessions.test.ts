@@ -107,10 +107,10 @@ describe('signing in', () => {
     const { email, browser } = await world.person();
     const response = await browser.request('/console/api/sign-in', { method: 'POST', json: { email, password } });
     const cookie = response.headers.get('set-cookie')!;
-    expect(cookie).toMatch(/^framelift_session=[A-Za-z0-9_-]{43};/);
+    expect(cookie).toMatch(/^reelmend_session=[A-Za-z0-9_-]{43};/);
     for (const part of ['HttpOnly', 'SameSite=Strict', 'Path=/console', 'Max-Age=1209600']) expect(cookie).toContain(part);
     expect(cookie).not.toContain('Secure');
-    const token = cookie.slice('framelift_session='.length).split(';')[0]!;
+    const token = cookie.slice('reelmend_session='.length).split(';')[0]!;
     const rows = await world.sql`SELECT to_jsonb(s)::text AS text FROM console_sessions s`;
     expect(rows.map(({ text }) => String(text)).join()).not.toContain(token);
     expect(JSON.stringify(await response.json())).not.toContain(token);
@@ -130,7 +130,7 @@ describe('signing in', () => {
     for (const json of [{ email, password: 'wrong horse battery' }, { email: 'nobody@example.com', password }]) {
       const response = await world.browser().request('/console/api/sign-in', { method: 'POST', json });
       expect(response.status).toBe(401);
-      expect(response.headers.get('WWW-Authenticate')).toBe('Cookie realm="framelift console"');
+      expect(response.headers.get('WWW-Authenticate')).toBe('Cookie realm="reelmend console"');
       expect(response.headers.get('set-cookie')).toBeNull();
       const { code, message } = await errorOf(response);
       answers.push({ code, message });
@@ -190,7 +190,7 @@ describe('the session', () => {
     const token = browser.cookie!;
     const response = await browser.request('/console/api/sign-out', { method: 'POST' });
     expect(await response.json()).toEqual({ signed_out: true });
-    expect(response.headers.get('set-cookie')).toMatch(/^framelift_session=;.*Max-Age=0/);
+    expect(response.headers.get('set-cookie')).toMatch(/^reelmend_session=;.*Max-Age=0/);
     browser.cookie = token;
     const after = await browser.request('/console/api/session');
     expect(after.status).toBe(401);

@@ -12,7 +12,7 @@ let uploadFolder: string;
 let server: SampleServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'framelift-uploads-'));
+  folder = await mkdtemp(join(tmpdir(), 'reelmend-uploads-'));
   uploadFolder = join(folder, 'uploads');
   await writeFile(join(folder, 'sample.mp4'), 'the sample');
   await writeFile(join(folder, 'secret'), 'secret');

@@ -15,7 +15,7 @@ describe('GET /docs', () => {
     const addresses = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address!);
     expect(addresses.length).toBeGreaterThan(4);
     for (const address of addresses) {
-      const file = await makeApi().request(new URL(address, 'http://framelift.test/docs').pathname, { key: null });
+      const file = await makeApi().request(new URL(address, 'http://reelmend.test/docs').pathname, { key: null });
       expect(file.status, address).toBe(200);
       expect(Number((await file.arrayBuffer()).byteLength)).toBeGreaterThan(50);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
+import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorOf, makeApi, source } from '../helpers/http.ts';
 
 const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
@@ -183,7 +183,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
   ];
   for (const code of refusals) {
     it(`400 ${code}, nothing charged`, async () => {
-      const api = makeApi({ measure: () => Promise.reject(new FrameliftError(code, 'No.')) });
+      const api = makeApi({ measure: () => Promise.reject(new ReelmendError(code, 'No.')) });
       const response = await api.request('/v1/jobs', { method: 'POST', json: input });
       expect(response.status).toBe(400);
       expect(await errorOf(response)).toMatchObject({ code, message: 'No.', param: '/video_url' });
@@ -198,7 +198,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     ];
     for (const [thrown, code] of translations) {
       const cause = new Error('the media child ended with signal SIGSEGV');
-      const api = makeApi({ measure: () => Promise.reject(new FrameliftError(thrown, 'x', { cause })) });
+      const api = makeApi({ measure: () => Promise.reject(new ReelmendError(thrown, 'x', { cause })) });
       const response = await api.request('/v1/jobs', { method: 'POST', json: input });
       expect(await errorOf(response)).toMatchObject({ code });
       // The video may be as innocent as the caller is told it is not.
@@ -216,7 +216,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
   });
 
   it('17.17: 503 with Retry-After when this service is busy, which blames no field', async () => {
-    const busy = new FrameliftError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
+    const busy = new ReelmendError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
     const api = makeApi({ measure: () => Promise.reject(busy) });
     for (const path of ['/v1/jobs', '/v1/quotes']) {
       const response = await api.request(path, { method: 'POST', json: input });

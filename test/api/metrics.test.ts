@@ -15,7 +15,7 @@ describe('metrics', () => {
     await api.request('/canary');
     await api.request('/v1/jobs', { method: 'QUERY' });
     const text = await metrics.registry.metrics();
-    const counted = [...text.matchAll(/^framelift_http_requests_total\{(.+)\} (\d+)$/gm)].map(([, labels]) => labels);
+    const counted = [...text.matchAll(/^reelmend_http_requests_total\{(.+)\} (\d+)$/gm)].map(([, labels]) => labels);
     expect(counted.sort()).toEqual([
       'method="GET",route="/v1/account",status="200"',
       'method="GET",route="/v1/account",status="401"',
@@ -24,8 +24,8 @@ describe('metrics', () => {
       'method="GET",route="none",status="404"',
       'method="OTHER",route="/v1/jobs",status="405"',
     ]);
-    expect(text).toMatch(/^framelift_http_request_duration_seconds_count\{method="GET",route="\/v1\/account"\} 2$/m);
-    expect(text).toMatch(/^framelift_http_requests_in_flight 0$/m);
+    expect(text).toMatch(/^reelmend_http_request_duration_seconds_count\{method="GET",route="\/v1\/account"\} 2$/m);
+    expect(text).toMatch(/^reelmend_http_requests_in_flight 0$/m);
     for (const secret of ['canary', id, api.keys.live]) expect(text).not.toContain(secret);
   });
 
@@ -35,7 +35,7 @@ describe('metrics', () => {
     const response = await app.request('/metrics');
     expect(response.status).toBe(200);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(await response.text()).toContain('framelift_http_requests_in_flight');
+    expect(await response.text()).toContain('reelmend_http_requests_in_flight');
     expect((await app.request('/v1/account')).status).toBe(404);
     expect((await makeApi({ metrics }).request('/metrics')).status).toBe(404);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
+import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorOf, fakeJob, finished, makeApi, source } from '../helpers/http.ts';
 
 const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
@@ -85,7 +85,7 @@ describe('POST /v1/quotes', () => {
 
   const refusals: ErrorCode[] = ['url_not_allowed', 'video_unreachable', 'unreadable_video', 'video_too_long', 'video_too_large'];
   it.each(refusals)('400 %s, as creation refuses it', async (code) => {
-    const api = makeApi({ measure: () => Promise.reject(new FrameliftError(code, 'No.')) });
+    const api = makeApi({ measure: () => Promise.reject(new ReelmendError(code, 'No.')) });
     const response = await api.request('/v1/quotes', { ...post, json: input });
     expect(response.status).toBe(400);
     expect(await errorOf(response)).toMatchObject({ code, param: '/video_url' });

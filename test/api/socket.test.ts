@@ -28,7 +28,7 @@ async function exchange(lines: string[], body = ''): Promise<string> {
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   // A server that has refused a body may close while it is still being sent.
   socket.on('error', () => {});
-  socket.write(`${[...lines, 'Host: framelift.test', 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
+  socket.write(`${[...lines, 'Host: reelmend.test', 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
   await once(socket, 'close');
   return Buffer.concat(chunks).toString();
 }
@@ -84,7 +84,7 @@ describe('over a socket', () => {
   it('17.33: a body that breaks off is logged as the caller’s failure', async () => {
     api.logged.length = 0;
     const socket = connect(port, '127.0.0.1');
-    socket.write(`${[...unfinished, 'Host: framelift.test'].join('\r\n')}\r\n\r\n{"video`);
+    socket.write(`${[...unfinished, 'Host: reelmend.test'].join('\r\n')}\r\n\r\n{"video`);
     await new Promise((resolve) => setTimeout(resolve, 100));
     socket.destroy();
     await vi.waitFor(() => expect(lastStatus()).toBe(400), 5000);
@@ -107,7 +107,7 @@ describe('over a socket', () => {
     const job = fakeJob({ accountId: api.account.id });
     api.store.jobsById.set(job.id, job);
     const socket = connect(port, '127.0.0.1');
-    socket.write(`GET /v1/jobs/${job.id}/events HTTP/1.1\r\nHost: framelift.test\r\n${authorization}\r\n\r\n`);
+    socket.write(`GET /v1/jobs/${job.id}/events HTTP/1.1\r\nHost: reelmend.test\r\n${authorization}\r\n\r\n`);
     let received = '';
     const until = async (text: string) => {
       while (!received.includes(text)) received += String((await once(socket, 'data'))[0]);

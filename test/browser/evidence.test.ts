@@ -147,6 +147,6 @@ describe('a certificate verified in the browser', () => {
     const changed = Buffer.from(Buffer.from(body, 'base64url').toString().replace('customer', 'retentio')).toString('base64url');
     await expect(verifyCertificate(`${header}.${changed}.${signature}`, keys.keys)).rejects.toThrow(/was changed/);
     await expect(verifyCertificate(await signCertificate(payload, stranger), keys.keys)).rejects.toThrow(/not in the key set/);
-    await expect(verifyCertificate(await headOf([]), keys.keys)).rejects.toThrow(/is not a framelift-deletion-certificate/);
+    await expect(verifyCertificate(await headOf([]), keys.keys)).rejects.toThrow(/is not a reelmend-deletion-certificate/);
   });
 });

@@ -33,7 +33,7 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  world = await openWorld({ FRAMELIFT_DEMO: '1', FRAMELIFT_ALLOW_HOSTS: `127.0.0.1:${port()}` });
+  world = await openWorld({ REELMEND_DEMO: '1', REELMEND_ALLOW_HOSTS: `127.0.0.1:${port()}` });
   customer = await openTab(world);
   operator = await openTab(world);
 }, 300_000);
@@ -91,7 +91,7 @@ describe('a newcomer', () => {
     const { page } = operator;
     await signUp(operator, world, 'grace@example.com', 'Operations');
     expect(await page.getByRole('link', { name: 'Workers' }).count()).toBe(0);
-    await world.site.framelift('operators', 'add', 'grace@example.com', '--existing');
+    await world.site.reelmend('operators', 'add', 'grace@example.com', '--existing');
     await page.reload();
     await page.getByRole('link', { name: /^Accounts/ }).click();
     await page.getByRole('button', { name: 'Approve Analytical Engines' }).click();

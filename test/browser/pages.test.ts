@@ -10,15 +10,15 @@ let failedJob: string;
 const looks = (['light', 'dark'] as const).flatMap((theme) => [1280, 360].map((width) => ({ theme, width, name: `${theme}-${width}` })));
 
 beforeAll(async () => {
-  world = await openWorld({ FRAMELIFT_DEMO: '1' });
+  world = await openWorld({ REELMEND_DEMO: '1' });
   const tab = await openTab(world);
   await signUp(tab, world, 'grace@example.com', 'Operations');
-  await world.site.framelift('operators', 'add', 'grace@example.com', '--existing');
-  const accounts = await world.site.framelift<{ id: string; name: string }[]>('accounts', 'list');
+  await world.site.reelmend('operators', 'add', 'grace@example.com', '--existing');
+  const accounts = await world.site.reelmend<{ id: string; name: string }[]>('accounts', 'list');
   const { id } = accounts.find(({ name }) => name === 'Operations')!;
-  await world.site.framelift('accounts', 'approve', id);
-  await world.site.framelift('accounts', 'grant', id, '5000', '--note', 'Welcome');
-  await world.site.framelift('keys', 'create', id, '--lane', 'test');
+  await world.site.reelmend('accounts', 'approve', id);
+  await world.site.reelmend('accounts', 'grant', id, '5000', '--note', 'Welcome');
+  await world.site.reelmend('keys', 'create', id, '--lane', 'test');
   const { page } = tab;
   const jobOf = () => /job_\w+/.exec(page.url())?.[0] ?? '';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await page.getByRole('radio', { name: 'Address' }).check();
   await page.getByLabel('Address of the video').fill('https://media.example.com/processing_failed.mp4');
   await page.getByText('Enhancements and webhook').click();
-  await page.getByLabel('Webhook address').fill('https://hooks.example.invalid/framelift');
+  await page.getByLabel('Webhook address').fill('https://hooks.example.invalid/reelmend');
   await page.getByText('$0.00').waitFor();
   await page.getByRole('button', { name: 'Run in the sandbox' }).click();
   await page.waitForURL(/\/jobs\/job_/);
@@ -152,7 +152,7 @@ describe('by the keyboard alone', () => {
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
     // The heading has the focus, so that a screen reader says where one is.
     await page.waitForFunction(() => document.activeElement?.textContent === 'API keys' && document.activeElement.tagName === 'H1');
-    expect(await page.title()).toBe('API keys · Framelift');
+    expect(await page.title()).toBe('API keys · Reelmend');
     await page.context().close();
   });
 

@@ -5,7 +5,7 @@ import { axeViolations, openTab, openWorld, type Tab, type World } from './world
 let world: World;
 let tab: Tab;
 beforeAll(async () => {
-  world = await openWorld({ FRAMELIFT_SIGN_UP: 'closed' });
+  world = await openWorld({ REELMEND_SIGN_UP: 'closed' });
   tab = await openTab(world);
 }, 300_000);
 afterAll(() => world?.close());
@@ -24,7 +24,7 @@ it('signing up: the sentence in place of the form, and the way back', async () =
 
 it('a user that the operator has made signs in', async () => {
   const { page, complaints } = tab;
-  const { password } = await world.site.framelift<{ password: string }>('users', 'add', 'ada@example.com');
+  const { password } = await world.site.reelmend<{ password: string }>('users', 'add', 'ada@example.com');
   await page.goto(`${world.url}/sign-in`);
   await page.getByLabel('Email').fill('ada@example.com');
   await page.getByLabel('Password').fill(password);

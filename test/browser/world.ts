@@ -24,17 +24,17 @@ export interface World {
 }
 
 function chromiumPath(): string {
-  const path = process.env['FRAMELIFT_CHROMIUM'] ?? '/usr/bin/chromium';
-  if (!existsSync(path)) throw new Error(`There is no browser at ${path}; install Debian's chromium or set FRAMELIFT_CHROMIUM`);
+  const path = process.env['REELMEND_CHROMIUM'] ?? '/usr/bin/chromium';
+  if (!existsSync(path)) throw new Error(`There is no browser at ${path}; install Debian's chromium or set REELMEND_CHROMIUM`);
   return path;
 }
 
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. */
 export async function openWorld(env: Environment = {}): Promise<World> {
   const building = run(join(root, 'scripts/build-console'), [], { timeout: 240_000 });
-  const site = await createSite({ FRAMELIFT_ENCODER_PRESET: 'ultrafast', FRAMELIFT_SANDBOX_DELAY_MS: '600', ...env });
+  const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_SANDBOX_DELAY_MS: '600', ...env });
   await building;
-  await site.framelift('accounts', 'create', 'Somebody else');
+  await site.reelmend('accounts', 'create', 'Somebody else');
   const service = await site.start('start');
   const browser = await chromium.launch({
     executablePath: chromiumPath(),

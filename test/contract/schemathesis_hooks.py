@@ -22,19 +22,19 @@ import zlib
 import requests
 import schemathesis
 
-VIDEO = os.environ["FRAMELIFT_CONTRACT_VIDEO"]
-WEBHOOK = os.environ["FRAMELIFT_CONTRACT_WEBHOOK"]
-LINK = json.loads(os.environ["FRAMELIFT_CONTRACT_LINK"])
-DELETED = os.environ["FRAMELIFT_CONTRACT_DELETED"]
-LIVE = os.environ["FRAMELIFT_CONTRACT_LANE"] == "live"
+VIDEO = os.environ["REELMEND_CONTRACT_VIDEO"]
+WEBHOOK = os.environ["REELMEND_CONTRACT_WEBHOOK"]
+LINK = json.loads(os.environ["REELMEND_CONTRACT_LINK"])
+DELETED = os.environ["REELMEND_CONTRACT_DELETED"]
+LIVE = os.environ["REELMEND_CONTRACT_LANE"] == "live"
 
-CONSOLE = json.loads(os.environ["FRAMELIFT_CONTRACT_CONSOLE"])
+CONSOLE = json.loads(os.environ["REELMEND_CONTRACT_CONSOLE"])
 OURS = CONSOLE.get("headers", {})
 
 KEYS = itertools.count()
 TURNS = itertools.count()
 
-ADDRESS = re.compile(os.environ["FRAMELIFT_CONTRACT_ADDRESS"])
+ADDRESS = re.compile(os.environ["REELMEND_CONTRACT_ADDRESS"])
 MODEL = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
 
 

@@ -28,7 +28,7 @@ describe('Dockerfile.gpu', () => {
     expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false, enginesDir: '/engines' });
     // 17.3: what dies is started again, by `npm start` as well.
     expect(loadConfig(env).restart).toBe(true);
-    expect(await read('scripts/start')).toContain('export FRAMELIFT_RESTART="${FRAMELIFT_RESTART:-1}"');
+    expect(await read('scripts/start')).toContain('export REELMEND_RESTART="${REELMEND_RESTART:-1}"');
   });
 
   it('builds by scripts that are here, and has the programs that they ask for', async () => {
@@ -77,11 +77,11 @@ describe('compose.yaml', () => {
       // What `${NAME:-default}` stands for when NAME is not set, and a secret for `${NAME:?}`.
       const plain = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace(/\$\{\w+:\?[^}]*\}/g, 'a-secret-of-16-letters');
       const config = loadConfig(Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, plain(value)])));
-      expect(config.s3).toMatchObject({ bucket: 'framelift', endpoint: 'http://s3:7070', publicEndpoint: 'http://localhost:7070' });
+      expect(config.s3).toMatchObject({ bucket: 'reelmend', endpoint: 'http://s3:7070', publicEndpoint: 'http://localhost:7070' });
       expect(config.keyPepper).toBeDefined();
       expect(config.linkSecret).toBeDefined();
     }
-    expect(() => loadConfig({ FRAMELIFT_DEVICE: 'gpu' })).toThrow(ConfigError);
+    expect(() => loadConfig({ REELMEND_DEVICE: 'gpu' })).toThrow(ConfigError);
   });
 
   it('lets one service write engines for the GPUs, and workers read them', async () => {
@@ -89,7 +89,7 @@ describe('compose.yaml', () => {
     expect(services['worker']).toMatchObject({ volumes: ['engines:/engines:ro'] });
     expect(services['engines']).toMatchObject({ volumes: ['engines:/engines'], command: ['models', 'compile', '--out', '/engines'], profiles: ['engines'] });
     expect(services['engines']!.deploy).toEqual(services['worker']!.deploy);
-    expect(await read('Dockerfile.gpu')).toContain('FRAMELIFT_ENGINES_DIR=/engines');
+    expect(await read('Dockerfile.gpu')).toContain('REELMEND_ENGINES_DIR=/engines');
   });
 });
 
@@ -97,7 +97,7 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
   let dir: string;
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'framelift-package-'));
+    dir = await mkdtemp(join(tmpdir(), 'reelmend-package-'));
     await run('bash', ['scripts/package', dir], { cwd: root, timeout: 170_000 });
   }, 300_000);
   afterAll(() => rm(dir, { recursive: true, force: true }));
@@ -122,12 +122,12 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
     const beside = join(dir, 'build/native/Release/tensorrt');
     const files: string[] = await readdir(beside).catch(() => []);
     if (!files.includes('libtensorrt_rtx.so.1')) return console.warn('TensorRT-RTX is not in this build: not tested (scripts/setup-tensorrt)');
-    expect(files).toEqual(expect.arrayContaining(['framelift_tensorrt.so', 'framelift_tensorrt_rtx.so', 'libtensorrt_onnxparser_rtx.so.1']));
-    const out = await mkdtemp(join(tmpdir(), 'framelift-engines-'));
+    expect(files).toEqual(expect.arrayContaining(['reelmend_tensorrt.so', 'reelmend_tensorrt_rtx.so', 'libtensorrt_onnxparser_rtx.so.1']));
+    const out = await mkdtemp(join(tmpdir(), 'reelmend-engines-'));
     try {
       const env = { PATH: '/usr/bin:/bin', HOME: out };
       const compile = ['models', 'compile', 'fast', '--out', join(out, 'engines'), '--size', '128x64', '--json'];
-      const { stdout } = await run(join(dir, 'scripts/framelift'), compile, { env, timeout: 170_000 });
+      const { stdout } = await run(join(dir, 'scripts/reelmend'), compile, { env, timeout: 170_000 });
       const engines = stdout.trim().split('\n').map((line) => JSON.parse(line) as { backend: string; target: string });
       expect(engines.some(({ target }) => target === '8.9')).toBe(true);
       for (const { backend } of engines) expect(backend).toMatch(/^tensorrt/);
@@ -139,22 +139,22 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
 
   it('serves, works and says that it is healthy', async () => {
     const database = await createTestDatabase();
-    const data = await mkdtemp(join(tmpdir(), 'framelift-packaged-'));
+    const data = await mkdtemp(join(tmpdir(), 'reelmend-packaged-'));
     const port = await freePort();
     const env = {
-      ...{ PATH: '/usr/bin:/bin', HOME: data, FRAMELIFT_DATA_DIR: data, DATABASE_URL: database.url },
-      ...{ PORT: String(port), FRAMELIFT_DEMO: '0' },
+      ...{ PATH: '/usr/bin:/bin', HOME: data, REELMEND_DATA_DIR: data, DATABASE_URL: database.url },
+      ...{ PORT: String(port), REELMEND_DEMO: '0' },
     };
-    const framelift = join(dir, 'scripts/framelift');
-    await expect(run(framelift, ['health'], { env })).rejects.toThrow('Nothing healthy answers');
-    const service = spawn(framelift, ['start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const reelmend = join(dir, 'scripts/reelmend');
+    await expect(run(reelmend, ['health'], { env })).rejects.toThrow('Nothing healthy answers');
+    const service = spawn(reelmend, ['start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = new Promise((resolve) => service.once('exit', resolve));
     try {
-      const healthy = () => run(framelift, ['health'], { env }).then(() => true, () => false);
+      const healthy = () => run(reelmend, ['health'], { env }).then(() => true, () => false);
       await expect.poll(healthy, { timeout: 60_000, interval: 500 }).toBe(true);
       const page = await fetch(`http://127.0.0.1:${port}/console/`);
       expect(page.headers.get('content-type')).toContain('text/html');
-      const { stdout } = await run(framelift, ['models', 'list'], { env });
+      const { stdout } = await run(reelmend, ['models', 'list'], { env });
       expect(stdout).toContain('fast');
     } finally {
       service.kill('SIGTERM');

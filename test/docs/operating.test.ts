@@ -29,7 +29,7 @@ const cleanUp: (() => Promise<unknown>)[] = [];
 let machine: Machine;
 
 async function serveClip(): Promise<FileServer> {
-  const dir = await mkdtemp(join(tmpdir(), 'framelift-docs-clip-'));
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-docs-clip-'));
   cleanUp.unshift(() => rm(dir, { recursive: true, force: true }));
   const source = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=10:duration=1'];
   await run('ffmpeg', ['-v', 'error', ...source, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', join(dir, 'clip.mp4')]);
@@ -54,7 +54,7 @@ async function s3(): Promise<S3Server> {
   const server = await startS3Server();
   if (server === null) throw new Error('there is no S3 server');
   cleanUp.unshift(() => server.close());
-  await server.createBucket('framelift-videos');
+  await server.createBucket('reelmend-videos');
   return server;
 }
 
@@ -63,8 +63,8 @@ async function prepare(): Promise<Machine> {
   cleanUp.unshift(() => checkout.remove());
   const [clips, { url, hasPgDump }, store, port] = [await serveClip(), await database(), await s3(), await freePorts(2)];
   const words = {
-    'postgres://framelift:PASSWORD@db.example.com/framelift_restored': url.replace(/[^/]+$/, 'framelift_restored'),
-    'postgres://framelift:PASSWORD@db.example.com/framelift': url,
+    'postgres://reelmend:PASSWORD@db.example.com/reelmend_restored': url.replace(/[^/]+$/, 'reelmend_restored'),
+    'postgres://reelmend:PASSWORD@db.example.com/reelmend': url,
     'https://s3.example.com': store.endpoint,
     'ACCESS_KEY AWS': `${store.credentials.accessKeyId} AWS`,
     '=SECRET_KEY': `=${store.credentials.secretAccessKey}`,
@@ -72,7 +72,7 @@ async function prepare(): Promise<Machine> {
     '127.0.0.1:8080': `127.0.0.1:${port}`,
     '9464': String(port + 1),
   };
-  const env = { PORT: String(port), FRAMELIFT_ALLOW_HOSTS: clips.hostPort };
+  const env = { PORT: String(port), REELMEND_ALLOW_HOSTS: clips.hostPort };
   const reader = await createReader({ cwd: checkout.dir, words, env });
   cleanUp.unshift(() => reader.leave());
   return { checkout, reader, hasPgDump };

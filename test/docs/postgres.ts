@@ -27,7 +27,7 @@ export async function startPostgres(): Promise<Postgres | null> {
   );
   const bin = `/usr/lib/postgresql/${version ?? ''}/bin`;
   if (version === undefined || !existsSync(join(bin, 'initdb')) || !existsSync('/usr/bin/psql')) return null;
-  const dir = await mkdtemp(join(tmpdir(), 'framelift-docs-pg-'));
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-docs-pg-'));
   const data = join(dir, 'data');
   const binary = async (name: string, ...args: string[]) => {
     const [command, ...rest] = [...asOrdinaryUser, join(bin, name), ...args];
@@ -35,10 +35,10 @@ export async function startPostgres(): Promise<Postgres | null> {
   };
   const port = await freePorts(1);
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off`;
-  await binary('initdb', '-D', data, '--username=framelift', '--auth=trust', '--encoding=UTF8', '--locale=C');
+  await binary('initdb', '-D', data, '--username=reelmend', '--auth=trust', '--encoding=UTF8', '--locale=C');
   await binary('pg_ctl', '-D', data, '-l', join(dir, 'log'), '-w', '-o', options, 'start');
   return {
-    url: `postgres://framelift@127.0.0.1:${port}/postgres`,
+    url: `postgres://reelmend@127.0.0.1:${port}/postgres`,
     async stop() {
       await binary('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
       await rm(dir, { recursive: true, force: true });

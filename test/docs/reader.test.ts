@@ -10,7 +10,7 @@ import { createReader, type Reader } from './reader.ts';
 let dir: string;
 let reader: Reader;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-reader-test-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-reader-test-'));
   reader = await createReader({ cwd: dir, words: { 'example.com': 'localhost' }, timeoutMs: 3000 });
 });
 afterEach(async () => {

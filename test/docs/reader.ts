@@ -18,7 +18,7 @@ export interface Checkout {
 }
 
 export async function createCheckout(): Promise<Checkout> {
-  const dir = await mkdtemp(join(tmpdir(), 'framelift-docs-'));
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-docs-'));
   for (const name of await readdir(root)) {
     if (!notLinked.has(name)) await symlink(join(root, name), join(dir, name));
   }
@@ -68,7 +68,7 @@ export interface Reader {
 
 /** Variables and the folder live on from block to block, as in one terminal. */
 export async function createReader(options: ReaderOptions): Promise<Reader> {
-  const home = await mkdtemp(join(tmpdir(), 'framelift-reader-'));
+  const home = await mkdtemp(join(tmpdir(), 'reelmend-reader-'));
   const terminals = new Map<string, ChildProcess>();
   let last: Result = { status: 0, stdout: '', stderr: '' };
   const say = (text: string) => Object.entries(options.words).reduce((all, [word, real]) => all.replaceAll(word, real), text);

@@ -44,11 +44,11 @@ export async function startDemo(): Promise<DemoService> {
   const checkout = await createCheckout();
   const port = await freePorts(3);
   await makeSamples(join(checkout.dir, '.data'));
-  const env = { FRAMELIFT_ALLOW_HOSTS: `127.0.0.1:${port + 2}` };
+  const env = { REELMEND_ALLOW_HOSTS: `127.0.0.1:${port + 2}` };
   const log = join(checkout.dir, 'service.log');
-  const child = spawn(join(checkout.dir, 'scripts/framelift'), ['start'], {
+  const child = spawn(join(checkout.dir, 'scripts/reelmend'), ['start'], {
     cwd: checkout.dir,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), FRAMELIFT_LOG_LEVEL: 'warn', ...env },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), REELMEND_LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -112,7 +112,7 @@ describe('docs/operating.md', () => {
     createWorkerMetrics(registry);
     registerServiceMetrics({ registry, store: {} as Store });
     registerDiskMetrics({ registry, folders: {} });
-    const shown = [...new Set(rows.flatMap((row) => (codeOf(row[0])?.startsWith('framelift_') ? [codeOf(row[0])!] : [])))];
+    const shown = [...new Set(rows.flatMap((row) => (codeOf(row[0])?.startsWith('reelmend_') ? [codeOf(row[0])!] : [])))];
     expect(shown.toSorted()).toEqual(registry.getMetricsAsArray().map(({ name }) => name).toSorted());
   });
 
@@ -126,8 +126,8 @@ describe('docs/operating.md', () => {
 
 /** What a rule of src/config.ts gives when the variable is unset; null for what is not a fixed value. */
 function defaultOf(name: string, rule: string): string | null {
-  if (name === 'FRAMELIFT_RATE_LIMITS') return Object.entries(defaultQuotas).map(([key, count]) => `${key}=${count}`).join(',');
-  if (['FRAMELIFT_THREADS', 'FRAMELIFT_METRICS_PORT', 'FRAMELIFT_ALLOW_HOSTS'].includes(name)) return null;
+  if (name === 'REELMEND_RATE_LIMITS') return Object.entries(defaultQuotas).map(([key, count]) => `${key}=${count}`).join(',');
+  if (['REELMEND_THREADS', 'REELMEND_METRICS_PORT', 'REELMEND_ALLOW_HOSTS'].includes(name)) return null;
   if (/\.optional\(\)$/.test(rule)) return null;
   const [, number, flag, text] = /^integer\((\d+)|\.default\((true|false)\)|\.default\('([^']*)'\)/.exec(rule) ?? [];
   return number ?? text ?? (flag === 'true' ? '1' : '0');

@@ -50,9 +50,9 @@ let overlapping: Delivery;
 const secrets = { old: '', fresh: '' };
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-receivers-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-receivers-'));
   const capture = await startCapture();
-  site = await createSite({ FRAMELIFT_SANDBOX_DELAY_MS: '0', FRAMELIFT_ALLOW_HOSTS: capture.hostPort });
+  site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '0', REELMEND_ALLOW_HOSTS: capture.hostPort });
   const { accountId, key } = await createCustomer(site, { lane: 'test' });
   const { url } = await site.start('start');
   const webhook_url = `http://${capture.hostPort}/`;
@@ -61,9 +61,9 @@ beforeAll(async () => {
     await call(url, key, 'POST', '/v1/jobs', { video_url: 'https://example.com/a.mp4', resolution: '1080p', webhook_url });
     return delivery;
   };
-  secrets.old = (await site.framelift<{ secret: string }>('webhooks', 'secret', accountId)).secret;
+  secrets.old = (await site.reelmend<{ secret: string }>('webhooks', 'secret', accountId)).secret;
   plain = await deliver();
-  secrets.fresh = (await site.framelift<{ secret: string }>('webhooks', 'rotate-secret', accountId)).secret;
+  secrets.fresh = (await site.reelmend<{ secret: string }>('webhooks', 'rotate-secret', accountId)).secret;
   overlapping = await deliver();
   capture.close();
   project = await createProject();
@@ -109,7 +109,7 @@ if (!goIsThere) console.warn('docs: Go is not installed; the Go receiver is NOT 
 async function startReceiver(language: string, secret: string): Promise<{ child: ChildProcess; port: number; printed: () => string }> {
   const port = await freePorts(1);
   const [file, args] = await receivers[language]!(port);
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], FRAMELIFT_WEBHOOK_SECRET: secret };
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], REELMEND_WEBHOOK_SECRET: secret };
   const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let text = '';
   child.stderr!.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -172,7 +172,7 @@ describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
     // Whoever sends is not told that the request is bad, and nobody is trusted by a key of no bytes.
     it.each(['', 'whsec_', 'whsec_A', 'svc_test_abc'])('says that its own secret is malformed: %j', { timeout: 300_000 }, async (secret) => {
       const started = await startReceiver(language, secret).catch((error: Error) => error.message);
-      if (typeof started === 'string') return expect(started).toContain('FRAMELIFT_WEBHOOK_SECRET');
+      if (typeof started === 'string') return expect(started).toContain('REELMEND_WEBHOOK_SECRET');
       try {
         expect(await post(started.port, plain)).toBe(500);
         // What it prints arrives by a pipe of its own, maybe after the answer.

@@ -67,6 +67,6 @@ describe('the vault', () => {
         (size) => () => vault.open('webhook-secret', 'acct_1', sealed.subarray(0, size)),
       ),
     ];
-    for (const attempt of attempts) expect(attempt).toThrow('FRAMELIFT_KEY_PEPPER');
+    for (const attempt of attempts) expect(attempt).toThrow('REELMEND_KEY_PEPPER');
   });
 });

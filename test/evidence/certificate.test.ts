@@ -78,7 +78,7 @@ describe('a deletion certificate', () => {
       { account_id: payload.account_id, size: 0, hash: '0'.repeat(64), signed_at: payload.issued_at },
       key,
     );
-    await expect(verifyCertificate(head, keys)).rejects.toThrow('is not a framelift-deletion-certificate');
+    await expect(verifyCertificate(head, keys)).rejects.toThrow('is not a reelmend-deletion-certificate');
     await expect(verifyCertificate('hello', keys)).rejects.toThrow('no JSON Web Signature');
   });
 

@@ -27,7 +27,7 @@ let site: Site;
 let dir: string;
 beforeAll(async () => {
   site = await createSite();
-  dir = await mkdtemp(join(tmpdir(), 'framelift-cli-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-cli-'));
 });
 afterAll(async () => {
   await site.close();
@@ -45,7 +45,7 @@ async function offline(...args: string[]): Promise<Outcome> {
   const env = {
     PATH: process.env['PATH']!,
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    FRAMELIFT_DATA_DIR: '/nonexistent',
+    REELMEND_DATA_DIR: '/nonexistent',
   };
   return attempt(env, args);
 }
@@ -60,15 +60,15 @@ const file = async (name: string, content: unknown) => {
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
 };
-const account = async () => (await site.framelift<{ id: string }>('accounts', 'create', 'Somebody')).id;
+const account = async () => (await site.reelmend<{ id: string }>('accounts', 'create', 'Somebody')).id;
 
 describe('accounts and keys', { timeout: 300_000 }, () => {
   it('are rejected, planned, rotated with an overlap', async () => {
     const id = await account();
-    expect(await site.framelift('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
-    expect(await site.framelift('accounts', 'set-plan', id, 'studio')).toMatchObject({ plan: 'studio' });
-    const old = await site.framelift<{ id: string; key: string }>('keys', 'create', id, '--tier', 'secure');
-    const fresh = await site.framelift<{ id: string; key: string }>('keys', 'rotate', old.id, '--overlap-days', '3');
+    expect(await site.reelmend('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
+    expect(await site.reelmend('accounts', 'set-plan', id, 'studio')).toMatchObject({ plan: 'studio' });
+    const old = await site.reelmend<{ id: string; key: string }>('keys', 'create', id, '--tier', 'secure');
+    const fresh = await site.reelmend<{ id: string; key: string }>('keys', 'rotate', old.id, '--overlap-days', '3');
     expect(fresh).toMatchObject({ lane: 'live', tier: 'secure', expiresAt: null, replaces: { id: old.id } });
     const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as {
       keyPepper: string;
@@ -78,7 +78,7 @@ describe('accounts and keys', { timeout: 300_000 }, () => {
     expect([(await owner(old.key))?.keyId, (await owner(fresh.key))?.keyId]).toEqual([old.id, fresh.id]);
     const [kept] = await store.keys.list(id);
     expect(kept!.expiresAt!.getTime() / 1000).toBeCloseTo(Date.now() / 1000 + 3 * 86_400, -2);
-    await site.framelift('keys', 'rotate', fresh.id, '--overlap-days', '0');
+    await site.reelmend('keys', 'rotate', fresh.id, '--overlap-days', '0');
     expect(await owner(fresh.key)).toBeNull();
     await store.close();
     for (const [args, message] of [
@@ -98,15 +98,15 @@ describe('closing an account', { timeout: 300_000 }, () => {
   it('is asked for twice, and leaves its certificates to be exported', async () => {
     const id = await account();
     const store = createStore({ url: site.databaseUrl });
-    await site.framelift('keys', 'create', id);
+    await site.reelmend('keys', 'create', id);
     const open = await store.accounts.get(id);
     const input = jobInput(open!, { lane: 'test', tier: 'secure' });
     const jobs = [await store.jobs.create(input), await store.jobs.create(input)].map(({ job }) => job.id);
     const asked = await attempt(site.env, ['accounts', 'close', id]);
     expect(asked).toMatchObject({ status: 1, stderr: expect.stringContaining('for good; add --yes.') });
     expect((await store.accounts.get(id))?.closedAt).toBeNull();
-    expect(await site.framelift('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 2 });
-    expect(await site.framelift('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
+    expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 2 });
+    expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
     for (const [args, message] of [
       [['keys', 'create', id], 'is closed'],
       [['accounts', 'approve', id], 'is closed'],
@@ -115,12 +115,12 @@ describe('closing an account', { timeout: 300_000 }, () => {
       expect(await attempt(site.env, [...args])).toMatchObject({ status: 1, stderr: expect.stringContaining(message) });
     }
 
-    expect(await site.framelift('certificates', 'export', id)).toMatchObject({ certificates: [], pending: 2 });
+    expect(await site.reelmend('certificates', 'export', id)).toMatchObject({ certificates: [], pending: 2 });
     const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
     const evidence = createEvidence({ keys: store.signingKeys, vault: createVault(keyPepper) });
     const sign = await evidence.certificateSigner();
     for (const job of jobs) await store.certificates.issue(job, (facts) => sign(certificateOf(facts, 'filesystem')));
-    const exported = await site.framelift<{ certificates: { certificate: string }[] }>('certificates', 'export', id);
+    const exported = await site.reelmend<{ certificates: { certificate: string }[] }>('certificates', 'export', id);
     const jwks = ['--jwks', await file('all-keys.json', await evidence.jwks())];
     const good = await offline('verify', 'certificate', await file('all.json', exported), ...jwks);
     expect(JSON.parse(good.stdout)).toMatchObject({
@@ -138,8 +138,8 @@ describe('closing an account', { timeout: 300_000 }, () => {
 describe('the ledger check', { timeout: 300_000 }, () => {
   it('prints every sum, and ends with status 1 when one does not hold', async () => {
     const id = await account();
-    await site.framelift('accounts', 'grant', id, '70');
-    const good = await site.framelift<{ ok: boolean; sums: { total: number; books: object } }>('ledger', 'check');
+    await site.reelmend('accounts', 'grant', id, '70');
+    const good = await site.reelmend<{ ok: boolean; sums: { total: number; books: object } }>('ledger', 'check');
     expect(good).toMatchObject({
       ok: true,
       violations: [],
@@ -158,34 +158,34 @@ describe('the ledger check', { timeout: 300_000 }, () => {
 describe('webhook secrets', { timeout: 300_000 }, () => {
   it('17.40: are made with the account, sealed, rotated and switched', async () => {
     const id = await account();
-    const first = await site.framelift<{ secret: string }>('webhooks', 'secret', id);
+    const first = await site.reelmend<{ secret: string }>('webhooks', 'secret', id);
     expect(first).toMatchObject({
       account: id,
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
       replaced: [],
     });
-    const { secret } = await site.framelift<{ secret: string }>('webhooks', 'rotate-secret', id);
+    const { secret } = await site.reelmend<{ secret: string }>('webhooks', 'rotate-secret', id);
     const rotated = { account: id, secret, replaced: [first.secret] };
     const switchesAt = expect.stringMatching(/Z$/) as string;
-    expect(await site.framelift('webhooks', 'secret', id)).toEqual({
+    expect(await site.reelmend('webhooks', 'secret', id)).toEqual({
       ...rotated,
       serviceSignature: { secret: first.secret, switchesAt },
     });
-    expect(await site.framelift('webhooks', 'switch-secret', id)).toEqual({ account: id, switched: true });
-    expect(await site.framelift('webhooks', 'switch-secret', id)).toEqual({ account: id, switched: false });
-    expect(await site.framelift('webhooks', 'secret', id)).toEqual({
+    expect(await site.reelmend('webhooks', 'switch-secret', id)).toEqual({ account: id, switched: true });
+    expect(await site.reelmend('webhooks', 'switch-secret', id)).toEqual({ account: id, switched: false });
+    expect(await site.reelmend('webhooks', 'secret', id)).toEqual({
       ...rotated,
       serviceSignature: { secret, switchesAt: null },
     });
-    expect(await site.framelift('webhooks', 'deliveries', id)).toEqual([]);
+    expect(await site.reelmend('webhooks', 'deliveries', id)).toEqual([]);
     const { status, stderr } = await attempt(site.env, ['webhooks', 'resend', 'evt_00000000000000000000000000']);
-    expect([status, stderr]).toEqual([1, 'framelift: There is no delivery evt_00000000000000000000000000.\n']);
+    expect([status, stderr]).toEqual([1, 'reelmend: There is no delivery evt_00000000000000000000000000.\n']);
     // Under another pepper nothing is opened, and the reason is said.
     const other = await attempt(
-      { ...site.env, FRAMELIFT_KEY_PEPPER: 'quite another pepper', FRAMELIFT_LINK_SECRET: 'x'.repeat(16) },
+      { ...site.env, REELMEND_KEY_PEPPER: 'quite another pepper', REELMEND_LINK_SECRET: 'x'.repeat(16) },
       ['webhooks', 'secret', id],
     );
-    expect(other.stderr).toContain('FRAMELIFT_KEY_PEPPER is not the one');
+    expect(other.stderr).toContain('REELMEND_KEY_PEPPER is not the one');
   });
 });
 
@@ -198,10 +198,10 @@ interface Exported {
 describe('an exported audit log', { timeout: 300_000 }, () => {
   it('is verified offline, also after the key that signed it was replaced', async () => {
     const id = await account();
-    for (const credits of ['1', '2', '3']) await site.framelift('accounts', 'grant', id, credits);
-    const log = await site.framelift<Exported>('audit', 'export', id);
-    await site.framelift('signing-keys', 'rotate');
-    const { jwks } = await site.framelift<{ jwks: { keys: object[] } }>('signing-keys', 'list');
+    for (const credits of ['1', '2', '3']) await site.reelmend('accounts', 'grant', id, credits);
+    const log = await site.reelmend<Exported>('audit', 'export', id);
+    await site.reelmend('signing-keys', 'rotate');
+    const { jwks } = await site.reelmend<{ jwks: { keys: object[] } }>('signing-keys', 'list');
     expect(jwks.keys).toHaveLength(2);
     const published = await file('jwks.json', jwks);
     const good = await offline('verify', 'audit-log', await file('log.json', log), '--jwks', published);
@@ -287,7 +287,7 @@ describe('17.24: a document that brings its own keys', { timeout: 300_000 }, () 
     const alone = await offline('verify', 'audit-log', forged);
     expect(alone.status).toBe(2);
     expect(JSON.parse(alone.stdout)).toMatchObject({ valid: false, result: 'unverified', size: 0 });
-    expect(alone.stderr).toContain('framelift: unverified: checked with the keys that the file itself brings');
+    expect(alone.stderr).toContain('reelmend: unverified: checked with the keys that the file itself brings');
     const published = await file('published.json', { keys: [honest.publicJwk] });
     const refused = await offline('verify', 'audit-log', forged, '--jwks', published);
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('not in the key set') as string });

@@ -84,7 +84,7 @@ describe('the audit log', () => {
 describe('a log from before there was a chain', () => {
   it('is linked by the migration, and grows on', async () => {
     const ours = fileURLToPath(new URL('../../migrations', import.meta.url));
-    const old = await mkdtemp(join(tmpdir(), 'framelift-old-'));
+    const old = await mkdtemp(join(tmpdir(), 'reelmend-old-'));
     for (const name of (await readdir(ours)).filter((file) => file < '0005'))
       await copyFile(join(ours, name), join(old, name));
     const database = await createTestDatabase({ migrated: false });

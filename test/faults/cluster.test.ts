@@ -57,7 +57,7 @@ const received: Received[] = [];
 beforeAll(async () => {
   if (!there) return;
   console.log(`cluster test: CLUSTER_SEED=${seed}`);
-  clips = await mkdtemp(join(tmpdir(), 'framelift-clips-'));
+  clips = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
   await makeClip(join(clips, 'tiny.mp4'), { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
   files = await startFileServer({ dir: clips });
   receiver = createServer((request, response) => {
@@ -73,7 +73,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   s3 = (await startS3Server())!;
   await s3.createBucket(bucket, { versioning: true });
-  site = await createSite({ FRAMELIFT_KEY_PEPPER: pepper });
+  site = await createSite({ REELMEND_KEY_PEPPER: pepper });
   store = createStore({ url: site.databaseUrl, vault });
   cluster = await startCluster(site, ['serve', 'serve', 'work', 'work', 'work'], environment());
 }, 300_000);
@@ -89,15 +89,15 @@ afterAll(async () => {
 
 const hookUrl = () => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
 const environment = () => ({
-  FRAMELIFT_KEY_PEPPER: pepper,
-  FRAMELIFT_LINK_SECRET: 'the links are signed by S3 here',
-  FRAMELIFT_ALLOW_HOSTS: `${files.hostPort},${new URL(hookUrl()).host}`,
-  FRAMELIFT_RATE_LIMITS: `create=${createLimit}`,
-  FRAMELIFT_SANDBOX_DELAY_MS: '300',
-  FRAMELIFT_LEASE_SECONDS: '4',
-  FRAMELIFT_THREADS: '1',
-  FRAMELIFT_ENCODER_PRESET: 'ultrafast',
-  FRAMELIFT_LOG_LEVEL: 'info',
+  REELMEND_KEY_PEPPER: pepper,
+  REELMEND_LINK_SECRET: 'the links are signed by S3 here',
+  REELMEND_ALLOW_HOSTS: `${files.hostPort},${new URL(hookUrl()).host}`,
+  REELMEND_RATE_LIMITS: `create=${createLimit}`,
+  REELMEND_SANDBOX_DELAY_MS: '300',
+  REELMEND_LEASE_SECONDS: '4',
+  REELMEND_THREADS: '1',
+  REELMEND_ENCODER_PRESET: 'ultrafast',
+  REELMEND_LOG_LEVEL: 'info',
   S3_ENDPOINT: s3.endpoint,
   S3_BUCKET: bucket,
   S3_REGION: s3.region,
@@ -256,7 +256,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
       { kind: 'charge', times: liveJobs, credits: 3 * liveJobs },
       { kind: 'grant', times: 1, credits: 1000 },
     ]);
-    expect(await site.framelift('ledger', 'check')).toMatchObject({ ok: true, violations: [] });
+    expect(await site.reelmend('ledger', 'check')).toMatchObject({ ok: true, violations: [] });
     const ends =
       await sql`SELECT job_id FROM job_events WHERE kind IN ('job.completed', 'job.failed') GROUP BY job_id HAVING count(*) > 1`;
     expect(ends).toEqual([]);

@@ -23,14 +23,14 @@ let api: Running;
 const workers: Running[] = [];
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-clips-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
   await makeClip(join(dir, 'clip.mp4'), {
     seconds: 12,
     args: ['-c:v', 'libx264', '-preset', 'veryfast'],
     audio: ['-c:a', 'aac'],
   });
   files = await startFileServer({ dir });
-  site = await createSite({ FRAMELIFT_ALLOW_HOSTS: files.hostPort });
+  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort });
   api = await site.start('serve');
 });
 

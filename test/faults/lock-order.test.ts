@@ -64,7 +64,7 @@ const writers: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>>
 const blocked = () =>
   eventually(async () => {
     const waiting = await world.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-      AND application_name = 'framelift' AND wait_event_type = 'Lock'`;
+      AND application_name = 'reelmend' AND wait_event_type = 'Lock'`;
     return waiting.length > 0;
   });
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'framelift-crash-'));
+  dataDir = await mkdtemp(join(tmpdir(), 'reelmend-crash-'));
   account = await fundedAccount(world.store, 30);
 });
 afterEach(async () => {

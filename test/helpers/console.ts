@@ -63,7 +63,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
   const sql = postgres(database.url, { max: 2, onnotice: () => {} });
   const state: { failure: Error | undefined } = { failure: undefined };
   const store = breakable(real, state);
-  const pageDir = mkdtempSync(join(tmpdir(), 'framelift-page-'));
+  const pageDir = mkdtempSync(join(tmpdir(), 'reelmend-page-'));
   const objects = new Map<string, Buffer>();
   const storage = fakeStorage(objects);
   const logged: { level: string; facts: object; message: string }[] = [];
@@ -113,7 +113,7 @@ export function makeBrowser(app: ReturnType<typeof buildApp>) {
     csrf: undefined as string | undefined,
     async request(path: string, { method = 'GET', headers = {}, json, body, csrf = true }: BrowserRequest = {}) {
       const all = new Headers(headers);
-      if (browser.cookie !== undefined && !all.has('Cookie')) all.set('Cookie', `framelift_session=${browser.cookie}`);
+      if (browser.cookie !== undefined && !all.has('Cookie')) all.set('Cookie', `reelmend_session=${browser.cookie}`);
       if (csrf && browser.csrf !== undefined && method !== 'GET' && !all.has('X-CSRF-Token')) {
         all.set('X-CSRF-Token', browser.csrf);
       }
@@ -125,7 +125,7 @@ export function makeBrowser(app: ReturnType<typeof buildApp>) {
         ...(payload === undefined ? {} : { body: payload }),
       } as RequestInit);
       await checkResponse(method, new URL(path, 'http://localhost').pathname, response);
-      const cookie = /^framelift_session=([^;]*)/.exec(response.headers.get('set-cookie') ?? '')?.[1];
+      const cookie = /^reelmend_session=([^;]*)/.exec(response.headers.get('set-cookie') ?? '')?.[1];
       if (cookie !== undefined) browser.cookie = cookie === '' ? undefined : cookie;
       return response;
     },

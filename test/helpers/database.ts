@@ -9,7 +9,7 @@ export interface TestDatabase {
 
 /** A migrated, empty database; `migrated: false` gives one without any table. Works under vitest only. */
 export async function createTestDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
-  const server = process.env['FRAMELIFT_TEST_DATABASES'];
+  const server = process.env['REELMEND_TEST_DATABASES'];
   if (!server) throw new Error('Test databases exist under vitest only (test/helpers/global-setup.ts)');
   const response = await fetch(`${server}/${options.migrated === false ? 'empty' : ''}`);
   const text = await response.text();

@@ -79,7 +79,7 @@ export interface FileServerOptions {
 export interface FileServer {
   /** `http://127.0.0.1:PORT` (https with `tls`), no trailing slash */
   url: string;
-  /** `127.0.0.1:PORT`, as FRAMELIFT_ALLOW_HOSTS wants it */
+  /** `127.0.0.1:PORT`, as REELMEND_ALLOW_HOSTS wants it */
   hostPort: string;
   port: number;
   /** every request so far, oldest first */

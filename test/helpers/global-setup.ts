@@ -1,6 +1,6 @@
 /**
  * One PostgreSQL for a whole test run, started when the first test asks for a database. Tests reach it through
- * `createTestDatabase()`, which asks a small loopback server here; `FRAMELIFT_TEST_POSTGRES` (URL of a role that
+ * `createTestDatabase()`, which asks a small loopback server here; `REELMEND_TEST_POSTGRES` (URL of a role that
  * may create databases) replaces the embedded server.
  */
 import { createServer, type Server } from 'node:http';
@@ -12,7 +12,7 @@ import postgres from 'postgres';
 import { openDatabase } from '../../src/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
-const template = `framelift_template_${process.pid}`;
+const template = `reelmend_template_${process.pid}`;
 
 interface Cluster {
   /** URL of the maintenance database */
@@ -25,7 +25,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   let count = 0;
   const server = createServer((request, response) => {
     cluster ??= startMigratedCluster();
-    const name = `framelift_test_${process.pid}_${++count}`;
+    const name = `reelmend_test_${process.pid}_${++count}`;
     const empty = request.url === '/empty';
     cluster
       .then(({ url }) => createDatabase(url, name, empty ? 'template0' : template))
@@ -35,7 +35,7 @@ export default async function setup(): Promise<() => Promise<void>> {
       );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  process.env['FRAMELIFT_TEST_DATABASES'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.env['REELMEND_TEST_DATABASES'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return () => teardown(server, cluster);
 }
 
@@ -46,7 +46,7 @@ async function teardown(server: Server, cluster: Promise<Cluster> | undefined): 
 }
 
 async function startMigratedCluster(): Promise<Cluster> {
-  const given = process.env['FRAMELIFT_TEST_POSTGRES'];
+  const given = process.env['REELMEND_TEST_POSTGRES'];
   const cluster = given ? { url: given, stop: () => dropOwnDatabases(given) } : await startEmbedded();
   const url = await createDatabase(cluster.url, template, 'template0');
   await migrate({ url });
@@ -55,7 +55,7 @@ async function startMigratedCluster(): Promise<Cluster> {
 
 /** The service's own embedded server, with durability off (of no use to a test) and room for many pools. */
 async function startEmbedded(): Promise<Cluster> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'framelift-test-pg-'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-test-pg-'));
   // Without user namespaces root's server is another user's, who has to come in.
   await chmod(dataDir, 0o711);
   const open = () => openDatabase({ databaseUrl: undefined, dataDir });
@@ -99,7 +99,7 @@ async function createDatabase(adminUrl: string, name: string, from: string): Pro
 async function dropOwnDatabases(adminUrl: string): Promise<void> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => {} });
   const rows = await sql<{ datname: string }[]>`SELECT datname FROM pg_database
-    WHERE datname = ${template} OR datname LIKE ${`framelift_test_${process.pid}_%`}`;
+    WHERE datname = ${template} OR datname LIKE ${`reelmend_test_${process.pid}_%`}`;
   for (const { datname } of rows) await sql`DROP DATABASE IF EXISTS ${sql(datname)} WITH (FORCE)`;
   await sql.end({ timeout: 5 });
 }

@@ -1,7 +1,7 @@
 /** A store in memory for tests of the API. */
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
-import { FrameliftError } from '../../src/domain/errors.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord, Lane, Tier } from '../../src/domain/job.ts';
 import { isFinal } from '../../src/domain/transitions.ts';
@@ -194,7 +194,7 @@ export class FakeStore implements HttpStore {
     const used = this.idempotencyKeys.get(JSON.stringify([accountId, lane, key]));
     if (used === undefined) return null;
     if (used.fingerprint !== fingerprint) {
-      throw new FrameliftError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
+      throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
     }
     return this.jobsById.get(used.jobId) ?? null;
   }
@@ -206,7 +206,7 @@ export class FakeStore implements HttpStore {
     if (replay !== null) return { job: replay, replayed: true };
     const owner = this.accountsById.get(account.id)!;
     if (owner.credits < input.credits) {
-      throw new FrameliftError(
+      throw new ReelmendError(
         'insufficient_credits',
         `The job costs ${input.credits} and there are ${owner.credits}.`,
       );

@@ -14,7 +14,7 @@ import { fakeAccount, FakeStore, pepper } from './http-store.ts';
 
 export { fakeAccount, fakeJob, FakeStore, pepper } from './http-store.ts';
 export const linkSecret = 'a link secret for tests';
-export const publicUrl = 'http://framelift.test';
+export const publicUrl = 'http://reelmend.test';
 
 export const source: SourceFacts = {
   container: 'mov,mp4,m4a,3gp,3g2,mj2',

@@ -45,13 +45,13 @@ function freePort(): Promise<number> {
 
 /** Scrapes `target` (host:port) every second with the given rules. */
 export async function startPrometheus({ target, rules }: { target: string; rules: string }): Promise<Prometheus> {
-  const dir = await mkdtemp(join(tmpdir(), 'framelift-prometheus-'));
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-prometheus-'));
   await writeFile(join(dir, 'alerts.yml'), await readFile(rules));
   await writeFile(
     join(dir, 'prometheus.yml'),
     `global: { scrape_interval: 1s, evaluation_interval: 1s }
 rule_files: [alerts.yml]
-scrape_configs: [{ job_name: framelift, static_configs: [{ targets: ['${target}'] }] }]
+scrape_configs: [{ job_name: reelmend, static_configs: [{ targets: ['${target}'] }] }]
 `,
   );
   const port = await freePort();

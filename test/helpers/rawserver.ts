@@ -47,7 +47,7 @@ export async function startRawServer(onSocket: (socket: Socket) => void): Promis
 
 /** A self-signed certificate for 127.0.0.1, made with openssl; null where that is missing. */
 export async function makeCertificate(): Promise<{ key: string; cert: string } | null> {
-  const dir = await mkdtemp(join(tmpdir(), 'framelift-tls-'));
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-tls-'));
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
   const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   args.push('-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert);

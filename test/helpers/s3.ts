@@ -130,7 +130,7 @@ function ended(child: ChildProcess): Promise<void> {
 export async function startS3Server(): Promise<S3Server | null> {
   const program = await findS3Server();
   if (program === null) return null;
-  const root = await mkdtemp(join(tmpdir(), 'framelift-s3-'));
+  const root = await mkdtemp(join(tmpdir(), 'reelmend-s3-'));
   await Promise.all(['data', 'versions'].map((name) => mkdir(join(root, name))));
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;

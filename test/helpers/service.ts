@@ -18,9 +18,9 @@ export interface Site {
   databaseUrl: string;
   dataDir: string;
   env: Environment;
-  /** runs `framelift …` to its end and returns its JSON */
-  framelift<T>(...args: string[]): Promise<T>;
-  /** starts `framelift serve|work|start`; the API's base URL is in `url` */
+  /** runs `reelmend …` to its end and returns its JSON */
+  reelmend<T>(...args: string[]): Promise<T>;
+  /** starts `reelmend serve|work|start`; the API's base URL is in `url` */
   start(command: 'serve' | 'work' | 'start', env?: Environment): Promise<Running>;
   /** ends every process and removes database and data */
   close(): Promise<void>;
@@ -37,15 +37,15 @@ export interface Running {
 /** A database and a data folder of their own; the processes share them as those of one machine do. */
 export async function createSite(env: Environment = {}): Promise<Site> {
   const database = await createTestDatabase();
-  const dataDir = await mkdtemp(join(tmpdir(), 'framelift-site-'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-site-'));
   const running = new Set<Running>();
   const environment: Environment = {
     PATH: process.env['PATH']!,
     HOME: dataDir,
     DATABASE_URL: database.url,
-    FRAMELIFT_DATA_DIR: dataDir,
-    FRAMELIFT_DEMO: '0',
-    FRAMELIFT_LEASE_SECONDS: '6',
+    REELMEND_DATA_DIR: dataDir,
+    REELMEND_DEMO: '0',
+    REELMEND_LEASE_SECONDS: '6',
     PORT: '0',
     ...env,
   };
@@ -53,7 +53,7 @@ export async function createSite(env: Environment = {}): Promise<Site> {
     databaseUrl: database.url,
     dataDir,
     env: environment,
-    async framelift<T>(...args: string[]) {
+    async reelmend<T>(...args: string[]) {
       const { stdout } = await run(process.execPath, [cli, ...args], { env: environment, timeout: 180_000 });
       return JSON.parse(stdout) as T;
     },
@@ -90,7 +90,7 @@ async function start(command: string, env: Environment): Promise<Running> {
 function ready(child: ChildProcess, command: string, log: string[]): Promise<string> {
   const sign = command === 'work' ? 'worker started' : 'listening';
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`framelift ${command} ${why}:\n${log.slice(-20).join('\n')}`));
+    const fail = (why: string) => reject(new Error(`reelmend ${command} ${why}:\n${log.slice(-20).join('\n')}`));
     const timer = setTimeout(() => fail('did not start in time'), startTimeoutMs);
     child.once('exit', (code) => fail(`ended with status ${code}`));
     let rest = '';
@@ -117,13 +117,13 @@ export async function createCustomer(
   site: Site,
   options: { credits?: number; lane?: 'live' | 'test'; tier?: 'standard' | 'secure'; approve?: boolean } = {},
 ): Promise<Customer> {
-  const { id } = await site.framelift<{ id: string }>('accounts', 'create', 'A customer');
-  if (options.approve ?? true) await site.framelift('accounts', 'approve', id);
+  const { id } = await site.reelmend<{ id: string }>('accounts', 'create', 'A customer');
+  if (options.approve ?? true) await site.reelmend('accounts', 'approve', id);
   const credits = options.credits ?? 10_000;
-  if (credits > 0) await site.framelift('accounts', 'grant', id, String(credits));
+  if (credits > 0) await site.reelmend('accounts', 'grant', id, String(credits));
   const lane = options.lane ?? 'live';
   const tier = options.tier ?? 'standard';
-  const { key } = await site.framelift<{ key: string }>('keys', 'create', id, '--lane', lane, '--tier', tier);
+  const { key } = await site.reelmend<{ key: string }>('keys', 'create', id, '--lane', lane, '--tier', tier);
   return { accountId: id, key };
 }
 

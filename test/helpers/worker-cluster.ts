@@ -39,13 +39,13 @@ export async function startCluster(
 ): Promise<Cluster> {
   const machines: Machine[] = [];
   for (const role of roles) {
-    machines.push({ role, dataDir: await mkdtemp(join(tmpdir(), 'framelift-machine-')), running: null });
+    machines.push({ role, dataDir: await mkdtemp(join(tmpdir(), 'reelmend-machine-')), running: null });
   }
   const boot = async (machine: Machine) => {
     machine.running = await site.start(machine.role, {
       ...env,
       HOME: machine.dataDir,
-      FRAMELIFT_DATA_DIR: machine.dataDir,
+      REELMEND_DATA_DIR: machine.dataDir,
     });
   };
   await Promise.all(machines.map(boot));

@@ -225,7 +225,7 @@ export interface Workshop {
 
 /** `scheduled: false`: as the database's clock has it, once a minute */
 export async function createWorkshop(world: World, options: { scheduled?: boolean } = {}): Promise<Workshop> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'framelift-jobs-'));
+  const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-jobs-'));
   const sample = join(dataDir, 'sample.mp4');
   await writeFile(sample, 'a sample');
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };

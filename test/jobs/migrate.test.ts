@@ -11,7 +11,7 @@ describe('migrations', () => {
   let directory: string;
   beforeAll(async () => {
     database = await createTestDatabase({ migrated: false });
-    directory = await mkdtemp(join(tmpdir(), 'framelift-migrations-'));
+    directory = await mkdtemp(join(tmpdir(), 'reelmend-migrations-'));
   });
   afterAll(async () => {
     await database.drop();

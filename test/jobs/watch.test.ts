@@ -73,7 +73,7 @@ describe('watching a job', () => {
     const watchers = Array.from({ length: 100 }, (_, n) => follow(ids[n % 20]!, stop.signal));
     await eventually(() => watchers.every(({ seen }) => seen.length === 1));
     const [count] = await world.sql`SELECT count(*)::int AS listening FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'framelift-feed'`;
+      WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
     expect(count).toEqual({ listening: 1 });
     await Promise.all(ids.map(claim));
     await eventually(() => watchers.every(({ seen }) => seen.length === 2));
@@ -86,7 +86,7 @@ describe('watching a job', () => {
     const { seen, ended } = follow(id);
     await eventually(() => seen.length === 1);
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'framelift-feed'`;
+      WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
     const fence = await claim(id);
     await eventually(() => seen.length === 2, 8000);
     await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });

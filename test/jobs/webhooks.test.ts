@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
-import { FrameliftError } from '../../src/domain/errors.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
@@ -80,7 +80,7 @@ describe('a webhook', () => {
   ] as const) {
     it(`${event} has exactly three fields and both signatures`, async () => {
       if (status === 'error')
-        shop.media.onEnhance = () => Promise.reject(new FrameliftError('unreadable_video', 'No.'));
+        shop.media.onEnhance = () => Promise.reject(new ReelmendError('unreadable_video', 'No.'));
       const job = await create();
       await startWorker();
       const sent = await settled('delivered');

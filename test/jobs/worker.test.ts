@@ -1,7 +1,7 @@
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { FrameliftError, type ErrorCode } from '../../src/domain/errors.ts';
+import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
@@ -95,7 +95,7 @@ describe('a live job', () => {
 
 describe('a live job that cannot succeed ends in error and is refunded once', () => {
   const refuse = (code: ErrorCode) => async (): Promise<never> => {
-    throw new FrameliftError(code, `No: ${code}.`);
+    throw new ReelmendError(code, `No: ${code}.`);
   };
   const download = (code: ErrorCode) => () => {
     shop.net.onDownload = refuse(code);

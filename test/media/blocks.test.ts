@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameliftError } from '../../src/domain/errors.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
 import { BlockReader, type BlockOptions } from '../../src/media/blocks.ts';
 
 const content = Uint8Array.from({ length: 10_000 }, (_, index) => (index * 7 + (index >> 8)) & 0xff);
@@ -90,7 +90,7 @@ describe('reading a source in blocks', () => {
   });
 
   it('rejects as the source does', async () => {
-    const error = new FrameliftError('video_unreachable', 'The video cannot be reached.');
+    const error = new ReelmendError('video_unreachable', 'The video cannot be reached.');
     const reader = new BlockReader({ size: 10, read: () => Promise.reject(error) });
     await expect(reader.read(0, 1, signal)).rejects.toBe(error);
   });

@@ -47,7 +47,7 @@ describe('a job whose GPU has no engine of its network', () => {
     const result = await enhancer().enhance({ ...job, options: { target: '1080p', device } });
     expect(result.device).toBe('cpu');
     expect(runChild).toHaveBeenCalledTimes(2);
-    expect(warnings).toEqual([expect.stringContaining('framelift models compile')]);
+    expect(warnings).toEqual([expect.stringContaining('reelmend models compile')]);
   });
 
   it.each([undefined, join(folder.path, 'engines')])('17.37: builds none in the child that sees the video: folder %s', async (enginesDir) => {

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { FrameliftError } from '../../src/domain/errors.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
 import { type ChildPlan, childCommand, findProgram } from '../../src/media/confinement.ts';
 import { crashed, failureFromChild, isDeviceFault, misbehaved, outOfMemory, timedOut } from '../../src/media/failures.ts';
 import { findGpuFiles, gpuArguments, gpuEnvironment, onAnyDevice } from '../../src/media/gpu.ts';
@@ -224,7 +224,7 @@ describe('a fault of the GPU', () => {
 
   it('is told once, in a sentence for people, when the CPU fails as well', async () => {
     const error = await onAnyDevice({ device: 'auto', hasGpu: true, run: () => Promise.reject(lost()) }).catch((e: unknown) => e);
-    expect(error).toBeInstanceOf(FrameliftError);
-    expect((error as FrameliftError).message).toBe('The GPU stopped working while it processed the video (cudaErrorLaunchFailure).');
+    expect(error).toBeInstanceOf(ReelmendError);
+    expect((error as ReelmendError).message).toBe('The GPU stopped working while it processed the video (cudaErrorLaunchFailure).');
   });
 });

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { FrameliftError } from '../../src/domain/errors.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
 import { createMedia } from '../../src/media/index.ts';
 import type { ByteSource, EnhanceRequest, ProbeResult, Progress } from '../../src/media/types.ts';
 import { ffmpeg, ffprobe, makeClip } from '../helpers/ffmpeg.ts';
@@ -118,7 +118,7 @@ describe('probe', () => {
   });
 
   it('rejects with what the byte source rejected with', async () => {
-    const error = new FrameliftError('video_unreachable', 'The video cannot be reached.');
+    const error = new ReelmendError('video_unreachable', 'The video cannot be reached.');
     const source = { size: 1_000_000, read: () => Promise.reject(error) };
     await expect(media.probe({ source, timeoutMs })).rejects.toBe(error);
   });
@@ -274,7 +274,7 @@ describe.runIf(sampleNames.length > 0)('cameras\' and other real files', () => {
     const queue = [...sampleNames];
     const different: object[] = [];
     const facts = (result: ProbeResult) => [result.videoCodec, result.width, result.height, result.audio.length];
-    const refusal = (error: unknown) => [(error as FrameliftError).code, (error as FrameliftError).message];
+    const refusal = (error: unknown) => [(error as ReelmendError).code, (error as ReelmendError).message];
     const worker = async () => {
       for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
         const source = remote(name, samples);

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await giveToChild(output);
   writeFileSync(input, 'input');
   writeFileSync(canary, 'secret');
-  process.env.FRAMELIFT_CANARY = 'secret';
+  process.env.REELMEND_CANARY = 'secret';
   server = createServer((socket) => {
     connections += 1;
     socket.destroy();
@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  delete process.env.FRAMELIFT_CANARY;
+  delete process.env.REELMEND_CANARY;
   server.close();
   folder.remove();
 });

@@ -164,7 +164,7 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   it.runIf(confined && existsSync('/dev/shm'))('is kept for another job where files cannot be moved to and from it', async () => {
     const set = await standBy();
     const { pids } = set;
-    const elsewhere = mkdtempSync('/dev/shm/framelift-spares-');
+    const elsewhere = mkdtempSync('/dev/shm/reelmend-spares-');
     try {
       await expect(enhance({ outputDir: elsewhere })).resolves.toMatchObject({ wasReady: false, frames: 10 });
     } finally {

@@ -29,7 +29,7 @@ let dir: string;
 let path: string;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-download-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-download-'));
   path = join(dir, 'source');
   server = await startFileServer({ paths: { '/a.mp4': { body: data, etag: '"v1"' } } });
   use();

@@ -90,7 +90,7 @@ let folder: string;
 beforeEach(async () => {
   server = await startFramingServer();
   good = await startFileServer({ paths: { '/good.mp4': { body: bytes.subarray(0, 300_000) } } });
-  folder = await mkdtemp(join(tmpdir(), 'framelift-test-framing-'));
+  folder = await mkdtemp(join(tmpdir(), 'reelmend-test-framing-'));
   use();
 });
 afterEach(async () => {

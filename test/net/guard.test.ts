@@ -151,7 +151,7 @@ describe('redirects', () => {
     server.behave('/go', { redirect: location.replace('PORT', String(secret.port)) });
     use();
     await expect(open(`${server.url}/go`)).rejects.toMatchObject(redirected);
-    await expect(client.download(`${server.url}/go`, '/tmp/framelift-never', { maxBytes: 1e9 })).rejects.toMatchObject(
+    await expect(client.download(`${server.url}/go`, '/tmp/reelmend-never', { maxBytes: 1e9 })).rejects.toMatchObject(
       redirected,
     );
     expect(secret.connections).toBe(0);

@@ -13,7 +13,7 @@ import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 let server: FileServer;
 let dir: string;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-floor-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-floor-'));
   server = await startFileServer({ paths: { '/film.mp4': { body: randomBytes(120_000), etag: '"v1"' } } });
 });
 afterEach(async () => {

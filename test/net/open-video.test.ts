@@ -31,7 +31,7 @@ let temporary: string;
 const temporaryOfAll = process.env['TMPDIR'];
 
 beforeAll(async () => {
-  temporary = await mkdtemp(join(tmpdir(), 'framelift-open-video-'));
+  temporary = await mkdtemp(join(tmpdir(), 'reelmend-open-video-'));
   process.env['TMPDIR'] = temporary;
 });
 afterAll(async () => {

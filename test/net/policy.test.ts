@@ -6,7 +6,7 @@ import { startFileServer } from '../helpers/fileserver.ts';
 
 const privateMessage = 'This URL is not allowed: it must be a public http or https address.';
 const notAllowed = {
-  name: 'FrameliftError',
+  name: 'ReelmendError',
   code: 'url_not_allowed',
   // Never what a name or a spelling leads to.
   message: expect.stringMatching(/^This URL is not allowed: its? (?!.*127\.0)[^\n]+\.$/) as unknown,

@@ -8,7 +8,7 @@ import { namelessFile } from '../../src/net/temporary.ts';
 let temporary: string;
 const before = process.env['TMPDIR'];
 beforeEach(async () => {
-  temporary = await mkdtemp(join(tmpdir(), 'framelift-temporary-'));
+  temporary = await mkdtemp(join(tmpdir(), 'reelmend-temporary-'));
   process.env['TMPDIR'] = temporary;
 });
 afterEach(async () => {
@@ -26,16 +26,16 @@ async function folderOf(name: string, hoursAgo: number): Promise<void> {
 }
 
 it('17: has a folder of its own, and sweeps the old ones of processes that were killed', async () => {
-  await folderOf('framelift-net-killed', 2);
-  await folderOf('framelift-net-running', 0);
+  await folderOf('reelmend-net-killed', 2);
+  await folderOf('reelmend-net-running', 0);
   await folderOf('of-others', 2);
   const file = await namelessFile();
   try {
     await file.write('abc');
     expect((await file.stat()).nlink).toBe(0);
     const names = await readdir(temporary);
-    const own = names.filter((name) => /^framelift-net-[0-9a-f-]{36}$/.test(name));
-    expect(names.filter((name) => !own.includes(name)).sort()).toEqual(['framelift-net-running', 'of-others']);
+    const own = names.filter((name) => /^reelmend-net-[0-9a-f-]{36}$/.test(name));
+    expect(names.filter((name) => !own.includes(name)).sort()).toEqual(['reelmend-net-running', 'of-others']);
     expect(await readdir(join(temporary, own[0]!))).toEqual([]);
     // Swept by another process meanwhile: made again.
     await rm(join(temporary, own[0]!), { recursive: true });

@@ -1,37 +1,37 @@
 /** The client against the real HTTP app, in one process. */
 import { describe, expect, it } from 'vitest';
-import { createFramelift, generated, ValidationError } from '../../src/sdk/index.ts';
+import { createReelmend, generated, ValidationError } from '../../src/sdk/index.ts';
 import { finished, makeApi, publicUrl } from '../helpers/http.ts';
 
 function client(key: 'live' | 'test' = 'live') {
   const api = makeApi();
-  const framelift = createFramelift({
+  const reelmend = createReelmend({
     baseUrl: `${publicUrl}/`,
     apiKey: api.keys[key],
     fetch: async (request) => api.app.request(request),
   });
-  return { api, framelift };
+  return { api, reelmend };
 }
 
 const input = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' } as const;
 
 describe('the client', () => {
   it('creates once under an idempotency key, reads, lists and deletes', async () => {
-    const { api, framelift } = client();
-    const job = await framelift.jobs.create(input, { idempotencyKey: 'one' });
-    const again = await framelift.jobs.create(input, { idempotencyKey: 'one' });
+    const { api, reelmend } = client();
+    const job = await reelmend.jobs.create(input, { idempotencyKey: 'one' });
+    const again = await reelmend.jobs.create(input, { idempotencyKey: 'one' });
     expect(again.id).toBe(job.id);
     expect(api.store.jobsById.size).toBe(1);
-    expect(await framelift.jobs.get(job.id)).toEqual(job);
-    expect((await framelift.jobs.list({ limit: 1, status: 'queued' })).data).toEqual([job]);
-    expect(await framelift.jobs.delete(job.id)).toMatchObject({ id: job.id, deleted: true });
-    expect((await framelift.account.get()).sandbox).toBe(false);
+    expect(await reelmend.jobs.get(job.id)).toEqual(job);
+    expect((await reelmend.jobs.list({ limit: 1, status: 'queued' })).data).toEqual([job]);
+    expect(await reelmend.jobs.delete(job.id)).toMatchObject({ id: job.id, deleted: true });
+    expect((await reelmend.account.get()).sandbox).toBe(false);
   });
 
   it('makes one job and one charge of a creation whose answers were lost', async () => {
     const api = makeApi();
     let lost = 0;
-    const framelift = createFramelift({
+    const reelmend = createReelmend({
       baseUrl: publicUrl,
       apiKey: api.keys.live,
       fetch: async (request) => {
@@ -42,17 +42,17 @@ describe('the client', () => {
       },
     });
     const before = api.account.credits;
-    const job = await framelift.jobs.create(input);
+    const job = await reelmend.jobs.create(input);
     expect([...api.store.jobsById.keys()]).toEqual([job.id]);
     expect(before - api.account.credits).toBe(job.credits_charged);
     expect(job.credits_charged).toBeGreaterThan(0);
   });
 
   it('waits for the end and fetches a link', async () => {
-    const { api, framelift } = client('test');
-    const { id } = await framelift.jobs.create(input);
+    const { api, reelmend } = client('test');
+    const { id } = await reelmend.jobs.create(input);
     const seen: string[] = [];
-    const job = await framelift.waitForJob(id, {
+    const job = await reelmend.waitForJob(id, {
       pollIntervalMs: 1,
       onProgress: ({ status }) => {
         seen.push(status);
@@ -61,24 +61,24 @@ describe('the client', () => {
     });
     expect(job.status).toBe('done');
     expect(seen).toEqual(['queued', 'queued', 'done']);
-    expect((await framelift.jobs.result(id)).download_url).toMatch(/^http/);
+    expect((await reelmend.jobs.result(id)).download_url).toMatch(/^http/);
   });
 
   it('reads the whole list page by page', async () => {
-    const { framelift } = client('test');
+    const { reelmend } = client('test');
     const made: string[] = [];
-    for (let i = 0; i < 5; i += 1) made.unshift((await framelift.jobs.create(input)).id);
+    for (let i = 0; i < 5; i += 1) made.unshift((await reelmend.jobs.create(input)).id);
     const sizes: number[] = [];
-    for await (const page of framelift.jobs.pages({ limit: 2 })) sizes.push(page.data.length);
+    for await (const page of reelmend.jobs.pages({ limit: 2 })) sizes.push(page.data.length);
     expect(sizes).toEqual([2, 2, 1]);
     const all: string[] = [];
-    for await (const { id } of framelift.jobs.all({ limit: 2 })) all.push(id);
+    for await (const { id } of reelmend.jobs.all({ limit: 2 })) all.push(id);
     expect(all).toEqual(made);
   });
 
   it('throws the refusal with its code, status, field and request id', async () => {
-    const { framelift } = client();
-    const refused = framelift.jobs.create({ ...input, resolution: '8k' as never });
+    const { reelmend } = client();
+    const refused = reelmend.jobs.create({ ...input, resolution: '8k' as never });
     await expect(refused).rejects.toBeInstanceOf(ValidationError);
     await expect(refused).rejects.toMatchObject({
       status: 400,
@@ -91,7 +91,7 @@ describe('the client', () => {
   });
 
   it('serves the generated functions too', async () => {
-    const { framelift } = client();
-    expect((await generated.getHealth({ client: framelift.client })).data).toEqual({ status: 'ok' });
+    const { reelmend } = client();
+    expect((await generated.getHealth({ client: reelmend.client })).data).toEqual({ status: 'ok' });
   });
 });

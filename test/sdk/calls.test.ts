@@ -6,11 +6,11 @@ import {
   AuthenticationError,
   BillingError,
   ConflictError,
-  createFramelift,
-  FrameliftApiError,
-  FrameliftConnectionError,
-  FrameliftError,
-  FrameliftTimeoutError,
+  createReelmend,
+  ReelmendApiError,
+  ReelmendConnectionError,
+  ReelmendError,
+  ReelmendTimeoutError,
   NotFoundError,
   PermissionError,
   RateLimitError,
@@ -45,10 +45,10 @@ async function settle<T>(promise: Promise<T>) {
 
 describe('a call', () => {
   it('carries the key and the address below the base, however that is written', async () => {
-    for (const baseUrl of ['https://api.example.com/framelift', 'https://api.example.com/framelift//']) {
-      const { framelift, requests } = fakeService([json(jobView())], { baseUrl });
-      expect(await framelift.jobs.get(jobId)).toEqual(jobView());
-      expect(requests[0]!.url).toBe(`https://api.example.com/framelift/v1/jobs/${jobId}`);
+    for (const baseUrl of ['https://api.example.com/reelmend', 'https://api.example.com/reelmend//']) {
+      const { reelmend, requests } = fakeService([json(jobView())], { baseUrl });
+      expect(await reelmend.jobs.get(jobId)).toEqual(jobView());
+      expect(requests[0]!.url).toBe(`https://api.example.com/reelmend/v1/jobs/${jobId}`);
       expect(requests[0]!.headers.get('Authorization')).toBe('Bearer svc_test_key');
       expect(requests[0]!.redirect).toBe('manual');
     }
@@ -64,7 +64,7 @@ describe('a call', () => {
     }
     vi.stubGlobal('Request', Spy);
     await fakeService([json(jobView())])
-      .framelift.jobs.get(jobId)
+      .reelmend.jobs.get(jobId)
       .finally(() => vi.unstubAllGlobals());
     expect(fields).toContain('signal');
     // Deno's and undici's clients, Bun's transport, Cloudflare's options.
@@ -87,44 +87,44 @@ describe('a call', () => {
   ];
 
   it.each(transient)('is retried after %s', async (_name, answer) => {
-    const { framelift, requests } = fakeService([answer(), answer(), json(jobView())], { timeoutMs: 1000 });
-    expect((await settle(framelift.jobs.get(jobId))).value).toEqual(jobView());
+    const { reelmend, requests } = fakeService([answer(), answer(), json(jobView())], { timeoutMs: 1000 });
+    expect((await settle(reelmend.jobs.get(jobId))).value).toEqual(jobView());
     expect(requests).toHaveLength(3);
   });
 
   it.each(transient)('ends with the error after %s and all retries', async (_name, answer) => {
-    const { framelift, requests } = fakeService([answer()], { timeoutMs: 1000, maxRetries: 2 });
-    const { error } = await settle(framelift.jobs.get(jobId));
-    expect(error).toBeInstanceOf(FrameliftError);
+    const { reelmend, requests } = fakeService([answer()], { timeoutMs: 1000, maxRetries: 2 });
+    const { error } = await settle(reelmend.jobs.get(jobId));
+    expect(error).toBeInstanceOf(ReelmendError);
     expect(error).toMatchObject({ attempts: 3 });
     expect(requests).toHaveLength(3);
   });
 
   it('backs off exponentially', async () => {
-    const { framelift } = fakeService([lost()], { maxRetries: 6 });
-    expect((await settle(framelift.jobs.get(jobId))).ms).toBe(500 + 1000 + 2000 + 4000 + 8000 + 8000);
+    const { reelmend } = fakeService([lost()], { maxRetries: 6 });
+    expect((await settle(reelmend.jobs.get(jobId))).ms).toBe(500 + 1000 + 2000 + 4000 + 8000 + 8000);
   });
 
   it('waits as long as Retry-After says, and does not when that is more than a minute', async () => {
     const soon = fakeService([refusal(429, 'rate_limit_exceeded', { 'Retry-After': '20' }), json(jobView())]);
-    const { ms, value } = await settle(soon.framelift.jobs.get(jobId));
+    const { ms, value } = await settle(soon.reelmend.jobs.get(jobId));
     expect(value?.id).toBe(jobId);
     expect(ms).toBe(20_250);
     const late = fakeService([refusal(503, 'service_unavailable', { 'Retry-After': '61' }), json(jobView())]);
-    expect((await settle(late.framelift.jobs.get(jobId))).error).toMatchObject({ retryAfterS: 61, attempts: 1 });
+    expect((await settle(late.reelmend.jobs.get(jobId))).error).toMatchObject({ retryAfterS: 61, attempts: 1 });
   });
 
   it.each([400, 401, 402, 403, 404, 409, 413, 415, 418, 500])('is not retried after %i', async (status) => {
-    const { framelift, requests } = fakeService([refusal(status, 'some_code')]);
-    const { error, ms } = await settle(framelift.jobs.get(jobId));
+    const { reelmend, requests } = fakeService([refusal(status, 'some_code')]);
+    const { error, ms } = await settle(reelmend.jobs.get(jobId));
     expect(error).toMatchObject({ status, code: 'some_code', attempts: 1 });
     expect([requests.length, ms]).toEqual([1, 0]);
   });
 
   it('takes other limits for one call', async () => {
-    const { framelift, requests } = fakeService([never]);
-    const { error, ms } = await settle(framelift.jobs.get(jobId, { maxRetries: 0, timeoutMs: 70 }));
-    expect(error).toBeInstanceOf(FrameliftTimeoutError);
+    const { reelmend, requests } = fakeService([never]);
+    const { error, ms } = await settle(reelmend.jobs.get(jobId, { maxRetries: 0, timeoutMs: 70 }));
+    expect(error).toBeInstanceOf(ReelmendTimeoutError);
     expect([requests.length, ms]).toEqual([1, 70]);
     expect(requests[0]!.signal.aborted).toBe(true);
   });
@@ -132,16 +132,16 @@ describe('a call', () => {
   it('times out while the body drags on', async () => {
     const dragging = () =>
       new Response(new ReadableStream({ pull: never as () => Promise<never> }), { headers: jsonType });
-    const { framelift } = fakeService([dragging], { maxRetries: 0, timeoutMs: 100 });
-    expect((await settle(framelift.jobs.get(jobId))).error).toBeInstanceOf(FrameliftTimeoutError);
+    const { reelmend } = fakeService([dragging], { maxRetries: 0, timeoutMs: 100 });
+    expect((await settle(reelmend.jobs.get(jobId))).error).toBeInstanceOf(ReelmendTimeoutError);
   });
 
   it('leaves no timer and no listener behind', async () => {
-    const { framelift } = fakeService([json(jobView())]);
+    const { reelmend } = fakeService([json(jobView())]);
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');
-    await framelift.jobs.get(jobId, { signal });
+    await reelmend.jobs.get(jobId, { signal });
     expect(vi.getTimerCount()).toBe(0);
     expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
   });
@@ -170,8 +170,8 @@ describe('an abort', () => {
       const controller = new AbortController();
       if (afterMs < 0) controller.abort(reason);
       else setTimeout(() => controller.abort(reason), afterMs);
-      const { framelift, requests } = fakeService([answer]);
-      const { error, ms } = await settle(framelift.jobs.get(jobId, { signal: controller.signal }));
+      const { reelmend, requests } = fakeService([answer]);
+      const { error, ms } = await settle(reelmend.jobs.get(jobId, { signal: controller.signal }));
       expect(error).toBe(reason);
       expect([requests.length, ms]).toEqual(afterMs < 0 ? [0, 0] : [1, afterMs]);
     }
@@ -180,27 +180,27 @@ describe('an abort', () => {
 
 describe('creation', () => {
   it('sends one idempotency key of its own with every try', async () => {
-    const { framelift, requests } = fakeService([lost(), refusal(503, 'service_unavailable'), json(jobView(), 201)]);
-    expect((await settle(framelift.jobs.create(input))).value?.id).toBe(jobId);
+    const { reelmend, requests } = fakeService([lost(), refusal(503, 'service_unavailable'), json(jobView(), 201)]);
+    expect((await settle(reelmend.jobs.create(input))).value?.id).toBe(jobId);
     const keys = requests.map((request) => request.headers.get('Idempotency-Key'));
     expect(keys[0]).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(new Set(keys).size).toBe(1);
     expect(requests).toHaveLength(3);
     for (const request of requests) expect(await request.json()).toEqual(input);
-    await settle(framelift.jobs.create(input));
+    await settle(reelmend.jobs.create(input));
     expect(requests.at(-1)!.headers.get('Idempotency-Key')).not.toBe(keys[0]);
   });
 
   it('sends the key of the caller', async () => {
-    const { framelift, requests } = fakeService([lost(), json(jobView(), 201)]);
-    await settle(framelift.jobs.create(input, { idempotencyKey: 'order-1' }));
+    const { reelmend, requests } = fakeService([lost(), json(jobView(), 201)]);
+    await settle(reelmend.jobs.create(input, { idempotencyKey: 'order-1' }));
     expect(requests.map((request) => request.headers.get('Idempotency-Key'))).toEqual(['order-1', 'order-1']);
   });
 
   it('makes keys where randomUUID is missing', async () => {
     vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) });
-    const { framelift, requests } = fakeService([json(jobView(), 201)]);
-    await framelift.jobs.create(input).finally(() => vi.unstubAllGlobals());
+    const { reelmend, requests } = fakeService([json(jobView(), 201)]);
+    await reelmend.jobs.create(input).finally(() => vi.unstubAllGlobals());
     expect(requests[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
   });
 });
@@ -216,7 +216,7 @@ describe('an error', () => {
     [413, ValidationError],
     [415, ValidationError],
     [416, ValidationError],
-    [418, FrameliftApiError],
+    [418, ReelmendApiError],
     [429, RateLimitError],
     [500, ServerError],
     [503, ServerError],
@@ -226,7 +226,7 @@ describe('an error', () => {
     const error = apiError(refusal(status, 'some_code', { 'Retry-After': '7' }), undefined, { attempts: 1 });
     expect(error.constructor).toBe(family);
     expect(error.name).toBe(family.name);
-    expect(error).toBeInstanceOf(FrameliftApiError);
+    expect(error).toBeInstanceOf(ReelmendApiError);
     expect(error.retryAfterS).toBe(7);
   });
 
@@ -239,8 +239,8 @@ describe('an error', () => {
       request_id: 'req_1',
       doc_url: 'https://docs.example.com/video_too_long',
     };
-    const { framelift } = fakeService([json({ error: envelope }, 400)]);
-    const { error } = await settle(framelift.jobs.create(input));
+    const { reelmend } = fakeService([json({ error: envelope }, 400)]);
+    const { error } = await settle(reelmend.jobs.create(input));
     expect(error).toMatchObject({
       name: 'ValidationError',
       message: envelope.message,
@@ -260,22 +260,22 @@ describe('an error', () => {
       json(null, 500, { 'X-Request-Id': 'req_h' }),
     ];
     for (const answer of foreign) {
-      const { error } = await settle(fakeService([answer]).framelift.account.get());
+      const { error } = await settle(fakeService([answer]).reelmend.account.get());
       expect(error).toMatchObject({ name: 'ServerError', status: 500, code: 'unknown', requestId: 'req_h' });
     }
   });
 
   it('says so when the address only redirects', async () => {
     const moved = new Response(null, { status: 308, headers: { Location: 'https://elsewhere.example.com/' } });
-    const { error } = await settle(fakeService([moved]).framelift.account.get());
-    expect(error).toMatchObject({ name: 'FrameliftApiError', status: 308, attempts: 1 });
+    const { error } = await settle(fakeService([moved]).reelmend.account.get());
+    expect(error).toMatchObject({ name: 'ReelmendApiError', status: 308, attempts: 1 });
     expect((error as Error).message).toMatch(/redirect.*baseUrl/);
   });
 
   it('of a lost connection has its cause', async () => {
     const cause = lost();
-    const { error } = await settle(fakeService([cause]).framelift.account.get());
-    expect(error).toBeInstanceOf(FrameliftConnectionError);
+    const { error } = await settle(fakeService([cause]).reelmend.account.get());
+    expect(error).toBeInstanceOf(ReelmendConnectionError);
     expect(error).toMatchObject({ cause, attempts: 4 });
   });
 
@@ -284,9 +284,9 @@ describe('an error', () => {
     ['broken JSON', () => new Response('{"id":', { headers: jsonType })],
     ['no type', () => new Response(new Uint8Array([1, 2]))],
   ])('of a good status with %s is not retried', async (_name, answer) => {
-    const { framelift, requests } = fakeService([answer()]);
-    const { error } = await settle(framelift.account.get());
-    expect(error).toBeInstanceOf(FrameliftConnectionError);
+    const { reelmend, requests } = fakeService([answer()]);
+    const { error } = await settle(reelmend.account.get());
+    expect(error).toBeInstanceOf(ReelmendConnectionError);
     expect(requests).toHaveLength(1);
   });
 });
@@ -302,7 +302,7 @@ describe('Retry-After', () => {
   it('and backoff give a delay between their bounds', () => {
     const busy = apiError(refusal(429, 'rate_limit_exceeded', { 'Retry-After': '2' }), undefined, { attempts: 1 });
     expect([0, 1].map((r) => retryDelayMs(busy, 1, () => r))).toEqual([2000, 2250]);
-    const away = new FrameliftConnectionError('x');
+    const away = new ReelmendConnectionError('x');
     expect([0, 1].map((r) => retryDelayMs(away, 3, () => r))).toEqual([1000, 2000]);
     expect(retryDelayMs(away, 50, () => 1)).toBe(8000);
   });
@@ -314,27 +314,27 @@ describe('senseless arguments', () => {
   it.each(['', 'api.example.com', 'ftp://x', '/v1', 'https://a/?b=1', 'https://u:p@a/', 'https://a/#b'])(
     'base %j is refused at once',
     (baseUrl) => {
-      expect(() => createFramelift({ ...good, baseUrl })).toThrow(TypeError);
+      expect(() => createReelmend({ ...good, baseUrl })).toThrow(TypeError);
     },
   );
 
   it('a key that no header can hold is refused and not repeated', () => {
     for (const apiKey of ['', 'secret\nthing', 'sécret thing', undefined as unknown as string]) {
-      expect(() => createFramelift({ ...good, apiKey })).toThrow(/^apiKey must be a key of the service\.$/);
+      expect(() => createReelmend({ ...good, apiKey })).toThrow(/^apiKey must be a key of the service\.$/);
     }
   });
 
   it.each(['', '.', '..', 'a/b', 'a?b', undefined as unknown as string])('id %j sends nothing', async (id) => {
-    const { framelift, requests } = fakeService([json(jobView())]);
-    for (const call of [framelift.jobs.get, framelift.jobs.result, framelift.jobs.delete]) {
+    const { reelmend, requests } = fakeService([json(jobView())]);
+    for (const call of [reelmend.jobs.get, reelmend.jobs.result, reelmend.jobs.delete]) {
       expect((await settle<unknown>(call(id))).error).toBeInstanceOf(TypeError);
     }
     expect(requests).toHaveLength(0);
   });
 
   it('an idempotency key that no header can hold sends nothing', async () => {
-    const { framelift, requests } = fakeService([json(jobView())]);
-    expect((await settle(framelift.jobs.create(input, { idempotencyKey: 'é€' }))).error).toBeInstanceOf(TypeError);
+    const { reelmend, requests } = fakeService([json(jobView())]);
+    expect((await settle(reelmend.jobs.create(input, { idempotencyKey: 'é€' }))).error).toBeInstanceOf(TypeError);
     expect(requests).toHaveLength(0);
   });
 });

@@ -3,13 +3,13 @@
  * `use` runs on Node and in the bundle for browsers; the rest of the file is for the type checker alone.
  */
 import {
-  createFramelift,
+  createReelmend,
   JobFailedError,
   NotFoundError,
   verifyWebhook,
   WebhookVerificationError,
 } from '../../src/sdk/index.ts';
-import type { Framelift, Job, JobInput, WebhookEvent } from '../../src/sdk/index.ts';
+import type { Reelmend, Job, JobInput, WebhookEvent } from '../../src/sdk/index.ts';
 
 export interface Outcome {
   job: Job;
@@ -46,23 +46,23 @@ async function verify(body: string): Promise<string> {
 
 /** A job to its end and its deletion, one that fails, and two webhooks, one of them forged. */
 export async function use(baseUrl: string, apiKey: string): Promise<Outcome> {
-  const framelift: Framelift = createFramelift({ baseUrl, apiKey });
-  const { id } = await framelift.jobs.create(video('holiday'));
+  const reelmend: Reelmend = createReelmend({ baseUrl, apiKey });
+  const { id } = await reelmend.jobs.create(video('holiday'));
   const progress: number[] = [];
   const quick = { pollIntervalMs: 50, timeoutMs: 60_000 };
-  const job = await framelift.waitForJob(id, { ...quick, onProgress: (view) => progress.push(view.progress) });
-  const { download_url } = await framelift.jobs.result(id);
+  const job = await reelmend.waitForJob(id, { ...quick, onProgress: (view) => progress.push(view.progress) });
+  const { download_url } = await reelmend.jobs.result(id);
 
-  const bad = await framelift.jobs.create(video('processing_failed'));
-  const failure = await framelift.waitForJob(bad.id, quick).then(
+  const bad = await reelmend.jobs.create(video('processing_failed'));
+  const failure = await reelmend.waitForJob(bad.id, quick).then(
     () => ({ code: 'none', status: 'done' }),
     (error: unknown) => {
       if (error instanceof JobFailedError) return { code: error.code, status: error.job.status };
       throw error;
     },
   );
-  await framelift.jobs.delete(id);
-  const afterDeletion = await framelift.jobs.get(id).then(
+  await reelmend.jobs.delete(id);
+  const afterDeletion = await reelmend.jobs.get(id).then(
     () => 'still there',
     (error: unknown) => (error instanceof NotFoundError ? error.code : String(error)),
   );
@@ -71,20 +71,20 @@ export async function use(baseUrl: string, apiKey: string): Promise<Outcome> {
 }
 
 /** Never called: the lines that must not compile. */
-export async function refusedByTypes(framelift: Framelift, event: WebhookEvent): Promise<void> {
+export async function refusedByTypes(reelmend: Reelmend, event: WebhookEvent): Promise<void> {
   // @ts-expect-error a resolution that does not exist
-  await framelift.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '8k' });
+  await reelmend.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '8k' });
   // @ts-expect-error a field that does not exist
-  await framelift.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '4k', colour: 'red' });
+  await reelmend.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '4k', colour: 'red' });
   // @ts-expect-error a required field is missing
-  await framelift.jobs.create({ resolution: '4k' });
+  await reelmend.jobs.create({ resolution: '4k' });
   // @ts-expect-error a number is no id
-  await framelift.jobs.get(7);
+  await reelmend.jobs.get(7);
   // @ts-expect-error no such state
-  await framelift.jobs.list({ status: 'deleted' });
+  await reelmend.jobs.list({ status: 'deleted' });
   if (event.event === 'job.completed') event.status satisfies 'done';
   // @ts-expect-error a failed job is not done
   if (event.event === 'job.failed') event.status satisfies 'done';
   // @ts-expect-error no such option
-  createFramelift({ baseUrl: 'https://a', key: 'b' });
+  createReelmend({ baseUrl: 'https://a', key: 'b' });
 }

@@ -1,7 +1,7 @@
 /** Following a job by server-sent events, over a fake fetch and a fake clock. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseEvents, type StreamedEvent } from '../../src/sdk/events.ts';
-import { FrameliftConnectionError, type Job, type JobEvent, NotFoundError } from '../../src/sdk/index.ts';
+import { ReelmendConnectionError, type Job, type JobEvent, NotFoundError } from '../../src/sdk/index.ts';
 import { type Answer, fakeService, jobId, json, jobView, refusal } from './fake.ts';
 
 beforeEach(() => {
@@ -65,8 +65,8 @@ describe('the events of a job', () => {
       event('status', view({ status: 'done', progress: 1 })) +
       event('status', view({ status: 'done', progress: 2 }));
     const one = stream(text, { end: 'silence' });
-    const { framelift, requests } = fakeService([one.answer]);
-    expect(await collect(framelift.jobs.events(jobId))).toEqual({
+    const { reelmend, requests } = fakeService([one.answer]);
+    expect(await collect(reelmend.jobs.events(jobId))).toEqual({
       seen: [
         ['status', 0],
         ['progress', 0.5],
@@ -81,8 +81,8 @@ describe('the events of a job', () => {
   });
 
   it('end when the job is deleted', async () => {
-    const { framelift } = fakeService([stream(event('deleted', { id: jobId, deleted: true })).answer]);
-    expect(await collect(framelift.jobs.events(jobId))).toEqual({ seen: [['deleted', undefined]], error: undefined });
+    const { reelmend } = fakeService([stream(event('deleted', { id: jobId, deleted: true })).answer]);
+    expect(await collect(reelmend.jobs.events(jobId))).toEqual({ seen: [['deleted', undefined]], error: undefined });
   });
 
   it.each(['close', 'break', 'silence'] as const)(
@@ -92,8 +92,8 @@ describe('the events of a job', () => {
       const second = stream(
         event('status', view({ progress: 0.25 })) + event('status', view({ status: 'error', progress: 0.3 })),
       );
-      const { framelift, requests } = fakeService([first.answer, second.answer]);
-      const { seen, error } = await collect(framelift.jobs.events(jobId));
+      const { reelmend, requests } = fakeService([first.answer, second.answer]);
+      const { seen, error } = await collect(reelmend.jobs.events(jobId));
       expect(error).toBeUndefined();
       expect(seen).toEqual([
         ['status', 0.25],
@@ -106,24 +106,24 @@ describe('the events of a job', () => {
 
   it('reject as a call does', async () => {
     const gone = fakeService([refusal(404, 'job_not_found')]);
-    expect((await collect(gone.framelift.jobs.events(jobId))).error).toBeInstanceOf(NotFoundError);
+    expect((await collect(gone.reelmend.jobs.events(jobId))).error).toBeInstanceOf(NotFoundError);
     const other = fakeService([json(jobView())]);
-    expect((await collect(other.framelift.jobs.events(jobId))).error).toBeInstanceOf(FrameliftConnectionError);
+    expect((await collect(other.reelmend.jobs.events(jobId))).error).toBeInstanceOf(ReelmendConnectionError);
     const bad = fakeService([json(jobView())]);
-    expect((await collect(bad.framelift.jobs.events('../x'))).error).toBeInstanceOf(TypeError);
+    expect((await collect(bad.reelmend.jobs.events('../x'))).error).toBeInstanceOf(TypeError);
     expect(bad.requests).toHaveLength(0);
   });
 
   it('are retried when they cannot be opened', async () => {
     const done = stream(event('status', view({ status: 'done' })));
-    const { framelift, requests } = fakeService([refusal(503, 'service_unavailable'), done.answer]);
-    expect((await collect(framelift.jobs.events(jobId))).seen).toHaveLength(1);
+    const { reelmend, requests } = fakeService([refusal(503, 'service_unavailable'), done.answer]);
+    expect((await collect(reelmend.jobs.events(jobId))).seen).toHaveLength(1);
     expect(requests).toHaveLength(2);
   });
 
   it('reject when streams never bring one', async () => {
-    const { framelift, requests } = fakeService([() => (stream(': only comments\n\n').answer as () => Response)()]);
-    expect((await collect(framelift.jobs.events(jobId))).error).toBeInstanceOf(FrameliftConnectionError);
+    const { reelmend, requests } = fakeService([() => (stream(': only comments\n\n').answer as () => Response)()]);
+    expect((await collect(reelmend.jobs.events(jobId))).error).toBeInstanceOf(ReelmendConnectionError);
     expect(requests).toHaveLength(5);
   });
 
@@ -132,13 +132,13 @@ describe('the events of a job', () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 500);
     const { error } = await collect(
-      fakeService([one.answer]).framelift.jobs.events(jobId, { signal: controller.signal }),
+      fakeService([one.answer]).reelmend.jobs.events(jobId, { signal: controller.signal }),
     );
     expect(error).toEqual(new Error('enough'));
     expect(one.cancelled()).toBe(true);
 
     const two = stream(event('status', view()), { end: 'silence' });
-    for await (const told of fakeService([two.answer]).framelift.jobs.events(jobId)) {
+    for await (const told of fakeService([two.answer]).reelmend.jobs.events(jobId)) {
       expect(told.event).toBe('status');
       break;
     }

@@ -1,15 +1,15 @@
 /** A service that answers what a test says, one answer per request. */
-import { createFramelift, type Framelift, type FrameliftOptions, type Job } from '../../src/sdk/index.ts';
+import { createReelmend, type Reelmend, type ReelmendOptions, type Job } from '../../src/sdk/index.ts';
 
 export type Answer = Response | Error | ((request: Request) => Response | Promise<Response>);
 
 export interface FakeService {
-  framelift: Framelift;
+  reelmend: Reelmend;
   requests: Request[];
 }
 
 /** Answers in this order; the last one answers whatever follows. */
-export function fakeService(answers: Answer[], options: Partial<FrameliftOptions> = {}): FakeService {
+export function fakeService(answers: Answer[], options: Partial<ReelmendOptions> = {}): FakeService {
   const requests: Request[] = [];
   const fetch = async (request: Request) => {
     requests.push(request);
@@ -17,8 +17,8 @@ export function fakeService(answers: Answer[], options: Partial<FrameliftOptions
     if (answer instanceof Error) throw answer;
     return answer instanceof Response ? answer.clone() : answer(request);
   };
-  const framelift = createFramelift({ baseUrl: 'https://api.example.com', apiKey: 'svc_test_key', fetch, ...options });
-  return { framelift, requests };
+  const reelmend = createReelmend({ baseUrl: 'https://api.example.com', apiKey: 'svc_test_key', fetch, ...options });
+  return { reelmend, requests };
 }
 
 export const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>

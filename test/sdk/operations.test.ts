@@ -1,6 +1,6 @@
 /** The layer by resource is complete: every operation for a customer has its line. */
 import { describe, expect, it } from 'vitest';
-import type { Framelift, JobInput } from '../../src/sdk/index.ts';
+import type { Reelmend, JobInput } from '../../src/sdk/index.ts';
 import { document, operations } from '../helpers/http-contract.ts';
 import { fakeService, jobId, json, jobView } from './fake.ts';
 
@@ -16,7 +16,7 @@ async function drain(items: AsyncIterable<unknown>): Promise<void> {
 }
 
 /** By operationId; what is wrapped twice (pages, all) calls the same. */
-const calls: Record<string, { call: (framelift: Framelift) => Promise<unknown>; answer?: () => Response }> = {
+const calls: Record<string, { call: (reelmend: Reelmend) => Promise<unknown>; answer?: () => Response }> = {
   createJob: { call: ({ jobs }) => jobs.create(input) },
   listJobs: { call: ({ jobs }) => jobs.list(), answer: () => json(page) },
   getJob: { call: ({ jobs }) => jobs.get(jobId) },
@@ -43,8 +43,8 @@ describe('the layer by resource', () => {
 
   it.each(Object.keys(calls))('%s goes where the document says', async (id) => {
     const { call, answer = () => json({}) } = calls[id]!;
-    const { framelift, requests } = fakeService([answer]);
-    await call(framelift);
+    const { reelmend, requests } = fakeService([answer]);
+    await call(reelmend);
     const operation = operations.find((one) => one.id === id)!;
     const [request] = requests;
     expect(requests).toHaveLength(1);
@@ -55,12 +55,12 @@ describe('the layer by resource', () => {
 
   it('reads the audit log by its numbers', async () => {
     const entry = (sequence: number) => ({ sequence });
-    const { framelift, requests } = fakeService([
+    const { reelmend, requests } = fakeService([
       json({ data: [entry(3), entry(2)], has_more: true, next_cursor: 2 }),
       json({ data: [entry(1)], has_more: false, next_cursor: null }),
     ]);
     const seen: number[] = [];
-    for await (const { sequence } of framelift.auditLog.all({ limit: 2, job_id: jobId })) seen.push(sequence);
+    for await (const { sequence } of reelmend.auditLog.all({ limit: 2, job_id: jobId })) seen.push(sequence);
     expect(seen).toEqual([3, 2, 1]);
     expect(requests.map(({ url }) => new URL(url).search)).toEqual([
       `?limit=2&job_id=${jobId}`,
@@ -72,9 +72,9 @@ describe('the layer by resource', () => {
     const refusal = (code: string, headers: Record<string, string>) =>
       json({ error: { code, message: 'Not yet.', type: 'conflict_error' } }, 409, headers);
     const pending = fakeService([refusal('certificate_pending', { 'Retry-After': '0' }), json({ certificate: 'x' })]);
-    expect(await pending.framelift.jobs.deletionCertificate(jobId)).toEqual({ certificate: 'x' });
+    expect(await pending.reelmend.jobs.deletionCertificate(jobId)).toEqual({ certificate: 'x' });
     const alive = fakeService([refusal('job_not_deleted', {})]);
-    await expect(alive.framelift.jobs.deletionCertificate(jobId)).rejects.toMatchObject({ code: 'job_not_deleted' });
+    await expect(alive.reelmend.jobs.deletionCertificate(jobId)).rejects.toMatchObject({ code: 'job_not_deleted' });
     expect(alive.requests).toHaveLength(1);
   });
 });

@@ -23,10 +23,10 @@ let examples: string[];
 beforeAll(async () => {
   project = await createProject();
   const consumer = await readFile(join(import.meta.dirname, 'consumer.ts'), 'utf8');
-  await project.write('consumer.ts', consumer.replaceAll('../../src/sdk/index.ts', '@framelift/sdk'));
+  await project.write('consumer.ts', consumer.replaceAll('../../src/sdk/index.ts', '@reelmend/sdk'));
   examples = await readmeExamples(project.installed);
   for (const [i, code] of examples.entries()) await project.write(`readme/${i}.ts`, code);
-  site = await createSite({ FRAMELIFT_SANDBOX_DELAY_MS: '300' });
+  site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '300' });
   ({ key } = await createCustomer(site, { lane: 'test' }));
   api = await site.start('start');
 });
@@ -37,9 +37,9 @@ afterAll(async () => {
 });
 
 const environment = () => ({
-  FRAMELIFT_URL: api.url,
-  FRAMELIFT_API_KEY: key,
-  FRAMELIFT_WEBHOOK_SECRET: secret,
+  REELMEND_URL: api.url,
+  REELMEND_API_KEY: key,
+  REELMEND_WEBHOOK_SECRET: secret,
 });
 
 function checkOutcome(outcome: Outcome): void {
@@ -64,8 +64,8 @@ describe('the package', () => {
     >;
     for (const field of ['version', 'license', 'type']) expect(manifest[field], field).toBe(main[field]);
     expect((await readdir(project.installed)).sort()).toEqual(['README.md', 'dist', 'package.json']);
-    expect(await readdir(join(project.dir, 'node_modules'))).toEqual(expect.arrayContaining(['@framelift']));
-    expect(await readdir(join(project.dir, 'node_modules', '@framelift'))).toEqual(['sdk']);
+    expect(await readdir(join(project.dir, 'node_modules'))).toEqual(expect.arrayContaining(['@reelmend']));
+    expect(await readdir(join(project.dir, 'node_modules', '@reelmend'))).toEqual(['sdk']);
   });
 
   it('imports only its own files, by names that exist', async () => {
@@ -104,7 +104,7 @@ describe('on Node', () => {
     await project.write(
       'main.mjs',
       `import { use } from './out/consumer.js';
-      console.log(JSON.stringify(await use(process.env.FRAMELIFT_URL, process.env.FRAMELIFT_API_KEY)));`,
+      console.log(JSON.stringify(await use(process.env.REELMEND_URL, process.env.REELMEND_API_KEY)));`,
     );
   });
 
@@ -150,7 +150,7 @@ describe('on Node', () => {
       for (const sent of [body, body + ' ']) { const { status } = await send(sent); console.log(status); }`,
     );
     expect(await project.run(process.execPath, 'receive.mjs', environment())).toBe('done: job_1\n204\n400\n');
-    const malformed = { ...environment(), FRAMELIFT_WEBHOOK_SECRET: 'whsec_' };
+    const malformed = { ...environment(), REELMEND_WEBHOOK_SECRET: 'whsec_' };
     await expect(project.run(process.execPath, 'receive.mjs', malformed)).rejects.toThrow('The secret must be whsec_');
   });
 });
@@ -199,10 +199,10 @@ describe('in a browser', () => {
   });
 
   it('the bundle is small, and verifyWebhook alone smaller', async () => {
-    const all = (await bundle(`export * from '@framelift/sdk';`, 'all')).length;
-    const client = (await bundle(`export { createFramelift } from '@framelift/sdk';`, 'one')).length;
-    const webhook = (await bundle(`export { verifyWebhook } from '@framelift/sdk';`, 'one')).length;
-    console.log(`minified: everything ${all} bytes, createFramelift ${client}, verifyWebhook ${webhook}`);
+    const all = (await bundle(`export * from '@reelmend/sdk';`, 'all')).length;
+    const client = (await bundle(`export { createReelmend } from '@reelmend/sdk';`, 'one')).length;
+    const webhook = (await bundle(`export { verifyWebhook } from '@reelmend/sdk';`, 'one')).length;
+    console.log(`minified: everything ${all} bytes, createReelmend ${client}, verifyWebhook ${webhook}`);
     expect(all).toBeLessThan(bundleLimit);
     expect(webhook).toBeLessThan(4_000);
   });

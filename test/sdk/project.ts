@@ -24,7 +24,7 @@ export interface Project {
 
 /** Builds, packs and installs, without network and without anything of this repository in reach of the resolver. */
 export async function createProject(): Promise<Project> {
-  const dir = await mkdtemp(join(tmpdir(), 'framelift-sdk-'));
+  const dir = await mkdtemp(join(tmpdir(), 'reelmend-sdk-'));
   const { stdout } = await exec(join(root, 'scripts/build-sdk'), [join(dir, 'packed')], { timeout });
   const project = join(dir, 'project');
   await mkdir(project);
@@ -36,7 +36,7 @@ export async function createProject(): Promise<Project> {
   };
   return {
     dir: project,
-    installed: join(project, 'node_modules/@framelift/sdk'),
+    installed: join(project, 'node_modules/@reelmend/sdk'),
     write,
     async compile(options, include) {
       const config = { compilerOptions: { ...strict, ...options }, include };

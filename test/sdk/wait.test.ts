@@ -30,10 +30,10 @@ const done = json(jobView({ status: 'done', progress: 1, eta_seconds: 0 }));
 
 describe('waiting', () => {
   it('polls until the job is done, telling every view', async () => {
-    const { framelift } = fakeService([queued, running(0.1), running(0.6), done]);
+    const { reelmend } = fakeService([queued, running(0.1), running(0.6), done]);
     const seen: number[] = [];
     const { job, ms } = await settle(
-      framelift.waitForJob(jobId, { onProgress: ({ progress }) => seen.push(progress) }),
+      reelmend.waitForJob(jobId, { onProgress: ({ progress }) => seen.push(progress) }),
     );
     expect(job?.status).toBe('done');
     expect(seen).toEqual([0, 0.1, 0.6, 1]);
@@ -42,15 +42,15 @@ describe('waiting', () => {
 
   it('rejects with the job and its code when it ends in error', async () => {
     const error = { code: 'unreadable_video', message: 'The video could not be decoded.' } as const;
-    const { framelift } = fakeService([queued, json(jobView({ status: 'error', error }))]);
-    const outcome = await settle(framelift.waitForJob(jobId));
+    const { reelmend } = fakeService([queued, json(jobView({ status: 'error', error }))]);
+    const outcome = await settle(reelmend.waitForJob(jobId));
     expect(outcome.error).toBeInstanceOf(JobFailedError);
     expect(outcome.error).toMatchObject({ name: 'JobFailedError', ...error, job: { id: jobId, status: 'error' } });
   });
 
   it('slows down to its longest interval, and stays within the limits of polling', async () => {
-    const { framelift, requests } = fakeService([queued]);
-    await settle(framelift.waitForJob(jobId, { timeoutMs: 600_000 }));
+    const { reelmend, requests } = fakeService([queued]);
+    await settle(reelmend.waitForJob(jobId, { timeoutMs: 600_000 }));
     expect(requests.length).toBeGreaterThan(115);
     expect(requests.length).toBeLessThan(130);
   });
@@ -64,8 +64,8 @@ describe('waiting', () => {
   });
 
   it('gives up in time, with the job as last seen', async () => {
-    const { framelift } = fakeService([running(0.3)]);
-    const { error, ms } = await settle(framelift.waitForJob(jobId, { timeoutMs: 2500 }));
+    const { reelmend } = fakeService([running(0.3)]);
+    const { error, ms } = await settle(reelmend.waitForJob(jobId, { timeoutMs: 2500 }));
     expect(error).toBeInstanceOf(WaitTimeoutError);
     expect(error).toMatchObject({ name: 'WaitTimeoutError', job: { progress: 0.3 } });
     expect(ms).toBe(2500);
@@ -73,8 +73,8 @@ describe('waiting', () => {
   });
 
   it('gives up in time when nothing answers', async () => {
-    const { framelift } = fakeService([() => new Promise<Response>(() => {})]);
-    const { error, ms } = await settle(framelift.waitForJob(jobId, { timeoutMs: 2500 }));
+    const { reelmend } = fakeService([() => new Promise<Response>(() => {})]);
+    const { error, ms } = await settle(reelmend.waitForJob(jobId, { timeoutMs: 2500 }));
     expect(error).toMatchObject({ name: 'WaitTimeoutError', job: undefined });
     expect(ms).toBe(2500);
   });
@@ -82,22 +82,22 @@ describe('waiting', () => {
   it('stops when it is told to, with that reason', async () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 1500);
-    const { framelift, requests } = fakeService([queued]);
-    const { error, ms } = await settle(framelift.waitForJob(jobId, { signal: controller.signal }));
+    const { reelmend, requests } = fakeService([queued]);
+    const { error, ms } = await settle(reelmend.waitForJob(jobId, { signal: controller.signal }));
     expect([error, ms, requests.length]).toEqual([new Error('enough'), 1500, 2]);
   });
 
   it('stops with what onProgress throws', async () => {
-    const { framelift } = fakeService([queued]);
+    const { reelmend } = fakeService([queued]);
     const onProgress = () => {
       throw new Error('mine');
     };
-    expect((await settle(framelift.waitForJob(jobId, { onProgress }))).error).toEqual(new Error('mine'));
+    expect((await settle(reelmend.waitForJob(jobId, { onProgress }))).error).toEqual(new Error('mine'));
   });
 
   it('rejects when the job is deleted meanwhile', async () => {
-    const { framelift } = fakeService([queued, refusal(404, 'job_not_found')]);
-    expect((await settle(framelift.waitForJob(jobId))).error).toBeInstanceOf(NotFoundError);
+    const { reelmend } = fakeService([queued, refusal(404, 'job_not_found')]);
+    expect((await settle(reelmend.waitForJob(jobId))).error).toBeInstanceOf(NotFoundError);
   });
 });
 
@@ -106,23 +106,23 @@ describe('a service that is away', () => {
   const times = (count: number): Answer[] => Array.from({ length: count }, () => away);
 
   it('for less than a minute does not end the waiting', async () => {
-    const { framelift } = fakeService([queued, ...times(30), done]);
-    const { job, ms } = await settle(framelift.waitForJob(jobId));
+    const { reelmend } = fakeService([queued, ...times(30), done]);
+    const { job, ms } = await settle(reelmend.waitForJob(jobId));
     expect(job?.status).toBe('done');
     expect(ms).toBeGreaterThan(20_000);
   });
 
   it('for more than a minute does', async () => {
-    const { framelift } = fakeService([queued, away]);
-    const { error, ms } = await settle(framelift.waitForJob(jobId));
+    const { reelmend } = fakeService([queued, away]);
+    const { error, ms } = await settle(reelmend.waitForJob(jobId));
     expect(error).toBeInstanceOf(ServerError);
     expect(ms).toBeGreaterThan(60_000);
     expect(ms).toBeLessThan(75_000);
   });
 
   it('from the beginning does after the retries', async () => {
-    const { framelift, requests } = fakeService([away]);
-    expect((await settle(framelift.waitForJob(jobId))).error).toBeInstanceOf(ServerError);
+    const { reelmend, requests } = fakeService([away]);
+    expect((await settle(reelmend.waitForJob(jobId))).error).toBeInstanceOf(ServerError);
     expect(requests).toHaveLength(4);
   });
 });

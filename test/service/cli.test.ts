@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 
-const script = fileURLToPath(new URL('../../scripts/framelift', import.meta.url));
+const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 let dir: string;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-cli-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-cli-'));
   await makeClip(join(dir, 'in.mp4'), { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'veryfast'], audio: ['-c:a', 'aac'] });
   await writeFile(join(dir, 'text.mp4'), 'no video');
 });
@@ -23,8 +23,8 @@ interface Outcome {
   stderr: string;
 }
 
-function framelift(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const environment = { PATH: process.env['PATH']!, HOME: dir, FRAMELIFT_DATA_DIR: join(dir, 'data'), ...env };
+function reelmend(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const environment = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'data'), ...env };
   return new Promise((resolve) => {
     execFile(script, args, { cwd: dir, env: environment, timeout: 180_000 }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
@@ -34,14 +34,14 @@ function framelift(args: string[], env: Record<string, string> = {}): Promise<Ou
 
 describe('help', () => {
   const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke', 'users', 'users add', 'users reset-password'];
-  it.each(commands)('framelift %s --help', async (command) => {
-    const { status, stdout } = await framelift([...command.split(' ').filter(Boolean), '--help']);
+  it.each(commands)('reelmend %s --help', async (command) => {
+    const { status, stdout } = await reelmend([...command.split(' ').filter(Boolean), '--help']);
     expect(status).toBe(0);
-    expect(stdout).toContain(`Usage: framelift${command === '' ? '' : ` ${command}`}`);
+    expect(stdout).toContain(`Usage: reelmend${command === '' ? '' : ` ${command}`}`);
   });
 
   it('names defaults as one would type them', async () => {
-    const { stdout } = await framelift(['models', 'bench', '--help']);
+    const { stdout } = await reelmend(['models', 'bench', '--help']);
     expect(stdout).toContain('(default: 960x540)');
     expect(stdout).not.toContain('{');
   });
@@ -49,7 +49,7 @@ describe('help', () => {
 
 describe('probe', () => {
   it('prints the facts of a file as JSON', async () => {
-    const { status, stdout } = await framelift(['probe', 'in.mp4']);
+    const { status, stdout } = await reelmend(['probe', 'in.mp4']);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ videoCodec: 'h264', width: 320, height: 180, frameRate: 25, durationS: 1 });
   });
@@ -57,7 +57,7 @@ describe('probe', () => {
 
 describe('enhance', () => {
   it('writes one file without a database and says how it went', async () => {
-    const { status, stdout, stderr } = await framelift(['enhance', 'in.mp4', 'out.mp4', '--resolution', '1080p']);
+    const { status, stdout, stderr } = await reelmend(['enhance', 'in.mp4', 'out.mp4', '--resolution', '1080p']);
     expect(stderr).toBe('');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^out\.mp4: 320×180 → 1920×1080, 25 frames at [\d.]+ fps on cpu/);
@@ -69,21 +69,21 @@ describe('enhance', () => {
 
 describe('a part of a file', () => {
   it('is enhanced alone, as a trial', async () => {
-    const { status, stdout } = await framelift(['enhance', 'in.mp4', 'part.mp4', '--resolution', '1080p', '--from', '0.2', '--to', '0.6']);
+    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'part.mp4', '--resolution', '1080p', '--from', '0.2', '--to', '0.6']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^part\.mp4: 320×180 → 1920×1080, 10 frames /);
     const { streams } = await ffprobe(join(dir, 'part.mp4'));
     expect(streams).toMatchObject([{ codec_name: 'h264', nb_read_frames: '10' }]);
-    const rest = await framelift(['enhance', 'in.mp4', 'rest.mp4', '--resolution', '1080p', '--from', '0.8']);
+    const rest = await reelmend(['enhance', 'in.mp4', 'rest.mp4', '--resolution', '1080p', '--from', '0.8']);
     expect(rest.stdout).toMatch(/, 5 frames /);
   });
 });
 
 describe('options for one run', () => {
   it('hold before the variables of the environment', async () => {
-    const env = { FRAMELIFT_DEVICE: 'cuda:7', FRAMELIFT_THREADS: '2', FRAMELIFT_ENCODER_PRESET: 'medium', FRAMELIFT_ENCODER_CRF: '12' };
+    const env = { REELMEND_DEVICE: 'cuda:7', REELMEND_THREADS: '2', REELMEND_ENCODER_PRESET: 'medium', REELMEND_ENCODER_CRF: '12' };
     const options = ['--device', 'cpu', '--threads', '1', '--preset', 'ultrafast', '--crf', '41'];
-    const { status, stdout, stderr } = await framelift(['enhance', 'in.mp4', 'options.mp4', '--resolution', '1080p', ...options], env);
+    const { status, stdout, stderr } = await reelmend(['enhance', 'in.mp4', 'options.mp4', '--resolution', '1080p', ...options], env);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain(' on cpu');
     // x264 writes into the stream how it was asked to encode.
@@ -94,41 +94,41 @@ describe('options for one run', () => {
 
   it('hold for a plan, too', async () => {
     const args = ['plan', 'in.mp4', '--resolution', '1080p', '--device', 'cpu', '--threads', '1'];
-    expect((await framelift(args, { FRAMELIFT_DEVICE: 'cuda:7' })).stdout).toMatch(/^in\.mp4: .* on cpu, /);
+    expect((await reelmend(args, { REELMEND_DEVICE: 'cuda:7' })).stdout).toMatch(/^in\.mp4: .* on cpu, /);
   });
 });
 
 describe('models', () => {
   it('lists what is installed, also for programs', async () => {
-    const { status, stdout } = await framelift(['models', 'list']);
+    const { status, stdout } = await reelmend(['models', 'list']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^fast ×2 fp32 luma\+strength {2}Apache-2\.0 /m);
-    const listed = JSON.parse((await framelift(['models', 'list', '--json'])).stdout) as { name: string }[];
+    const listed = JSON.parse((await reelmend(['models', 'list', '--json'])).stdout) as { name: string }[];
     expect(listed.map((model) => model.name)).toContain('fast');
   });
 
   it('checks a shipped file and times it', async () => {
     const file = fileURLToPath(new URL('../../engine/models/fast-x2.onnx', import.meta.url));
-    const { status, stdout } = await framelift(['models', 'check', file, '--size', '64x48']);
+    const { status, stdout } = await reelmend(['models', 'check', file, '--size', '64x48']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^fast: good\. 64×48 → 128×96, [\d.]+ ms a frame in \w+ on openvino\.\n$/);
-    const bench = await framelift(['models', 'bench', 'fast', '--size', '64x48', '--json']);
+    const bench = await reelmend(['models', 'bench', 'fast', '--size', '64x48', '--json']);
     for (const line of bench.stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ name: 'fast', inputWidth: 64 });
   });
 
   it('plans without doing, as text and as JSON', async () => {
-    const text = await framelift(['plan', 'in.mp4', '--resolution', '1080p', '--denoise', 'off']);
+    const text = await reelmend(['plan', 'in.mp4', '--resolution', '1080p', '--denoise', 'off']);
     expect(text.status).toBe(0);
     expect(text.stdout).toMatch(/^in\.mp4: \d+×\d+ → \d+×\d+ on .*, model /);
     expect(text.stdout).toMatch(/^ {2}denoise {12}0\.00 {2}turned off/m);
-    const json = await framelift(['plan', 'in.mp4', '--resolution', 'source', '--sharpen', '0.3', '--json']);
+    const json = await reelmend(['plan', 'in.mp4', '--resolution', 'source', '--sharpen', '0.3', '--json']);
     const plan = JSON.parse(json.stdout) as { source: { width: number }; width: number; stages: object[] };
     expect(plan.width).toBe(plan.source.width);
     expect(plan.stages).toContainEqual({ name: 'sharpen', strength: expect.closeTo(0.3) as number, why: 'asked for' });
   });
 
   it('enhances with the named network and says so', async () => {
-    const { status, stdout } = await framelift(['enhance', 'in.mp4', 'net.mp4', '--resolution', '1080p', '--model', 'fast']);
+    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'net.mp4', '--resolution', '1080p', '--model', 'fast']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/, model fast\n$/);
   });
@@ -136,16 +136,16 @@ describe('models', () => {
 
 describe('an error is one line and exit status 1', () => {
   const wrong: Record<string, { args: string[]; env?: Record<string, string>; says: RegExp }> = {
-    'a file that is not there': { args: ['probe', 'absent.mp4'], says: /^framelift: There is no file absent\.mp4\.\n$/ },
-    'a file that is no video': { args: ['probe', 'text.mp4'], says: /^framelift: [A-Z][^\n]+\.\n$/ },
+    'a file that is not there': { args: ['probe', 'absent.mp4'], says: /^reelmend: There is no file absent\.mp4\.\n$/ },
+    'a file that is no video': { args: ['probe', 'text.mp4'], says: /^reelmend: [A-Z][^\n]+\.\n$/ },
     'a file that is no video, enhanced': {
       args: ['enhance', 'text.mp4', 'never.mp4', '--resolution', '4k'],
-      says: /^framelift: [A-Z][^\n]+\.\n$/,
+      says: /^reelmend: [A-Z][^\n]+\.\n$/,
     },
     'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would replace the input/ },
     'a part that ends before it begins': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '2', '--to', '1'],
-      says: /^framelift: --to 1 is not after --from 2: there would be nothing to enhance\.\n$/,
+      says: /^reelmend: --to 1 is not after --from 2: there would be nothing to enhance\.\n$/,
     },
     'a part that is no time': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '-1'],
@@ -153,44 +153,44 @@ describe('an error is one line and exit status 1', () => {
     },
     'a part behind the end': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '60'],
-      says: /^framelift: [A-Z][^\n]+\.\n$/,
+      says: /^reelmend: [A-Z][^\n]+\.\n$/,
     },
     'an output that is a folder': {
       args: ['enhance', 'in.mp4', '.', '--resolution', '4k'],
-      says: /^framelift: \. is a folder: name the file to write\.\n$/,
+      says: /^reelmend: \. is a folder: name the file to write\.\n$/,
     },
     'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
     'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
     'a device that is none': {
       args: ['plan', 'in.mp4', '--resolution', '4k', '--device', 'gpu'],
-      says: /^framelift: --device: must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all\n$/,
+      says: /^reelmend: --device: must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all\n$/,
     },
     'threads that are no number': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--threads', 'all'],
-      says: /^framelift: --threads: must be a whole number\n$/,
+      says: /^reelmend: --threads: must be a whole number\n$/,
     },
     'a preset that is none': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--preset', 'fastest'],
-      says: /^framelift: --preset: [^\n]+\n$/,
+      says: /^reelmend: --preset: [^\n]+\n$/,
     },
     'a rate factor out of range': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--crf', '52'],
-      says: /^framelift: --crf: must be from 0 to 51\n$/,
+      says: /^reelmend: --crf: must be from 0 to 51\n$/,
     },
     'a wrong variable beside right options': {
       args: ['plan', 'in.mp4', '--resolution', '4k', '--threads', '1'],
-      env: { FRAMELIFT_DEVICE: 'gpu' },
-      says: /^framelift: FRAMELIFT_DEVICE: must be/,
+      env: { REELMEND_DEVICE: 'gpu' },
+      says: /^reelmend: REELMEND_DEVICE: must be/,
     },
     'an encoder for a plan': { args: ['plan', 'in.mp4', '--resolution', '4k', '--crf', '20'], says: /unknown option '--crf'/ },
-    'a model file that is none': { args: ['models', 'check', 'text.mp4'], says: /^framelift: Model “text\.mp4”: The model file is not an ONNX network, or it is damaged\.\n$/ },
-    'a model file that is not there': { args: ['models', 'check', 'absent.onnx'], says: /^framelift: There is no file absent\.onnx\.\n$/ },
+    'a model file that is none': { args: ['models', 'check', 'text.mp4'], says: /^reelmend: Model “text\.mp4”: The model file is not an ONNX network, or it is damaged\.\n$/ },
+    'a model file that is not there': { args: ['models', 'check', 'absent.onnx'], says: /^reelmend: There is no file absent\.onnx\.\n$/ },
     'a folder of models without a manifest': {
       args: ['models', 'list'],
-      env: { FRAMELIFT_MODELS_DIR: '/nowhere' },
+      env: { REELMEND_MODELS_DIR: '/nowhere' },
       says: /manifest\.json: the manifest cannot be read\.\n$/,
     },
-    'a model that is not installed': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--model', 'absent'], says: /^framelift: [^\n]*absent[^\n]*\n$/ },
+    'a model that is not installed': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--model', 'absent'], says: /^reelmend: [^\n]*absent[^\n]*\n$/ },
     'a command that is none': { args: ['fly'], says: /unknown command 'fly'/ },
     'a word that is missing, deep in a group': {
       args: ['accounts', 'create'],
@@ -199,30 +199,30 @@ describe('an error is one line and exit status 1', () => {
     'an account without a name': { args: ['accounts', 'create', ' '], says: /Expected a name of 1 to 200 characters\./ },
     'keys of an account that is not there': {
       args: ['keys', 'list', 'acct_00000000000000000000000000'],
-      says: /^framelift: There is no account acct_0+\.\n$/,
+      says: /^reelmend: There is no account acct_0+\.\n$/,
     },
     'a password of nobody': {
       args: ['users', 'reset-password', 'nobody@example.com'],
-      says: /^framelift: There is no user nobody@example\.com\.\n$/,
+      says: /^reelmend: There is no user nobody@example\.com\.\n$/,
     },
     'a data folder that is a file': {
       args: ['accounts', 'list'],
-      env: { FRAMELIFT_DATA_DIR: '/dev/null' },
-      says: /^framelift: \/dev\/null\/secrets\.json: not a directory\.\n$/,
+      env: { REELMEND_DATA_DIR: '/dev/null' },
+      says: /^reelmend: \/dev\/null\/secrets\.json: not a directory\.\n$/,
     },
     'an account that is not there': {
       args: ['accounts', 'grant', 'acct_00000000000000000000000000', '5'],
-      says: /^framelift: There is no account acct_0+\.\n$/,
+      says: /^reelmend: There is no account acct_0+\.\n$/,
     },
-    'a wrong variable': { args: ['serve'], env: { PORT: 'eighty' }, says: /^framelift: PORT: must be a whole number\n$/ },
+    'a wrong variable': { args: ['serve'], env: { PORT: 'eighty' }, says: /^reelmend: PORT: must be a whole number\n$/ },
     'a database that is not there': {
       args: ['accounts', 'list'],
       env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' },
-      says: /^framelift: DATABASE_URL: no PostgreSQL answers at 127\.0\.0\.1:9 \(ECONNREFUSED\)\.\n$/,
+      says: /^reelmend: DATABASE_URL: no PostgreSQL answers at 127\.0\.0\.1:9 \(ECONNREFUSED\)\.\n$/,
     },
   };
   it.each(Object.entries(wrong))('%s', async (_name, { args, env, says }) => {
-    const { status, stdout, stderr } = await framelift(args, env);
+    const { status, stdout, stderr } = await reelmend(args, env);
     expect(status).toBe(1);
     expect(stdout).toBe('');
     expect(stderr).toMatch(says);

@@ -8,37 +8,37 @@ describe('a wrong value', () => {
   it.each([
     ['PORT', '65536'],
     ['DATABASE_URL', 'mysql://localhost/x'],
-    ['FRAMELIFT_DEVICE', 'gpu'],
-    ['FRAMELIFT_SIGN_UP', 'no'],
-    ['FRAMELIFT_ALLOW_HOSTS', 'example.com'],
-    ['FRAMELIFT_RATE_LIMITS', 'create=0'],
-    ['FRAMELIFT_KEY_PEPPER', 'short'],
+    ['REELMEND_DEVICE', 'gpu'],
+    ['REELMEND_SIGN_UP', 'no'],
+    ['REELMEND_ALLOW_HOSTS', 'example.com'],
+    ['REELMEND_RATE_LIMITS', 'create=0'],
+    ['REELMEND_KEY_PEPPER', 'short'],
     ['S3_ENDPOINT', 'http://127.0.0.1:9000'],
   ])('%s=%s', (name, value) => {
-    expect(() => loadConfig({ [name]: value })).toThrow(/^(PORT|DATABASE_URL|FRAMELIFT_\w+|S3_\w+): /);
+    expect(() => loadConfig({ [name]: value })).toThrow(/^(PORT|DATABASE_URL|REELMEND_\w+|S3_\w+): /);
   });
 
   it('is none where the variable is empty', () => {
-    expect(loadConfig({ PORT: '', FRAMELIFT_DEVICE: '' })).toMatchObject({ port: 8080, device: 'auto' });
+    expect(loadConfig({ PORT: '', REELMEND_DEVICE: '' })).toMatchObject({ port: 8080, device: 'auto' });
   });
 });
 
 describe('a misspelt variable', () => {
   it('is named with the one that was meant', () => {
-    expect(misspelt({ FRAMELIFT_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
-      'FRAMELIFT_DEVCE is read by nobody: is FRAMELIFT_DEVICE meant?',
+    expect(misspelt({ REELMEND_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
+      'REELMEND_DEVCE is read by nobody: is REELMEND_DEVICE meant?',
       'S3_BUKET is read by nobody: is S3_BUCKET meant?',
     ]);
   });
 
   it('is neither one of ours nor one that somebody else may use', () => {
-    const others = { FRAMELIFT_URL: 'x', FRAMELIFT_KEY: 'x', FRAMELIFT_WEBHOOK_SECRET: 'x', FRAMELIFT_TEST_KEY: 'x', PROT: 'x' };
-    expect(misspelt({ FRAMELIFT_DEVICE: 'cpu', S3_REGION: 'x', ...others })).toEqual([]);
+    const others = { REELMEND_URL: 'x', REELMEND_KEY: 'x', REELMEND_WEBHOOK_SECRET: 'x', REELMEND_TEST_KEY: 'x', PROT: 'x' };
+    expect(misspelt({ REELMEND_DEVICE: 'cpu', S3_REGION: 'x', ...others })).toEqual([]);
   });
 });
 
 describe('a database that cannot be used', () => {
-  const url = 'postgres://ada:secret@db.example.com/framelift';
+  const url = 'postgres://ada:secret@db.example.com/reelmend';
   const failure = (code: string, message = 'as the server says') => Object.assign(new Error(message), { code });
 
   it.each([

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../../src/database.ts';
 
 let dataDir: string;
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'framelift-embedded-'));
+  dataDir = await mkdtemp(join(tmpdir(), 'reelmend-embedded-'));
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
@@ -64,7 +64,7 @@ describe('the embedded PostgreSQL', { timeout: 300_000 }, () => {
 /** As in a plain container: `unshare` says what it says there. */
 async function withoutNamespaces<T>(work: () => Promise<T>): Promise<T> {
   const path = process.env['PATH']!;
-  const programs = await mkdtemp(join(tmpdir(), 'framelift-no-namespaces-'));
+  const programs = await mkdtemp(join(tmpdir(), 'reelmend-no-namespaces-'));
   const refusal = '#!/bin/sh\necho "unshare: unshare failed: Operation not permitted" >&2\nexit 1\n';
   await writeFile(join(programs, 'unshare'), refusal, { mode: 0o755 });
   process.env['PATH'] = `${programs}:${path}`;
@@ -80,7 +80,7 @@ describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', { time
   let home: string;
   const openThere = () => openDatabase({ databaseUrl: undefined, dataDir: home });
   beforeEach(async () => {
-    home = await mkdtemp(join(tmpdir(), 'framelift-plain-root-'));
+    home = await mkdtemp(join(tmpdir(), 'reelmend-plain-root-'));
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 

@@ -16,10 +16,10 @@ let api: Running;
 let customer: Customer;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-clips-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-clips-'));
   await makeVariants(dir);
   files = await startFileServer({ dir });
-  site = await createSite({ FRAMELIFT_ALLOW_HOSTS: files.hostPort });
+  site = await createSite({ REELMEND_ALLOW_HOSTS: files.hostPort });
   customer = await createCustomer(site);
   api = await site.start('start');
 });

@@ -9,7 +9,7 @@ import { ffprobe } from '../helpers/ffmpeg.ts';
 
 let dataDir: string;
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'framelift-first-files-'));
+  dataDir = await mkdtemp(join(tmpdir(), 'reelmend-first-files-'));
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 

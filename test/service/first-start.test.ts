@@ -11,12 +11,12 @@ import { ffprobe } from '../helpers/ffmpeg.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
 
 const run = promisify(execFile);
-const script = fileURLToPath(new URL('../../scripts/framelift', import.meta.url));
+const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 let dir: string;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-first-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-first-'));
 });
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 /** Starts the service and resolves to what it has printed once `sign` is in it. */
 async function start(sign: RegExp): Promise<{ text: string; stop(): Promise<number | null> }> {
-  const env = { PATH: process.env['PATH']!, HOME: dir, FRAMELIFT_DATA_DIR: join(dir, 'data'), PORT: '0' };
+  const env = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'data'), PORT: '0' };
   const child = spawn(script, ['start'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let text = '';
@@ -90,11 +90,11 @@ describe('the first start', () => {
 
   it('is not repeated, and shows no key again', { timeout: 300_000 }, async () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
-    expect(text).toMatch(/Framelift is running at http\S+, its console at http\S+\/console\./);
+    expect(text).toMatch(/Reelmend is running at http\S+, its console at http\S+\/console\./);
     expect(text).not.toContain('svc_');
     // Whoever lost what the first start printed is told what to type.
-    expect(text).toContain('scripts/framelift keys create ACCOUNT');
-    expect(text).toContain('scripts/framelift users reset-password EMAIL');
+    expect(text).toContain('scripts/reelmend keys create ACCOUNT');
+    expect(text).toContain('scripts/reelmend users reset-password EMAIL');
     expect(await stop()).toBe(0);
     const log = await readFile(join(dir, 'data', 'postgres', 'server.log'), 'utf8');
     expect(log.trimEnd()).toMatch(/database system is shut down$/);

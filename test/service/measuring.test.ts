@@ -12,7 +12,7 @@ import { startFileServer, type FileServer } from '../helpers/fileserver.ts';
 let folder: string;
 let files: FileServer;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'framelift-test-measuring-'));
+  folder = await mkdtemp(join(tmpdir(), 'reelmend-test-measuring-'));
   await makeClip(join(folder, 'good.mp4'), { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'veryfast'] });
   files = await startFileServer({ dir: folder });
 });

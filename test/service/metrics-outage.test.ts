@@ -19,7 +19,7 @@ async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks'>) {
   registerServiceMetrics({ registry, store, timeoutMs: 500 });
   const response = await buildMetricsApp({ registry }).request('/metrics');
   const text = await response.text();
-  const value = (name: string) => new RegExp(`^framelift_${name} (.+)$`, 'm').exec(text)?.[1];
+  const value = (name: string) => new RegExp(`^reelmend_${name} (.+)$`, 'm').exec(text)?.[1];
   return { status: response.status, text, value };
 }
 
@@ -33,7 +33,7 @@ describe('17.27: /metrics', () => {
       const { status, text, value } = await scrape(store);
       expect({ url, status, up: value('database_up') }).toEqual({ url, status: 200, up: '0' });
       expect(performance.now() - start).toBeLessThan(5000);
-      expect(text).toContain('framelift_http_requests_in_flight 0');
+      expect(text).toContain('reelmend_http_requests_in_flight 0');
       for (const name of ['workers_alive', 'accounts_pending', 'ledger_violations']) expect(value(name), name).toBeUndefined();
       void store.close().catch(() => {});
     }

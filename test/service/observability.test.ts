@@ -40,19 +40,19 @@ const scrape = async () => (await fetch(`${metricsUrl}/metrics`)).text();
 /** Until Prometheus has seen that so many enhanced and so many failed jobs are counted. */
 const scraped = (enhanced: number, failed: number) =>
   eventually(async () => {
-    const sum = async (name: string) => (await prometheus.query(`sum(framelift_${name}_total)`))[0]?.value;
+    const sum = async (name: string) => (await prometheus.query(`sum(reelmend_${name}_total)`))[0]?.value;
     return (await sum('frames')) === enhanced * 25 && (await sum('job_failures')) === failed;
   });
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-observed-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-observed-'));
   await makeClip(join(dir, 'clip.mp4'), { seconds: 1, video: 'testsrc2=size=160x120:rate=25', args: ['-c:v', 'libx264'], audio: null });
   files = await startFileServer({ dir });
   collector = await startCollector();
   site = await createSite({
-    FRAMELIFT_ALLOW_HOSTS: files.hostPort,
-    FRAMELIFT_METRICS_PORT: '0',
-    FRAMELIFT_SANDBOX_DELAY_MS: '50',
+    REELMEND_ALLOW_HOSTS: files.hostPort,
+    REELMEND_METRICS_PORT: '0',
+    REELMEND_SANDBOX_DELAY_MS: '50',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '200',
   });
@@ -90,18 +90,18 @@ describe('metrics', () => {
     expect(await promtool(['check', 'metrics'], text)).toBe('');
     const names = parsePrometheusTextFormat(text).map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toEqual(expect.arrayContaining(['framelift_http_requests_total', 'framelift_ledger_violations', 'process_resident_memory_bytes']));
+    expect(names).toEqual(expect.arrayContaining(['reelmend_http_requests_total', 'reelmend_ledger_violations', 'process_resident_memory_bytes']));
   });
 
   it('tell what happened', async () => {
     const value = async (expression: string) => (await prometheus.query(expression)).map((sample) => sample.value);
-    expect(await value('framelift_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
-    expect(await value('framelift_job_failures_total{code="processing_failed"}')).toEqual([2]);
-    expect(await value('sum(framelift_frames_total)')).toEqual([50]);
-    expect(await value('framelift_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toEqual([4]);
-    expect(await value('framelift_workers_alive')).toEqual([1]);
-    expect(await value('framelift_ledger_violations')).toEqual([0]);
-    expect(await value('framelift_stage_cpu_seconds_total{stage="encode"} > 0')).toHaveLength(1);
+    expect(await value('reelmend_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
+    expect(await value('reelmend_job_failures_total{code="processing_failed"}')).toEqual([2]);
+    expect(await value('sum(reelmend_frames_total)')).toEqual([50]);
+    expect(await value('reelmend_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toEqual([4]);
+    expect(await value('reelmend_workers_alive')).toEqual([1]);
+    expect(await value('reelmend_ledger_violations')).toEqual([0]);
+    expect(await value('reelmend_stage_cpu_seconds_total{stage="encode"} > 0')).toHaveLength(1);
   });
 });
 
@@ -112,7 +112,7 @@ describe('the dashboard', () => {
   }
 
   it('finds something for each of its queries', async () => {
-    const { panels } = JSON.parse(await readFile(deployed('grafana/framelift.json'), 'utf8')) as { panels: Panel[] };
+    const { panels } = JSON.parse(await readFile(deployed('grafana/reelmend.json'), 'utf8')) as { panels: Panel[] };
     expect(panels.length).toBeGreaterThan(15);
     const empty = async () => {
       const found: string[] = [];
@@ -130,9 +130,9 @@ describe('the alerts', () => {
   it('are valid, know their metrics, and are silent on a healthy service', async () => {
     expect(await promtool(['check', 'rules', rules])).toContain('SUCCESS');
     const { groups } = parseYaml(await readFile(rules, 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] };
-    const known = new Set((await prometheus.query('count by (__name__) ({__name__=~"framelift_.*"})')).map(({ metric }) => metric['__name__']));
+    const known = new Set((await prometheus.query('count by (__name__) ({__name__=~"reelmend_.*"})')).map(({ metric }) => metric['__name__']));
     for (const { alert, expr } of groups.flatMap((group) => group.rules)) {
-      for (const [name] of expr.matchAll(/framelift_\w+/g)) expect(known, alert).toContain(name);
+      for (const [name] of expr.matchAll(/reelmend_\w+/g)) expect(known, alert).toContain(name);
     }
     const firing = (await prometheus.query('ALERTS{alertstate="firing"}')).map(({ metric }) => metric['alertname']);
     expect(firing).toEqual([]);
@@ -151,11 +151,11 @@ describe('a trace', () => {
     for (const step of ['ingest', 'enhance']) {
       const span = named(`job ${step}`)!;
       expect(span.parentSpanId).toBe(request.spanId);
-      expect(span.attributes).toMatchObject({ 'framelift.job': jobId, 'framelift.step': step });
+      expect(span.attributes).toMatchObject({ 'reelmend.job': jobId, 'reelmend.step': step });
     }
     const { attributes } = named('job enhance')!;
-    expect(attributes).toMatchObject({ 'framelift.device': 'cpu', 'framelift.frames': 25 });
-    expect(attributes['framelift.stage.encode.cpu_seconds']).toBeGreaterThan(0);
+    expect(attributes).toMatchObject({ 'reelmend.device': 'cpu', 'reelmend.frames': 25 });
+    expect(attributes['reelmend.stage.encode.cpu_seconds']).toBeGreaterThan(0);
   });
 
   it('holds no address and no key', () => {

@@ -1,4 +1,4 @@
-/** FRAMELIFT_RESTART=1, as `npm start` and the container image have it: the service is started again when it dies. */
+/** REELMEND_RESTART=1, as `npm start` and the container image have it: the service is started again when it dies. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -11,10 +11,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { supervise } from '../../src/cli/supervise.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
-const script = fileURLToPath(new URL('../../scripts/framelift', import.meta.url));
+const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 let dir: string;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'framelift-supervised-'));
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-supervised-'));
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
@@ -56,7 +56,7 @@ describe('the pauses between starts', () => {
   });
 });
 
-describe('framelift serve with FRAMELIFT_RESTART=1', { timeout: 300_000 }, () => {
+describe('reelmend serve with REELMEND_RESTART=1', { timeout: 300_000 }, () => {
   let database: TestDatabase;
   const running: ChildProcess[] = [];
   beforeEach(async () => {
@@ -68,7 +68,7 @@ describe('framelift serve with FRAMELIFT_RESTART=1', { timeout: 300_000 }, () =>
   });
 
   function start(env: Record<string, string>) {
-    const own = { FRAMELIFT_DATA_DIR: dir, FRAMELIFT_RESTART: '1', FRAMELIFT_DEMO: '0', DATABASE_URL: database.url };
+    const own = { REELMEND_DATA_DIR: dir, REELMEND_RESTART: '1', REELMEND_DEMO: '0', DATABASE_URL: database.url };
     const child = spawn(script, ['serve'], {
       env: { PATH: process.env['PATH']!, HOME: dir, ...own, ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -116,7 +116,7 @@ describe('framelift serve with FRAMELIFT_RESTART=1', { timeout: 300_000 }, () =>
     const { port } = taken.address() as AddressInfo;
     const wrong = start({ PORT: 'eighty' });
     expect(await wrong.ended).toBe(1);
-    expect(wrong.log()).toBe('framelift: PORT: must be a whole number\n');
+    expect(wrong.log()).toBe('reelmend: PORT: must be a whole number\n');
     const busy = start({ PORT: String(port) });
     expect(await busy.ended).toBe(1);
     expect(busy.log().match(/already in use/g)).toHaveLength(1);

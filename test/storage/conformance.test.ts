@@ -33,7 +33,7 @@ async function s3Subject(options: { versioning: boolean }): Promise<Subject> {
 }
 
 async function filesystemSubject(): Promise<Subject> {
-  const root = await mkdtemp(join(tmpdir(), 'framelift-storage-'));
+  const root = await mkdtemp(join(tmpdir(), 'reelmend-storage-'));
   const storage = createFilesystemStorage({ root, publicUrl: () => 'http://files.test', linkSecret: 'x'.repeat(32) });
   return { storage, close: () => rm(root, { recursive: true, force: true }) };
 }
@@ -70,7 +70,7 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
   };
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'framelift-storage-files-'));
+    dir = await mkdtemp(join(tmpdir(), 'reelmend-storage-files-'));
     subject = await make();
     storage = subject.storage;
   });

@@ -19,7 +19,7 @@ describe('filesystem storage', () => {
   let storage: FilesystemStorage;
 
   beforeEach(async () => {
-    root = await mkdtemp(join(tmpdir(), 'framelift-fs-'));
+    root = await mkdtemp(join(tmpdir(), 'reelmend-fs-'));
     now = 1_700_000_000_250;
     const publicUrl = () => 'https://lift.example/base/';
     storage = createFilesystemStorage({ root, publicUrl, linkSecret, clock: () => now });

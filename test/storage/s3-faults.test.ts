@@ -109,7 +109,7 @@ describe.skipIf(!haveS3)('S3 storage behind faults', () => {
     await server.close();
   });
   beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'framelift-s3-faults-'));
+    dir = await mkdtemp(join(tmpdir(), 'reelmend-s3-faults-'));
   });
   afterEach(async () => {
     proxy.fail(null);

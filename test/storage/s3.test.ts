@@ -28,7 +28,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
   let dir: string;
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'framelift-s3-test-'));
+    dir = await mkdtemp(join(tmpdir(), 'reelmend-s3-test-'));
     server = (await startS3Server())!;
     await server.createBucket('media', { versioning: true });
     const { endpoint, region, clientConfig } = server;
@@ -154,7 +154,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
 
   it('survives a server that is killed in the middle of an upload: no half object, and a retry is whole', async () => {
     const path = join(dir, 'large');
-    const data = Buffer.alloc(160 * 1024 * 1024, 'framelift');
+    const data = Buffer.alloc(160 * 1024 * 1024, 'reelmend');
     await writeFile(path, data);
     const put = storage.putFile('killed', path, { contentType });
     const failed = expect(put).rejects.toThrow();

@@ -7,7 +7,7 @@
 #include "cuda/device.h"
 #include "cuda/frame_ring.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// What libav needs to put decoded frames into a GPU's memory and to encode from there. The stand-in of the tests has
 /// none: frames are uploaded and downloaded.
@@ -34,4 +34,4 @@ class CodecBridge {
 /// Opens libav's side of a CUDA device. Throws Error{kUnavailable}.
 std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& device, StreamHandle decoder);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

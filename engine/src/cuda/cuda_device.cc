@@ -1,5 +1,5 @@
 // The device that is a GPU: CUDA's runtime, linked statically, which loads the driver when it is first asked for.
-#ifdef FRAMELIFT_CUDA
+#ifdef REELMEND_CUDA
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -8,7 +8,7 @@
 #include "cuda/device.h"
 #include "cuda/kernels.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// In the files kernels_*.cu.
 template <typename K>
@@ -250,5 +250,5 @@ std::shared_ptr<Device> OpenCudaDevice(int index) {
                                            " on this machine, which has " + std::to_string(state.devices.size()) + ".");
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda
 #endif

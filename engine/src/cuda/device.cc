@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 TransferCounts Device::transfers() const {
   return {frame_uploads_, frame_downloads_, upload_bytes_, download_bytes_, setup_bytes_};
@@ -40,4 +40,4 @@ DeviceMemory Upload(const std::shared_ptr<Device>& device, const void* data, std
   return memory;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

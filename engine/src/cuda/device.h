@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "cuda/launch.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 class OutOfDeviceMemory : public Error {
  public:
@@ -180,4 +180,4 @@ CudaState FindCudaDevices();
 /// stages in this build, a driver, the device.
 std::shared_ptr<Device> OpenCudaDevice(int index);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

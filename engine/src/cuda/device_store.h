@@ -9,7 +9,7 @@
 #include "cuda/device.h"
 #include "cuda/views.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Rows of device pictures begin at multiples of this many samples: 256 bytes.
 inline constexpr int kPitchSamples = 128;
@@ -75,4 +75,4 @@ class DeviceStore {
   std::vector<DeviceMemory> memory_;
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

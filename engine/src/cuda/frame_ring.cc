@@ -4,7 +4,7 @@
 
 #include "media/av_error.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 /// Rows begin where the GPU's vector accesses and NVENC's registration want them.
@@ -177,4 +177,4 @@ void FrameHolds::Keep(const AVFrame& frame, StreamHandle stream) {
   ++held_;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -11,7 +11,7 @@
 #include "cuda/views.h"
 #include "media/av_handles.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 using UniqueBuffer = std::unique_ptr<AVBufferRef, media::FreeByAddress<av_buffer_unref>>;
 
@@ -110,4 +110,4 @@ class FrameHolds {
   int held_ = 0;
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -5,12 +5,12 @@
 
 #include "cuda/kernels.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 class DeviceBlock {
  public:
   template <typename Work>
-  FRAMELIFT_HD void Each(const Work& work) {
+  REELMEND_HD void Each(const Work& work) {
 #if defined(__CUDA_ARCH__)
     work(static_cast<int>(threadIdx.x));
     __syncthreads();
@@ -19,7 +19,7 @@ class DeviceBlock {
 #endif
   }
   template <typename T>
-  FRAMELIFT_HD void Add(T& sum, T value) {
+  REELMEND_HD void Add(T& sum, T value) {
 #if defined(__CUDA_ARCH__)
     atomicAdd(&sum, value);
 #else
@@ -65,4 +65,4 @@ cudaError_t LaunchOnGpu(const void* data, Extent extent, cudaStream_t stream) {
 
 using LaunchFunction = cudaError_t (*)(const void* data, Extent extent, cudaStream_t stream);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -12,7 +12,7 @@
 #include "cuda/stage_time.h"
 #include "cuda/stage_tone.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 template <typename... Kernels>
 struct List {
@@ -71,4 +71,4 @@ KernelCall MakeCall(const K& kernel, Extent extent) {
   return call;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -1,7 +1,7 @@
 // Machine code of the kernels that compute pixel by pixel.
 #include "cuda/kernel_launch.cuh"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 cudaError_t CheckMachineCode() {
   cudaFuncAttributes attributes = {};
@@ -25,4 +25,4 @@ template cudaError_t LaunchOnGpu<GatherKernel>(const void*, Extent, cudaStream_t
 template cudaError_t LaunchOnGpu<NarrowKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<FinishChromaKernel>(const void*, Extent, cudaStream_t);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

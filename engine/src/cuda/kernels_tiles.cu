@@ -1,7 +1,7 @@
 // Machine code of the kernels that compute tile by tile.
 #include "cuda/kernel_launch.cuh"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 template cudaError_t LaunchOnGpu<SceneKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<TemporalKernel>(const void*, Extent, cudaStream_t);
@@ -9,4 +9,4 @@ template cudaError_t LaunchOnGpu<DenoiseKernel>(const void*, Extent, cudaStream_
 template cudaError_t LaunchOnGpu<CurveKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<FinishLumaKernel>(const void*, Extent, cudaStream_t);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -16,7 +16,7 @@
 
 #include "pixel/hd.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// How many pixels (pixel kernels) or tiles (tile kernels) there are.
 struct Extent {
@@ -33,11 +33,11 @@ class HostBlock {
  public:
   explicit HostBlock(int threads) : threads_(threads) {}
   template <typename Work>
-  FRAMELIFT_HD void Each(const Work& work) {
+  REELMEND_HD void Each(const Work& work) {
     for (int i = 0; i < threads_; ++i) work(i);
   }
   template <typename T>
-  FRAMELIFT_HD void Add(T& sum, T value) {
+  REELMEND_HD void Add(T& sum, T value) {
     sum += value;
   }
 
@@ -71,4 +71,4 @@ struct KernelCall {
   void (*run_on_host)(const void* kernel, Extent extent) = nullptr;
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

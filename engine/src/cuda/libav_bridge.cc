@@ -1,5 +1,5 @@
 // libav on a CUDA device of ours: Note [Contexts and streams of libav].
-#ifdef FRAMELIFT_CUDA
+#ifdef REELMEND_CUDA
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -11,7 +11,7 @@ extern "C" {
 #include <libavutil/hwcontext_cuda.h>
 }
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 /// The context that CUDA's runtime uses on this thread. Taken through the runtime, so that libcuda is not linked.
@@ -76,5 +76,5 @@ std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>& devi
   return std::make_unique<LibavBridge>(device, PrimaryContext(*device), decoder);
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda
 #endif

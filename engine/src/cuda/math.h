@@ -11,24 +11,24 @@
 #include <cuda_fp16.h>
 #endif
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 template <typename T>
-FRAMELIFT_HD inline T Min(T a, T b) {
+REELMEND_HD inline T Min(T a, T b) {
   return b < a ? b : a;
 }
 template <typename T>
-FRAMELIFT_HD inline T Max(T a, T b) {
+REELMEND_HD inline T Max(T a, T b) {
   return a < b ? b : a;
 }
 template <typename T>
-FRAMELIFT_HD inline T Clamp(T v, T low, T high) {
+REELMEND_HD inline T Clamp(T v, T low, T high) {
   return Min(Max(v, low), high);
 }
 
 /// a × b + c, rounded once on the GPU. (The CPU's vector kernels round once, too; the host here rounds twice, which
 /// no 16-bit sample shows.)
-FRAMELIFT_HD inline float Fma(float a, float b, float c) {
+REELMEND_HD inline float Fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
 #else
@@ -36,7 +36,7 @@ FRAMELIFT_HD inline float Fma(float a, float b, float c) {
 #endif
 }
 
-FRAMELIFT_HD inline float SquareRoot(float v) {
+REELMEND_HD inline float SquareRoot(float v) {
 #if defined(__CUDA_ARCH__)
   return __fsqrt_rn(v);
 #else
@@ -45,7 +45,7 @@ FRAMELIFT_HD inline float SquareRoot(float v) {
 }
 
 /// Rounded to nearest (halves to even) and saturated to a working sample, as pixel::ToSamples does; |v| < 2²².
-FRAMELIFT_HD inline std::uint16_t ToSample(float v) {
+REELMEND_HD inline std::uint16_t ToSample(float v) {
 #if defined(__CUDA_ARCH__)
   const int rounded = __float2int_rn(v);
 #else
@@ -58,7 +58,7 @@ FRAMELIFT_HD inline std::uint16_t ToSample(float v) {
 }
 
 /// Rounds a working sample to 8 bits, halves up, saturated: what the encoder gets.
-FRAMELIFT_HD inline std::uint8_t ToCode8(std::uint16_t v) {
+REELMEND_HD inline std::uint8_t ToCode8(std::uint16_t v) {
   return static_cast<std::uint8_t>(v >= 0xFF80 ? 255 : (v + 128) >> 8);
 }
 
@@ -68,7 +68,7 @@ struct Half {
 };
 
 /// Rounded to nearest, halves to even; overflow gives infinity.
-FRAMELIFT_HD inline Half ToHalf(float v) {
+REELMEND_HD inline Half ToHalf(float v) {
 #if defined(__CUDA_ARCH__)
   return {__half_as_ushort(__float2half_rn(v))};
 #else
@@ -93,7 +93,7 @@ FRAMELIFT_HD inline Half ToHalf(float v) {
 #endif
 }
 
-FRAMELIFT_HD inline float FromHalf(Half h) {
+REELMEND_HD inline float FromHalf(Half h) {
 #if defined(__CUDA_ARCH__)
   return __half2float(__ushort_as_half(h.bits));
 #else
@@ -112,4 +112,4 @@ FRAMELIFT_HD inline float FromHalf(Half h) {
 #endif
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -6,7 +6,7 @@
 
 #include "inference/model_loader.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 using inference::Occupancy;
 
@@ -99,4 +99,4 @@ std::optional<Occupancy> MeasureOccupancy(const std::shared_ptr<Device>& device,
   return chosen;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

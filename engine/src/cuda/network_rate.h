@@ -7,10 +7,10 @@
 
 #include "cuda/device_store.h"
 #include "cuda/network_runner.h"
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "inference/gpu_model.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// A picture of samples that are 0, as the runner of that model takes it.
 Picture MakeEmptyPicture(DeviceStore& store, const ModelFile& file, Size size);
@@ -37,4 +37,4 @@ std::optional<inference::Occupancy> ChooseOccupancy(const std::function<double(c
 std::optional<inference::Occupancy> MeasureOccupancy(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model,
                                                      Size size);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -7,7 +7,7 @@
 #include "inference/model_loader.h"
 #include "pixel/color_matrix.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 constexpr std::int64_t kWhole = std::numeric_limits<std::int64_t>::max();
@@ -278,4 +278,4 @@ void NetworkRunner::Wait(int slot, StreamHandle stage) {
   device_->WaitOn(stage, lane.done.get());
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

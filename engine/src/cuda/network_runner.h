@@ -7,11 +7,11 @@
 
 #include "cuda/device_store.h"
 #include "cuda/kernels.h"
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "inference/gpu_backend.h"
 #include "inference/tiles.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Engine for so many input pictures of that size, on the current device. Throws what inference::GpuModel::Load throws.
 using LoadNetwork = std::function<std::unique_ptr<inference::GpuNetwork>(int width, int height, int batch)>;
@@ -112,4 +112,4 @@ class NetworkRunner {
   int batch_ = 1;
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -4,7 +4,7 @@
 
 #include "cuda/network_rate.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 std::shared_ptr<inference::GpuModel> NetworkSource::ModelOf(const NetworkRequest& request) {
   const DeviceFacts& facts = device_->facts();
@@ -69,4 +69,4 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   prepared_folder_ = options.engine_folder;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

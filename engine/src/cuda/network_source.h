@@ -6,11 +6,11 @@
 #include <string>
 
 #include "cuda/network_runner.h"
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "inference/gpu_model.h"
 #include "pipeline/network_choice.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 struct NetworkRequest {
   ModelFile file;
@@ -45,4 +45,4 @@ class NetworkSource {
   std::string prepared_folder_;
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

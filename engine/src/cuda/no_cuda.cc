@@ -1,9 +1,9 @@
 // What stands in for the CUDA device in a build without CUDA.
-#ifndef FRAMELIFT_CUDA
+#ifndef REELMEND_CUDA
 #include "cuda/codec_bridge.h"
 #include "cuda/device.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 constexpr const char* kReason = "This build has no CUDA stages (run scripts/setup-gpu and build again).";
@@ -18,5 +18,5 @@ std::unique_ptr<CodecBridge> OpenCodecBridge(const std::shared_ptr<Device>&, Str
   throw Error(ErrorCode::kUnavailable, kReason);
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda
 #endif

@@ -17,7 +17,7 @@ extern "C" {
 #include <libavutil/hwcontext.h>
 }
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 using pipeline::Stage;
@@ -434,4 +434,4 @@ std::vector<GpuReport> DescribeGpus() {
   return reports;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -10,7 +10,7 @@
 #include "inference/gpu_backend.h"
 #include "pipeline/stage_chain.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing. Where no backend for its networks is here, it
 /// works without them.
@@ -35,4 +35,4 @@ std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> devic
                                                    std::unique_ptr<CodecBridge> bridge,
                                                    std::shared_ptr<inference::GpuBackend> networks = nullptr);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

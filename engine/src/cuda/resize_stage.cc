@@ -5,7 +5,7 @@
 
 #include "pixel/resize_plan.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 constexpr int kSmallestBand = 16;  // output rows
@@ -138,4 +138,4 @@ void ResizeStage::Run(const Picture& from, const Picture& to, StreamHandle strea
   }
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

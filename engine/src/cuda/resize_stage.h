@@ -7,11 +7,11 @@
 #include "cuda/device_store.h"
 #include "cuda/kernels.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 struct AxisPlan;
 }
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// From one shape of pictures to another: size, subsampling, siting (the target's is ChromaSite::kLeft). Made once; Run
 /// allocates nothing. What it needs of memory beside the pictures comes with MakeRoom (Note [Less memory] in stage_plan.h).
@@ -52,4 +52,4 @@ class ResizeStage {
   int bands_ = 1;
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -7,7 +7,7 @@
 #include "cuda/views.h"
 #include "pixel/contrast_curve.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Luma of a picture in the output's colour space (pixel::ColorCoefficients).
 struct LumaReader {
@@ -19,7 +19,7 @@ struct LumaReader {
   float cb = 0;
   float cr = 0;
 
-  FRAMELIFT_HD std::uint16_t At(int x, int y) const {
+  REELMEND_HD std::uint16_t At(int x, int y) const {
     const std::uint16_t luma = in.planes[0].At(x, y);
     if (!converts) return luma;
     float part = 0;
@@ -53,12 +53,12 @@ struct CurveKernel {
   std::uint32_t* sums = nullptr;     ///< [down × across][kMaxBins]
   CurvePiece* pieces = nullptr;      ///< [down × across][kMaxSegments]
 
-  FRAMELIFT_HD static int Begin(int size, int tile, int count) {
+  REELMEND_HD static int Begin(int size, int tile, int count) {
     return static_cast<int>(static_cast<long long>(size) * tile / count);
   }
 
   template <typename Block>
-  FRAMELIFT_HD void Count(Block& block, Shared& s, int tile_x, int tile_y) const {
+  REELMEND_HD void Count(Block& block, Shared& s, int tile_x, int tile_y) const {
     const int x0 = Begin(luma.in.planes[0].width, tile_x, across);
     const int y0 = Begin(luma.in.planes[0].height, tile_y, down);
     const int width = Begin(luma.in.planes[0].width, tile_x + 1, across) - x0;
@@ -79,7 +79,7 @@ struct CurveKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
+  REELMEND_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
     const int tile = tile_y * across + tile_x;
     const int before = state->contrast_before;
     std::uint32_t* slot =
@@ -122,7 +122,7 @@ struct ContrastMap {
     float way;
   };
 
-  FRAMELIFT_HD static Between Find(const int* centres, int count, int at) {
+  REELMEND_HD static Between Find(const int* centres, int count, int at) {
     int right = 0;
     while (right < count && centres[right] <= at) ++right;
     const int first = Max(right - 1, 0);
@@ -132,7 +132,7 @@ struct ContrastMap {
             distance > 0 ? static_cast<float>(at - centres[first]) / static_cast<float>(distance) : 0.0F};
   }
 
-  FRAMELIFT_HD float Apply(float luma, int x, int y) const {
+  REELMEND_HD float Apply(float luma, int x, int y) const {
     const float top = domain.base + domain.segment_width * static_cast<float>(domain.segments);
     if (luma < domain.base || luma > top) return luma;
     const int segment =
@@ -174,14 +174,14 @@ struct FinishLumaKernel {
   std::uint16_t black = 0;
   std::uint16_t white = 0;
 
-  FRAMELIFT_HD std::uint16_t Curved(int x, int y) const {
+  REELMEND_HD std::uint16_t Curved(int x, int y) const {
     const std::uint16_t v = luma.At(x, y);
     return contrast.pieces == nullptr ? v : ToSample(contrast.Apply(v, x, y));
   }
 
-  FRAMELIFT_HD static int Mean(int a, int b) { return (a + b + 1) >> 1; }
+  REELMEND_HD static int Mean(int a, int b) { return (a + b + 1) >> 1; }
 
-  FRAMELIFT_HD std::uint16_t Sharpened(const std::uint16_t* s) const {
+  REELMEND_HD std::uint16_t Sharpened(const std::uint16_t* s) const {
     const int up = s[-kSharedWidth];
     const int left = s[-1];
     const int middle = s[0];
@@ -198,7 +198,7 @@ struct FinishLumaKernel {
     return static_cast<std::uint16_t>(Min(Max(sharp, low), high));
   }
 
-  FRAMELIFT_HD void Store(const std::uint8_t (&codes)[kLanes], int x, int y) const {
+  REELMEND_HD void Store(const std::uint8_t (&codes)[kLanes], int x, int y) const {
     std::uint8_t* to = out.luma + y * out.luma_stride + x;
 #if defined(__CUDA_ARCH__)
     if (x + kLanes <= out.width) {  // rows and tiles begin at multiples of four
@@ -210,7 +210,7 @@ struct FinishLumaKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
+  REELMEND_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
     const int x0 = tile_x * kWidth;
     const int y0 = tile_y * kRows;
     block.Each([&](int thread) {
@@ -241,7 +241,7 @@ struct FinishChromaKernel {
   float matrix[2][2] = {{1, 0}, {0, 1}};
   EncoderPicture out;
 
-  FRAMELIFT_HD void operator()(int x, int y, int) const {
+  REELMEND_HD void operator()(int x, int y, int) const {
     if (x >= in.planes[1].width || y >= in.planes[1].height) return;
     std::uint16_t cb = in.planes[1].At(x, y);
     std::uint16_t cr = in.planes[2].At(x, y);
@@ -257,4 +257,4 @@ struct FinishChromaKernel {
   }
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

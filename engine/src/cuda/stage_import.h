@@ -4,7 +4,7 @@
 #include "cuda/launch.h"
 #include "cuda/views.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Surface → working picture: crop, turn, widen. Exact. One call a plane (z); a thread makes kLanes samples of a row.
 struct ImportKernel {
@@ -12,7 +12,7 @@ struct ImportKernel {
   Surface in;
   Picture out;
 
-  FRAMELIFT_HD void operator()(int x, int y, int z) const {
+  REELMEND_HD void operator()(int x, int y, int z) const {
     const Plane& plane = out.planes[z];
     const int first = x * kLanes;
     if (y >= plane.height || first >= plane.width) return;
@@ -40,7 +40,7 @@ struct SurfaceToTensorKernel {
   RgbMatrix matrix;
   Tensor out;
 
-  FRAMELIFT_HD float Chroma(int plane, const ChromaTaps& taps) const {
+  REELMEND_HD float Chroma(int plane, const ChromaTaps& taps) const {
     const float left = Fma(in.Sample(plane, taps.column[0], taps.row[0]), taps.down[0],
                            static_cast<float>(in.Sample(plane, taps.column[0], taps.row[1])) * taps.down[1]);
     const float right = Fma(in.Sample(plane, taps.column[1], taps.row[0]), taps.down[0],
@@ -48,7 +48,7 @@ struct SurfaceToTensorKernel {
     return Fma(left, taps.across[0], right * taps.across[1]) - 32768.0F;
   }
 
-  FRAMELIFT_HD void operator()(int x, int y, int) const {
+  REELMEND_HD void operator()(int x, int y, int) const {
     if (x >= out.width || y >= out.height) return;
     const int px = Min(x, shape.planes[0].width - 1);
     const int py = Min(y, shape.planes[0].height - 1);
@@ -88,7 +88,7 @@ struct TensorToPictureKernel {
     float r, g, b;
   };
 
-  FRAMELIFT_HD Rgb Read(int x, int y) const {
+  REELMEND_HD Rgb Read(int x, int y) const {
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(Clamp(y, 0, out.planes[0].height - 1)) * in.width +
                               Clamp(x, 0, out.planes[0].width - 1);
     const auto clipped = [&](int channel) { return Clamp(FromHalf(in.PlaneAt(channel)[at]), 0.0F, 1.0F); };
@@ -99,18 +99,18 @@ struct TensorToPictureKernel {
     return {clipped(0), clipped(1), clipped(2)};
   }
 
-  FRAMELIFT_HD float Luma(const Rgb& v) const {
+  REELMEND_HD float Luma(const Rgb& v) const {
     return Fma(v.r, matrix.weights[0], Fma(v.g, matrix.weights[1], v.b * matrix.weights[2]));
   }
 
   /// Weights of the places before, at and behind 2 × i (or of i alone) for chroma sample i.
-  FRAMELIFT_HD static void Spread(int log2, bool cosited, float (&weight)[3]) {
+  REELMEND_HD static void Spread(int log2, bool cosited, float (&weight)[3]) {
     weight[0] = log2 != 0 && cosited ? 0.25F : 0.0F;
     weight[1] = log2 != 0 ? 0.5F : 1.0F;
     weight[2] = log2 == 0 ? 0.0F : cosited ? 0.25F : 0.5F;
   }
 
-  FRAMELIFT_HD void operator()(int x, int y, int z) const {
+  REELMEND_HD void operator()(int x, int y, int z) const {
     const Plane& plane = out.planes[z];
     if (x >= plane.width || y >= plane.height) return;
     if (z == 0) {
@@ -136,4 +136,4 @@ struct TensorToPictureKernel {
   }
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -5,7 +5,7 @@
 #include "cuda/stage_import.h"
 #include "cuda/views.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Luma of a part of a picture, 0 = black … 1 = white, and the plane that holds the strength of restoration. Rows and
 /// columns beyond the picture repeat its last.
@@ -18,7 +18,7 @@ struct LumaToTensorKernel {
   float strength = 0;
   Tensor out;
 
-  FRAMELIFT_HD void operator()(int column, int row, int) const {
+  REELMEND_HD void operator()(int column, int row, int) const {
     if (column >= out.width || row >= out.height) return;
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * out.width + column;
     out.PlaneAt(0)[at] = ToHalf((static_cast<float>(luma.Near(x + column, y + row)) - offset) * scale);
@@ -34,7 +34,7 @@ struct RgbToTensorKernel {
   RgbMatrix matrix;
   Tensor out;
 
-  FRAMELIFT_HD void operator()(int column, int row, int) const {
+  REELMEND_HD void operator()(int column, int row, int) const {
     if (column >= out.width || row >= out.height) return;
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * out.width + column;
     const float luma = (static_cast<float>(in.planes[0].Near(x + column, y + row)) - matrix.luma_offset) * matrix.luma_scale;
@@ -52,7 +52,7 @@ struct Units {
   float offset = 0;
   float scale = 1;
 
-  FRAMELIFT_HD Half FromSample(std::uint16_t sample) const { return ToHalf((static_cast<float>(sample) - offset) * scale); }
+  REELMEND_HD Half FromSample(std::uint16_t sample) const { return ToHalf((static_cast<float>(sample) - offset) * scale); }
 };
 
 /// Y′, the strength of restoration, Cb and Cr of a part of a picture without subsampling: 0 … 1, and −0.5 … 0.5.
@@ -65,7 +65,7 @@ struct YcbcrToTensorKernel {
   float strength = 0;
   Tensor out;
 
-  FRAMELIFT_HD void operator()(int column, int row, int) const {
+  REELMEND_HD void operator()(int column, int row, int) const {
     if (column >= out.width || row >= out.height) return;
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * out.width + column;
     out.PlaneAt(0)[at] = luma.FromSample(in.planes[0].Near(x + column, y + row));
@@ -86,7 +86,7 @@ struct KeptPart {
 };
 
 /// Bounded before it becomes a whole number; NaN becomes 0.
-FRAMELIFT_HD inline std::uint16_t ToBoundedSample(float value) { return ToSample(value > 0 ? Min(value, 65535.0F) : 0.0F); }
+REELMEND_HD inline std::uint16_t ToBoundedSample(float value) { return ToSample(value > 0 ? Min(value, 65535.0F) : 0.0F); }
 
 struct TensorToLumaKernel {
   Tensor in;
@@ -95,7 +95,7 @@ struct TensorToLumaKernel {
   float span = 1;
   Plane out;
 
-  FRAMELIFT_HD void operator()(int x, int y, int) const {
+  REELMEND_HD void operator()(int x, int y, int) const {
     if (x >= part.width || y >= part.height) return;
     const float v = FromHalf(in.PlaneAt(0)[static_cast<std::ptrdiff_t>(part.from_y + y) * in.width + part.from_x + x]);
     out.At(part.to_x + x, part.to_y + y) = ToBoundedSample(Fma(v, span, offset));
@@ -111,7 +111,7 @@ struct TensorToYcbcrPictureKernel {
   float chroma_span = 1;  ///< of −0.5 … 0.5 around 32768
   Picture out;
 
-  FRAMELIFT_HD void operator()(int x, int y, int) const {
+  REELMEND_HD void operator()(int x, int y, int) const {
     if (x >= part.width || y >= part.height) return;
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(part.from_y + y) * in.width + part.from_x + x;
     const auto value = [&](int plane) { return FromHalf(in.PlaneAt(plane)[at]); };
@@ -130,7 +130,7 @@ struct TensorToRgbPictureKernel {
   YcbcrMatrix matrix;
   Picture out;
 
-  FRAMELIFT_HD void operator()(int x, int y, int) const {
+  REELMEND_HD void operator()(int x, int y, int) const {
     if (x >= part.width || y >= part.height) return;
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(part.from_y + y) * in.width + part.from_x + x;
     const auto unit = [&](int channel) {
@@ -149,4 +149,4 @@ struct TensorToRgbPictureKernel {
   }
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -8,7 +8,7 @@
 #include "pixel/resize_plan.h"
 #include "pixel/scene_detector.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 int Blocks(int count, int size) { return (count + size - 1) / size; }
@@ -292,4 +292,4 @@ void StagePlan::Finish(const EncoderPicture& out, int index, StreamHandle stream
   Put(MakeCall(chroma, {finished.planes[1].width, finished.planes[1].height, 1}), stream);
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

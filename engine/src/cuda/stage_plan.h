@@ -14,7 +14,7 @@
 #include "pixel/stages.h"
 #include "pixel/tone_map.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// What is done to pictures, in plain numbers (pipeline::Plan without libav).
 struct StageOptions {
@@ -116,4 +116,4 @@ class StagePlan {
   std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before what it reads goes away
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -5,7 +5,7 @@
 #include "cuda/views.h"
 #include "pixel/denoise_kernel.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// Bilateral denoising of one plane (z): a tile of 32 × 8 samples with its neighbourhood in shared memory.
 struct DenoiseKernel {
@@ -26,7 +26,7 @@ struct DenoiseKernel {
   int first_plane = 0;  ///< 1: chroma alone, as two planes
 
   template <int kReach>
-  FRAMELIFT_HD float Filter(const float* centre) const {
+  REELMEND_HD float Filter(const float* centre) const {
     float weights = kernel.root[0][0] * kernel.root[0][0];
     float change = 0;
     for (int dy = -kReach; dy <= kReach; ++dy) {
@@ -45,7 +45,7 @@ struct DenoiseKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int index) const {
+  REELMEND_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int index) const {
     const int z = first_plane + index;
     const Plane& plane = in.planes[z];
     const int x0 = tile_x * kWidth;
@@ -75,8 +75,8 @@ struct DeviceAxis {
   int taps = 0;
 };
 
-FRAMELIFT_HD inline void StoreResized(float v, float& out) { out = v; }
-FRAMELIFT_HD inline void StoreResized(float v, std::uint16_t& out) { out = ToSample(v); }
+REELMEND_HD inline void StoreResized(float v, float& out) { out = v; }
+REELMEND_HD inline void StoreResized(float v, std::uint16_t& out) { out = ToSample(v); }
 
 /// One pass of the separable resize along rows (kAcross) or columns, for rows first_row … first_row + rows − 1 of
 /// the output of this pass; z: which of the planes. Sums in float, in the order of the taps.
@@ -88,7 +88,7 @@ struct ResizeKernel {
   int first_row = 0;
   int rows = 0;
 
-  FRAMELIFT_HD void operator()(int x, int row, int z) const {
+  REELMEND_HD void operator()(int x, int row, int z) const {
     const View<Out>& to = out[z];
     if (x >= to.width || row >= rows) return;
     const int y = first_row + row;
@@ -110,4 +110,4 @@ using StackKernel = ResizeKernel<float, std::uint16_t, false>;   ///< … then c
 using GatherKernel = ResizeKernel<std::uint16_t, float, false>;  ///< reducing in height: columns first …
 using NarrowKernel = ResizeKernel<float, std::uint16_t, true>;   ///< … then rows
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -11,7 +11,7 @@
 #include "pixel/contrast_curve.h"
 #include "pixel/temporal_limits.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// What is known of a thumbnail beside its codes.
 struct ThumbnailFacts {
@@ -40,7 +40,7 @@ struct ShrinkKernel {
   int columns = 0;
   int rows = 0;
 
-  FRAMELIFT_HD void operator()(int x, int y, int) const {
+  REELMEND_HD void operator()(int x, int y, int) const {
     if (x >= columns || y >= rows) return;
     const int step = cell >= 2 ? 2 : 1;
     const int count = cell * ((cell + step - 1) / step);
@@ -79,7 +79,7 @@ struct SceneKernel {
   SceneLimits limits;
 
   template <typename Block>
-  FRAMELIFT_HD void Total(Block& block, Shared& s) const {
+  REELMEND_HD void Total(Block& block, Shared& s) const {
     block.Each([&](int thread) {
       if (thread >= 2) return;
       double total = 0;
@@ -89,7 +89,7 @@ struct SceneKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void Describe(Block& block, Shared& s, const float* codes, ThumbnailFacts& facts) const {
+  REELMEND_HD void Describe(Block& block, Shared& s, const float* codes, ThumbnailFacts& facts) const {
     block.Each([&](int thread) {
       if (thread < 64) s.histogram[thread] = 0;
     });
@@ -124,7 +124,7 @@ struct SceneKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void Differ(Block& block, Shared& s, int a, int b, int answer) const {
+  REELMEND_HD void Differ(Block& block, Shared& s, int a, int b, int answer) const {
     const float* codes_a = thumbnails + static_cast<std::ptrdiff_t>(a) * cells;
     const float* codes_b = thumbnails + static_cast<std::ptrdiff_t>(b) * cells;
     const ThumbnailFacts& fa = state->facts[a];
@@ -159,14 +159,14 @@ struct SceneKernel {
     });
   }
 
-  FRAMELIFT_HD bool IsCut(const Shared& s, int now, int before) const {
+  REELMEND_HD bool IsCut(const Shared& s, int now, int before) const {
     if (state->seen == 0) return true;
     if (state->facts[now].deviation < limits.min_deviation || s.is_different[0] == 0) return false;
     const bool is_after_blank = state->facts[before].deviation < limits.min_deviation;
     return !(is_after_blank && state->seen >= 2 && s.is_different[1] == 0);
   }
 
-  FRAMELIFT_HD void Advance(bool is_cut) const {
+  REELMEND_HD void Advance(bool is_cut) const {
     TimeState& t = *state;
     t.is_cut = is_cut ? 1 : 0;
     t.pictures_before = is_cut ? 0 : Min(t.pictures_before + 1, 1 << 24);  // its parity rings stay whole below
@@ -178,7 +178,7 @@ struct SceneKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void operator()(Block& block, Shared& s, int, int, int) const {
+  REELMEND_HD void operator()(Block& block, Shared& s, int, int, int) const {
     const int now = state->next_thumbnail;
     const int before = (now + 2) % 3;
     const int earlier = (now + 1) % 3;
@@ -197,7 +197,7 @@ struct TemporalHistory {
   Plane once[2];
   Plane twice[4];
 
-  FRAMELIFT_HD Plane Older(int step, int pictures) const {
+  REELMEND_HD Plane Older(int step, int pictures) const {
     return step == 0 ? inputs[0] : step == 1 ? once[pictures & 1] : twice[pictures & 3];
   }
 };
@@ -228,7 +228,7 @@ struct TemporalKernel {
   float strength = 0;
 
   template <typename Block>
-  FRAMELIFT_HD void Weigh(Block& block, Shared& s, int step, int pictures, int x0, int y0) const {
+  REELMEND_HD void Weigh(Block& block, Shared& s, int step, int pictures, int x0, int y0) const {
     const Plane older = history[0].Older(step, pictures);
     block.Each([&](int thread) {
       if (thread < kBlocks) s.sums[thread] = 0;
@@ -252,7 +252,7 @@ struct TemporalKernel {
     });
   }
 
-  FRAMELIFT_HD std::uint16_t Mix(std::uint16_t now, std::uint16_t older, float weight, float falloff) const {
+  REELMEND_HD std::uint16_t Mix(std::uint16_t now, std::uint16_t older, float weight, float falloff) const {
     const float v = now;
     const float difference = static_cast<float>(older) - v;
     const float root = Max(0.0F, Fma(-(difference * difference), falloff, 1.0F));
@@ -260,7 +260,7 @@ struct TemporalKernel {
   }
 
   /// The sample of plane `p` that belongs to a thread; false outside of the picture.
-  FRAMELIFT_HD bool Place(int p, int thread, int tile_x, int tile_y, int& x, int& y) const {
+  REELMEND_HD bool Place(int p, int thread, int tile_x, int tile_y, int& x, int& y) const {
     const int log2_x = p == 0 ? 0 : in.log2_x;
     const int log2_y = p == 0 ? 0 : in.log2_y;
     const int width = kTileWidth >> log2_x;
@@ -272,7 +272,7 @@ struct TemporalKernel {
   }
 
   template <typename Block>
-  FRAMELIFT_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
+  REELMEND_HD void operator()(Block& block, Shared& s, int tile_x, int tile_y, int) const {
     const int pictures = state->pictures_before;
     block.Each([&](int thread) {
       for (int p = 0; p < 3; ++p) {
@@ -302,4 +302,4 @@ struct TemporalKernel {
   }
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

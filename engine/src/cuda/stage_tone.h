@@ -5,7 +5,7 @@
 #include "cuda/views.h"
 #include "pixel/tone_tables.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// HDR picture → SDR picture of the same size. z 0: luma; z 1: both planes of chroma.
 struct ToneKernelCall {
@@ -18,23 +18,23 @@ struct ToneKernelCall {
     float r, g, b;
   };
 
-  FRAMELIFT_HD static float Interpolated(const float* table, float v) {
+  REELMEND_HD static float Interpolated(const float* table, float v) {
     const float place = Clamp(v, 0.0F, 1.0F) * pixel::kTableSteps;
     const int index = static_cast<int>(place);
     const float below = table[index];
     return Fma(place - static_cast<float>(index), table[index + 1] - below, below);
   }
 
-  FRAMELIFT_HD static float Dot(const float* weights, const Rgb& v) {
+  REELMEND_HD static float Dot(const float* weights, const Rgb& v) {
     return Fma(v.b, weights[2], Fma(v.g, weights[1], v.r * weights[0]));
   }
 
-  FRAMELIFT_HD float Signal(const float* row, const Rgb& light) const {
+  REELMEND_HD float Signal(const float* row, const Rgb& light) const {
     const float v = SquareRoot(Clamp(Dot(row, light), 0.0F, 1.0F));
     return tone.tables->signal[static_cast<int>(Fma(v, pixel::kTableSteps, 0.5F))];
   }
 
-  FRAMELIFT_HD Rgb Map(float y, float cb, float cr) const {
+  REELMEND_HD Rgb Map(float y, float cb, float cr) const {
     const pixel::ToneTables& tables = *tone.tables;
     const float luma = (y - tone.luma_offset) * tone.luma_scale;
     cb -= 32768.0F;
@@ -53,10 +53,10 @@ struct ToneKernelCall {
     return {Signal(tone.gamut[0], light), Signal(tone.gamut[1], light), Signal(tone.gamut[2], light)};
   }
 
-  FRAMELIFT_HD static float LumaOf(const Rgb& v) { return Fma(v.b, 0.0722F, Fma(v.g, 0.7152F, v.r * 0.2126F)); }
+  REELMEND_HD static float LumaOf(const Rgb& v) { return Fma(v.b, 0.0722F, Fma(v.g, 0.7152F, v.r * 0.2126F)); }
 
   /// Weights of the luma samples from the one before a chroma sample's own to the one behind them.
-  FRAMELIFT_HD static void Spread(int log2, Place place, float (&weight)[4]) {
+  REELMEND_HD static void Spread(int log2, Place place, float (&weight)[4]) {
     weight[0] = weight[1] = weight[2] = weight[3] = 0;
     if (log2 == 0) {
       weight[1] = 1;
@@ -70,7 +70,7 @@ struct ToneKernelCall {
   }
 
   /// Luma around chroma sample (x, y): the mean over its place, edges replicated.
-  FRAMELIFT_HD float LumaAtChroma(int x, int y) const {
+  REELMEND_HD float LumaAtChroma(int x, int y) const {
     float across[4];
     float down[4];
     Spread(in.log2_x, PlaceAcross(in.color.site), across);
@@ -89,7 +89,7 @@ struct ToneKernelCall {
     return sum;
   }
 
-  FRAMELIFT_HD void operator()(int x, int y, int z) const {
+  REELMEND_HD void operator()(int x, int y, int z) const {
     const Plane& plane = in.planes[z];
     if (x >= plane.width || y >= plane.height) return;
     if (z == 0) {
@@ -105,4 +105,4 @@ struct ToneKernelCall {
   }
 };
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 constexpr std::ptrdiff_t kPitch = 256;
@@ -118,4 +118,4 @@ Surface Uploader::Send(const pixel::RawPlanes& planes, const pixel::PackedLayout
 
 void Uploader::Consumed(StreamHandle compute) { device_->Record(places_[current_].consumed.get(), compute); }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -8,7 +8,7 @@
 #include "cuda/views.h"
 #include "pixel/stages.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// A few places for frames under way, so that copying into pinned memory, the transfer, and the kernels that read
 /// the last frame overlap.
@@ -47,4 +47,4 @@ class Uploader {
 /// How a layout's samples are read from memory on the device.
 Surface DescribeSurface(const pixel::PackedLayout& layout, int width, int height);
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -8,7 +8,7 @@
 #include "pixel/image.h"
 #include "pixel/stages.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 
 /// One plane in device memory. `stride` counts elements.
 template <typename T>
@@ -18,10 +18,10 @@ struct View {
   int width = 0;
   int height = 0;
 
-  FRAMELIFT_HD T* Row(int y) const { return data + y * stride; }
-  FRAMELIFT_HD T& At(int x, int y) const { return data[y * stride + x]; }
+  REELMEND_HD T* Row(int y) const { return data + y * stride; }
+  REELMEND_HD T& At(int x, int y) const { return data[y * stride + x]; }
   /// Edges replicated.
-  FRAMELIFT_HD T Near(int x, int y) const { return At(Clamp(x, 0, width - 1), Clamp(y, 0, height - 1)); }
+  REELMEND_HD T Near(int x, int y) const { return At(Clamp(x, 0, width - 1), Clamp(y, 0, height - 1)); }
 };
 
 using Plane = View<std::uint16_t>;
@@ -58,11 +58,11 @@ struct Surface {
   bool flip_x = false;
   bool flip_y = false;
 
-  FRAMELIFT_HD int PlaneWidth(int plane) const { return plane == 0 ? width : (width + (1 << log2_x) - 1) >> log2_x; }
-  FRAMELIFT_HD int PlaneHeight(int plane) const { return plane == 0 ? height : (height + (1 << log2_y) - 1) >> log2_y; }
+  REELMEND_HD int PlaneWidth(int plane) const { return plane == 0 ? width : (width + (1 << log2_x) - 1) >> log2_x; }
+  REELMEND_HD int PlaneHeight(int plane) const { return plane == 0 ? height : (height + (1 << log2_y) - 1) >> log2_y; }
 
   /// Working sample of the displayed picture's plane at (x, y), which must lie inside.
-  FRAMELIFT_HD std::uint16_t Sample(int plane, int x, int y) const {
+  REELMEND_HD std::uint16_t Sample(int plane, int x, int y) const {
     if (plane > 0 && gray) return 0x8000;
     const int stored_width = PlaneWidth(plane);
     const int stored_height = PlaneHeight(plane);
@@ -110,7 +110,7 @@ struct Tensor {
   int channels = 3;
   int width = 0;   ///< of a plane in memory; the picture lies in its upper left corner, edges replicated behind
   int height = 0;
-  FRAMELIFT_HD Half* PlaneAt(int channel) const {
+  REELMEND_HD Half* PlaneAt(int channel) const {
     return data + static_cast<std::ptrdiff_t>(channel) * width * height;
   }
 };
@@ -118,14 +118,14 @@ struct Tensor {
 /// Where a chroma sample lies along one axis of the luma samples that it belongs to.
 enum class Place { kFirst, kMiddle, kLast };
 
-FRAMELIFT_HD inline Place PlaceAcross(pixel::ChromaSite site) {
+REELMEND_HD inline Place PlaceAcross(pixel::ChromaSite site) {
   using Site = pixel::ChromaSite;
   if (site == Site::kLeft || site == Site::kTopLeft || site == Site::kBottomLeft) return Place::kFirst;
   if (site == Site::kRight || site == Site::kTopRight || site == Site::kBottomRight) return Place::kLast;
   return Place::kMiddle;
 }
 
-FRAMELIFT_HD inline Place PlaceDown(pixel::ChromaSite site) {
+REELMEND_HD inline Place PlaceDown(pixel::ChromaSite site) {
   using Site = pixel::ChromaSite;
   if (site == Site::kTop || site == Site::kTopLeft || site == Site::kTopRight) return Place::kFirst;
   if (site == Site::kBottom || site == Site::kBottomLeft || site == Site::kBottomRight) return Place::kLast;
@@ -145,7 +145,7 @@ struct ChromaTaps {
   int row[2];
   float down[2];
 
-  FRAMELIFT_HD float Of(const Plane& plane) const {
+  REELMEND_HD float Of(const Plane& plane) const {
     const std::uint16_t* first = plane.Row(row[0]);
     const std::uint16_t* second = plane.Row(row[1]);
     const float left = Fma(first[column[0]], down[0], static_cast<float>(second[column[0]]) * down[1]);
@@ -154,7 +154,7 @@ struct ChromaTaps {
   }
 };
 
-FRAMELIFT_HD inline void AxisTaps(int at, int log2, int shift, Place place, int size, int (&index)[2],
+REELMEND_HD inline void AxisTaps(int at, int log2, int shift, Place place, int size, int (&index)[2],
                                   float (&weight)[2]) {
   const int own = log2 != 0 ? (at + shift) / 2 : at;
   index[0] = index[1] = Clamp(own, 0, size - 1);
@@ -168,7 +168,7 @@ FRAMELIFT_HD inline void AxisTaps(int at, int log2, int shift, Place place, int 
   weight[0] = 1 - weight[1];
 }
 
-FRAMELIFT_HD inline ChromaTaps TapsAt(int x, int y, const Picture& picture) {
+REELMEND_HD inline ChromaTaps TapsAt(int x, int y, const Picture& picture) {
   ChromaTaps taps;
   const Plane& chroma = picture.planes[1];
   AxisTaps(x, picture.log2_x, picture.shift_x, PlaceAcross(picture.color.site), chroma.width, taps.column, taps.across);
@@ -176,4 +176,4 @@ FRAMELIFT_HD inline ChromaTaps TapsAt(int x, int y, const Picture& picture) {
   return taps;
 }
 
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/model_loader.h"
 #include "inference/shared_module.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
 constexpr int kProposalSide = 12;
@@ -257,4 +257,4 @@ bool CanDetectFaces() {
   }
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -22,7 +22,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 struct DetectorOptions {
   int width = 0;  ///< of the pictures
@@ -68,4 +68,4 @@ std::string DetectorFolder();
 /// Whether this build can find faces on this machine.
 bool CanDetectFaces();
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

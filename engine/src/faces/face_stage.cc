@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 FaceStage::FaceStage(const FaceStageOptions& options)
     : options_(options),
@@ -27,4 +27,4 @@ void FaceStage::Run(pixel::Image& image, std::int64_t number, bool is_cut, bool 
   }
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -7,11 +7,11 @@
 #include "faces/detector.h"
 #include "faces/restorer.h"
 #include "faces/tracker.h"
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 struct FaceStageOptions {
   ModelFile model;  ///< of the layout kFace
@@ -54,4 +54,4 @@ class FaceStage {
   std::int64_t restored_ = 0;
 };
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

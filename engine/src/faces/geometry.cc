@@ -1,6 +1,6 @@
 #include "faces/geometry.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 Similarity Similarity::Inverse() const {
   const float square = a * a + b * b;
@@ -49,4 +49,4 @@ Landmarks AlignedPoints(int side) {
   return scaled;
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

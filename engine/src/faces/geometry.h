@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 /// In pixels of the picture; (0.5, 0.5) is the middle of its first pixel.
 struct Point {
@@ -80,4 +80,4 @@ Similarity FitSimilarity(const Landmarks& from, const Landmarks& to);
 /// Where the points of an aligned face lie in a crop of side × side: the FFHQ alignment at 512, scaled.
 Landmarks AlignedPoints(int side);
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

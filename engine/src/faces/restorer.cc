@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/model_loader.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
 constexpr int kUsualSide = 512;
@@ -171,4 +171,4 @@ void FaceRestorer::Run(pixel::Image& image, const Landmarks& points, float stren
   Paste(image, to_crop, strength, pool);
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

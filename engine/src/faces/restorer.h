@@ -13,12 +13,12 @@
 
 #include "faces/geometry.h"
 #include "faces/sampling.h"
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "inference/backend.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 /// Weight of a place in the crop, 0…1; `x` and `y` are shares of the crop's side.
 float MaskAt(float x, float y);
@@ -47,4 +47,4 @@ class FaceRestorer {
   RgbPicture change_;  ///< R′G′B′, 8-bit codes
 };
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
 constexpr int kRowsAtOnce = 8;
@@ -161,4 +161,4 @@ void Sample(const pixel::Image& image, const Similarity& place, bool black_outsi
   }
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -10,7 +10,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 /// R′G′B′ in planes, 0 = black … 255 = white, row-major; values beyond are cut.
 struct RgbPicture {
@@ -49,4 +49,4 @@ void Reduce(const RgbPicture& in, RgbPicture& out, pixel::ThreadPool& pool);
 /// is black where `black_outside`, else the edge's sample.
 void Sample(const pixel::Image& image, const Similarity& place, bool black_outside, RgbPicture& out);
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace framelift::faces {
+namespace reelmend::faces {
 namespace {
 
 constexpr float kSameFace = 0.3F;   ///< overlap from one frame to the next
@@ -106,4 +106,4 @@ std::vector<TrackedFace> FaceTracker::Update(const pixel::Image& image, std::int
   return history_.Shown();
 }
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

@@ -18,7 +18,7 @@
 
 #include "faces/detector.h"
 
-namespace framelift::faces {
+namespace reelmend::faces {
 
 struct TrackedFace {
   Landmarks points;    ///< smoothed
@@ -57,4 +57,4 @@ class FaceTracker {
   std::int64_t last_number_ = 0;
 };
 
-}  // namespace framelift::faces
+}  // namespace reelmend::faces

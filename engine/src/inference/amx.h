@@ -7,7 +7,7 @@
 #include <unistd.h>
 #endif
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Asks the kernel for the tile registers, which a process gets only on request (Linux 5.16 and later). False where the
 /// processor has none, the kernel is older, or a filter of system calls denies the request.
@@ -39,4 +39,4 @@ inline unsigned ExtendedFeatures() noexcept {
 /// Whether a processor of these features multiplies tiles of bfloat16, and the kernel lets this process do so.
 inline bool HasBf16Tiles(unsigned features) noexcept { return (features & kAmxBf16) != 0 && RequestTiles(); }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

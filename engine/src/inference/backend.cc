@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/openvino_module.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 struct KnownBackend {
@@ -46,4 +46,4 @@ bool HasFastInt8() {
 #endif
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

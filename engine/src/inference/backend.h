@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/tensor_network.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Shape of a tensor [1, channels, height, width], float32, row-major.
 struct Shape {
@@ -100,4 +100,4 @@ inline constexpr int kModuleInterface = 3;  ///< counts up with every change of 
 using ModuleInterfaceFunction = int();
 using ModuleCreateFunction = Backend*();
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -13,11 +13,11 @@
 
 #include "inference/sha256.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 /// First line of a file; counts up with its form.
-constexpr std::string_view kMagic = "framelift engine 1\n";
+constexpr std::string_view kMagic = "reelmend engine 1\n";
 constexpr std::int64_t kLargestFile = 4LL << 30;
 
 std::string PlainName(std::string text) {
@@ -155,4 +155,4 @@ void EngineCache::KeepOccupancy(const EngineKey& key, const std::string& device,
   Write(OccupancyName(key, device), key.text(), std::to_string(occupancy.contexts) + " " + std::to_string(occupancy.batch));
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

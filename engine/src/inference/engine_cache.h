@@ -7,7 +7,7 @@
 
 #include "inference/gpu_backend.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// All that an engine depends on.
 struct EngineKey {
@@ -64,4 +64,4 @@ class EngineCache {
   Log log_;
 };
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/model_loader.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 /// Note [Requests]
@@ -86,4 +86,4 @@ void FrameNetwork::RunTiles(const Fill& fill, const Take& take) {
   }
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "inference/backend.h"
 #include "inference/tiles.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Where a tile's planes lie. Input: fill tile_width × tile_height of every plane, with the frame's last row and
 /// column repeated beyond its end.
@@ -92,4 +92,4 @@ class FrameNetwork {
   int oldest_request_ = 0;
 };
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -20,7 +20,7 @@
 
 #include "inference/backend.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// What an engine is for: compute capability 8.6 is {8, 6}.
 struct GpuTarget {
@@ -111,4 +111,4 @@ std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name);
 inline constexpr int kGpuModuleInterface = 3;  ///< counts up with every change of the classes above
 using GpuModuleCreateFunction = GpuBackend*();
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -1,11 +1,11 @@
 // The registry of GPU backends. What was not built says so in one sentence.
 #include <array>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/gpu_backend.h"
 #include "inference/shared_module.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 struct KnownBackend {
@@ -15,7 +15,7 @@ struct KnownBackend {
 };
 /// Preferred first: TensorRT-RTX's engines need no GPU to be built and no minutes of timing.
 constexpr std::array<KnownBackend, 2> kKnownBackends = {
-    {{"tensorrt-rtx", "tensorrt/framelift_tensorrt_rtx.so", "TensorRT-RTX"}, {"tensorrt", "tensorrt/framelift_tensorrt.so", "TensorRT"}}};
+    {{"tensorrt-rtx", "tensorrt/reelmend_tensorrt_rtx.so", "TensorRT-RTX"}, {"tensorrt", "tensorrt/reelmend_tensorrt.so", "TensorRT"}}};
 
 /// Never closed: the libraries keep threads and the driver's callbacks.
 std::unique_ptr<GpuBackend> Open(const KnownBackend& known) {
@@ -24,8 +24,8 @@ std::unique_ptr<GpuBackend> Open(const KnownBackend& known) {
     throw Error(ErrorCode::kUnavailable,
                 std::string("The ") + known.title + " backend was not built into this engine (run the script setup-tensorrt and build again).");
   }
-  auto* interface = reinterpret_cast<ModuleInterfaceFunction*>(FindSymbol(module, "framelift_gpu_interface"));
-  auto* create = reinterpret_cast<GpuModuleCreateFunction*>(FindSymbol(module, "framelift_gpu_create"));
+  auto* interface = reinterpret_cast<ModuleInterfaceFunction*>(FindSymbol(module, "reelmend_gpu_interface"));
+  auto* create = reinterpret_cast<GpuModuleCreateFunction*>(FindSymbol(module, "reelmend_gpu_create"));
   if (interface == nullptr || create == nullptr || interface() != kGpuModuleInterface) {
     throw Error(ErrorCode::kUnavailable, std::string("The ") + known.title + " backend is of another version than the engine: build both again.");
   }
@@ -53,4 +53,4 @@ std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name) {
   throw Error(ErrorCode::kInvalidArgument, "There is no GPU backend named '" + name + "'; known are tensorrt-rtx and tensorrt.");
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/model_loader.h"
 #include "inference/onnx_half.h"
 #include "inference/sha256.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 /// The network with what it uses.
@@ -184,4 +184,4 @@ std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target) {
   throw Error(ErrorCode::kUnavailable, reason);
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

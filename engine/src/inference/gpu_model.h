@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "inference/engine_cache.h"
 #include "inference/gpu_backend.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// The GPU that engines are for.
 struct GpuPlace {
@@ -87,4 +87,4 @@ class GpuModel {
 /// says why there is none.
 std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target);
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 inline constexpr float kLargestHalf = 65504.0F;
 
@@ -33,4 +33,4 @@ inline float HalfToFloat(std::uint16_t half) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -7,10 +7,10 @@
 #include <memory>
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/sha256.h"
 
-namespace framelift {
+namespace reelmend {
 
 void CheckModelDescription(const ModelFile& model) {
   const auto refuse = [&](const std::string& what) {
@@ -23,9 +23,9 @@ void CheckModelDescription(const ModelFile& model) {
   if (model.halo < 0 || model.halo > 1024) refuse("must have a halo from 0 to 1024 pixels.");
 }
 
-}  // namespace framelift
+}  // namespace reelmend
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 constexpr std::int64_t kLargestFile = 1LL << 30;
@@ -93,4 +93,4 @@ std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file) {
   }
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "inference/backend.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Planes that a layout has at the network's input and at its output.
 int InputPlanes(ModelFile::Layout layout);
@@ -24,4 +24,4 @@ std::string ReadModelFile(const ModelFile& file);
 /// Throws Error{kInvalidArgument} in one sentence that names the model.
 std::unique_ptr<Model> LoadModel(Backend& backend, const ModelFile& file);
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/half.h"
 #include "inference/wire.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 using wire::Field;
@@ -388,4 +388,4 @@ std::string WithBatch(const std::string& onnx, int batch) {
   return WithGraph(onnx, graph);
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

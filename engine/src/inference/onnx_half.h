@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 struct HalfNetwork {
   std::string onnx;       ///< takes and gives fp16
@@ -26,4 +26,4 @@ HalfNetwork ToHalf(const std::string& onnx);
 /// which something else counts on one picture too, what comes out fits no pictures at all, which the backend says.
 std::string WithBatch(const std::string& onnx, int batch);
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -5,15 +5,15 @@
 
 #include "inference/backend.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Note [A module of its own]
 /// OpenVINO's libraries take 90 MB and a tenth of a second to load, and most calls of the engine (probing above all)
-/// need no network. So they are linked into framelift_openvino.so, which lies with them in the folder "openvino"
+/// need no network. So they are linked into reelmend_openvino.so, which lies with them in the folder "openvino"
 /// beside the program (or one folder above it) and is opened when the first network is asked for. The engine runs
 /// without the folder, too.
 ///
 /// Throws Error{kUnavailable} when the module is not there or cannot be loaded.
 std::unique_ptr<Backend> CreateOpenVinoBackend();
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

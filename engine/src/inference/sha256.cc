@@ -9,7 +9,7 @@ extern "C" {
 #include <libavutil/sha.h>
 }
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 std::string Sha256(std::string_view bytes) {
   const std::unique_ptr<AVSHA, decltype(&av_free)> sha(av_sha_alloc(), av_free);
@@ -26,4 +26,4 @@ std::string Sha256(std::string_view bytes) {
   return text;
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// 64 hexadecimal digits.
 std::string Sha256(std::string_view bytes);
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

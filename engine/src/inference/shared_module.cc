@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 /// Folder of the program or shared object that this code is in, with a slash at its end.
@@ -44,4 +44,4 @@ void* OpenModule(const std::string& file, const std::string& what) {
 
 void* FindSymbol(void* module, const char* name) { return dlsym(module, name); }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Where `file` (FOLDER/NAME.so) lies: beside the program or the addon, or one folder above it; empty when nowhere.
 std::string FindModule(const std::string& file);
@@ -15,4 +15,4 @@ void* OpenModule(const std::string& file, const std::string& what);
 /// Null when the module has no such symbol.
 void* FindSymbol(void* module, const char* name);
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// One end of a network: float32 whatever the file holds, row-major.
 struct TensorEnd {
@@ -45,4 +45,4 @@ inline int FindEnd(const std::vector<TensorEnd>& ends, const std::string& name) 
   return -1;
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

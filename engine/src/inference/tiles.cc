@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 constexpr int kSmallestPart = 16;
@@ -58,4 +58,4 @@ TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::fun
   return plan;
 }
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// One part: the network sees tile_width × tile_height input pixels from (x, y) on; of what it makes, the part that
 /// belongs to the rectangle `keep` is taken.
@@ -36,4 +36,4 @@ struct TilePlan {
 /// 16 kept pixels fit.
 TilePlan PlanTiles(int width, int height, int multiple, int halo, const std::function<bool(int, int)>& fits);
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::inference::wire {
+namespace reelmend::inference::wire {
 
 enum class Type { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -84,4 +84,4 @@ inline void PutBytes(std::string& out, int number, std::string_view bytes) {
   out += bytes;
 }
 
-}  // namespace framelift::inference::wire
+}  // namespace reelmend::inference::wire

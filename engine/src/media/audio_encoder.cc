@@ -14,7 +14,7 @@ extern "C" {
 #include <libavutil/opt.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 constexpr std::int64_t kBitsPerChannel = 96'000;
@@ -285,4 +285,4 @@ std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxe
   return std::make_unique<EncodedAudio>(std::move(decoder), std::move(encoder), stream.time_base, muxer, ReadTags(stream));
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -5,9 +5,9 @@
 
 #include "media/audio_track.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Null when there is no decoder for the stream on the allow list or its parameters are unusable.
 std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -12,7 +12,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 /// Codecs that MP4 holds and that need nothing but their parameters for it.
@@ -104,4 +104,4 @@ std::unique_ptr<AudioTrack> MakeAudioTrack(const AVStream& stream, Muxer& muxer)
   return MakeEncodedAudio(stream, muxer);
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

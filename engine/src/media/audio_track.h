@@ -6,7 +6,7 @@
 #include "media/av_handles.h"
 #include "media/muxer.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// The instant of the source that is time 0 of the output.
 struct Origin {
@@ -36,4 +36,4 @@ class AudioTrack {
 /// Adds a stream to `muxer` for the source's `stream`. Null when the sound can neither be copied nor decoded.
 std::unique_ptr<AudioTrack> MakeAudioTrack(const AVStream& stream, Muxer& muxer);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -9,7 +9,7 @@ extern "C" {
 #include <libavutil/log.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 
 std::string AvErrorText(int av_error) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
@@ -25,11 +25,11 @@ int CheckAv(int result, ErrorCode code, const char* sentence) {
 
 void QuietLibav() {
   static std::once_flag once;
-  std::call_once(once, [] { av_log_set_level(std::getenv("FRAMELIFT_LIBAV_LOG") == nullptr ? AV_LOG_QUIET : AV_LOG_INFO); });
+  std::call_once(once, [] { av_log_set_level(std::getenv("REELMEND_LIBAV_LOG") == nullptr ? AV_LOG_QUIET : AV_LOG_INFO); });
 }
 
 UniquePacket MakePacket() { return UniquePacket(CheckAlloc(av_packet_alloc())); }
 
 UniqueFrame MakeFrame() { return UniqueFrame(CheckAlloc(av_frame_alloc())); }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -1,12 +1,12 @@
-// From libav's error numbers to framelift::Error.
+// From libav's error numbers to reelmend::Error.
 #pragma once
 
 #include <new>
 #include <string>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// libav's own text for an error number.
 std::string AvErrorText(int av_error);
@@ -16,7 +16,7 @@ std::string AvErrorText(int av_error);
 int CheckAv(int result, ErrorCode code, const char* sentence);
 
 /// Keeps libav and x264 from writing to the standard error stream, which belongs to the program around us (and
-/// would tell its log what customers upload). FRAMELIFT_LIBAV_LOG=1 in the environment lets them talk.
+/// would tell its log what customers upload). REELMEND_LIBAV_LOG=1 in the environment lets them talk.
 void QuietLibav();
 
 /// Throws std::bad_alloc for the null that libav's alloc functions answer when memory is out.
@@ -26,4 +26,4 @@ T* CheckAlloc(T* handle) {
   return handle;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

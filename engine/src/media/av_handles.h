@@ -15,7 +15,7 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Calls a libav function of the form `void free(T**)`.
 template <auto kFree>
@@ -81,4 +81,4 @@ class Dictionary {
 UniquePacket MakePacket();
 UniqueFrame MakeFrame();
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

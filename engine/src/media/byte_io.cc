@@ -9,7 +9,7 @@
 
 #include "media/av_error.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 // One read of the demuxer becomes one range request for a remote source: large enough that headers come in
@@ -90,4 +90,4 @@ int InputIo::OnInterrupt(void* self) {
   }
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

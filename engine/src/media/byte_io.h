@@ -5,10 +5,10 @@
 #include <functional>
 #include <string>
 
-#include "framelift/probe.h"
+#include "reelmend/probe.h"
 #include "media/av_handles.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// A local file, read with pread.
 class FileSource : public ByteSource {
@@ -54,4 +54,4 @@ class InputIo {
   UniqueCustomIo io_;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

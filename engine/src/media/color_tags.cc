@@ -10,7 +10,7 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 using pixel::ChromaSite;
@@ -140,4 +140,4 @@ double FindPeakNits(const AVStream& stream, const AVFrame& frame) {
   return peak == kNoPeak ? pixel::kDefaultPeakNits : peak;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -7,7 +7,7 @@
 #include "pixel/image.h"
 #include "pixel/tone_map.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Colour of the source in the terms of the pixel stages, and the tags that the output carries.
 struct SourceColor {
@@ -38,4 +38,4 @@ SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec);
 /// kDefaultPeakNits where neither is believable (below SDR white or above 10,000).
 double FindPeakNits(const AVStream& stream, const AVFrame& frame);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

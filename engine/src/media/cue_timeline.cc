@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace framelift::media {
+namespace reelmend::media {
 
 void CueTimeline::Add(std::int64_t start, std::int64_t end, std::string text) {
   start = std::max(start, position_);
@@ -56,4 +56,4 @@ void CueTimeline::Finish(std::int64_t end, const Emit& emit) {
   cues_.clear();
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

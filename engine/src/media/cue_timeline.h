@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Cues may overlap; samples of a timed text track cannot. Where several cues are shown at once the sample holds
 /// their texts one below the other, in the order in which they came; where none is shown it is empty.
@@ -41,4 +41,4 @@ class CueTimeline {
   std::int64_t position_ = 0;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -12,7 +12,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 constexpr int kSmallestSide = 4;  // bwdif looks two rows up and down
@@ -88,4 +88,4 @@ void Deinterlacer::Close(const std::function<void(UniqueFrame)>& on_frame) {
   graph_.reset();
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -7,7 +7,7 @@
 #include "media/av_handles.h"
 #include "media/video_decoder.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// bwdif (Bob Weaver deinterlacing filter) over frames that are flagged interlaced; others pass unchanged.
 /// One frame comes out per frame that goes in, one frame later, its timestamp and duration kept.
@@ -39,4 +39,4 @@ class Deinterlacer {
   int format_ = -1;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -10,7 +10,7 @@
 #include "media/source_policy.h"
 #include "media/timestamps.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) { return AVERROR(EPERM); }
@@ -228,4 +228,4 @@ bool Demuxer::SeekBefore(std::int64_t timestamp) {
   return result >= 0;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
-#include "framelift/probe.h"
+#include "reelmend/probe.h"
 #include "media/av_handles.h"
 #include "media/byte_io.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 struct DemuxerOptions {
   SourceLimits limits;
@@ -69,4 +69,4 @@ class Demuxer {
 /// Throws Error{kLimitExceeded} when a frame of that size is above the ceiling.
 void CheckPixelLimit(std::int64_t width, std::int64_t height, const SourceLimits& limits);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -11,7 +11,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 /// Is one of the demuxer's comma-separated names `name`?
@@ -240,4 +240,4 @@ void CheckComplete(Demuxer& demuxer, ByteSource& source) {
   if (static_cast<double>(missing) > kToleratedLoss * count) ThrowCut();
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

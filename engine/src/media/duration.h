@@ -5,7 +5,7 @@
 
 #include "media/demuxer.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Average frame rate that the container tells; 0/1 when it tells none or an absurd one (over 480).
 AVRational AverageFrameRate(const AVStream& stream);
@@ -60,4 +60,4 @@ Duration WalkedDuration(Demuxer& demuxer, SpanMeter& start);
 /// bytes are missing at the end of the file (MP4/MOV sample table, Matroska segment, AVI RIFF, ASF header).
 void CheckComplete(Demuxer& demuxer, ByteSource& source);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -8,7 +8,7 @@ extern "C" {
 #include <libavutil/avutil.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 /// Note [Sample entries]
@@ -86,4 +86,4 @@ bool IsEncrypted(AVFormatContext& context) {
   return HasKeyId(context);
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -3,10 +3,10 @@
 
 #include "media/av_handles.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Whether the container says that a track of pictures or sound is encrypted: Common Encryption and FairPlay in MP4, AES in
 /// WebM. Reads the headers again and leaves the reading position as it was.
 bool IsEncrypted(AVFormatContext& context);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -5,7 +5,7 @@
 #include "media/duration.h"
 #include "media/video_decoder.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Decodes the first frame, reading from the demuxer's place on; every packet of the video goes through `meter`.
 /// The frame carries the stream's quantisers, where the decoder tells them.
@@ -15,4 +15,4 @@ UniqueFrame DecodeFirstFrame(Demuxer& demuxer, const SourceLimits& limits, SpanM
 /// Everything in a ProbeResult but the duration.
 ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -7,7 +7,7 @@
 
 #include "media/av_error.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 double MostFrames(double duration_s, const SourceLimits& limits) {
@@ -60,4 +60,4 @@ Rational FirstSecondsRate(Demuxer& demuxer, SpanMeter& meter) {
   return {std::llround(static_cast<double>(meter.packets()) / seconds * 1000), 1000};
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -5,7 +5,7 @@
 
 #include "media/duration.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Throws Error{kLimitExceeded} when `frames` in `duration_s` are more than limits.max_frame_rate for each second, rounded up.
 void CheckFrameRate(std::int64_t frames, double duration_s, const SourceLimits& limits);
@@ -20,4 +20,4 @@ std::int64_t CountDenseFrames(ByteSource& source, const DemuxerOptions& options,
 /// Reads packets into `meter` until they cover a second; their frame rate in thousandths, 0/1 when they tell none.
 Rational FirstSecondsRate(Demuxer& demuxer, SpanMeter& meter);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

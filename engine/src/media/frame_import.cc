@@ -7,7 +7,7 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 constexpr std::uint64_t kForeignFlags = AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
@@ -123,4 +123,4 @@ void FrameImporter::Run(const AVFrame& frame, pixel::Image& out, pixel::ThreadPo
   pixel::Import(Planes(frame), layout_, out, pool);
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -7,7 +7,7 @@
 #include "media/color_tags.h"
 #include "pixel/stages.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Layout of a format that pixel::Import reads as it is; nothing for RGB, palettes, packed Y′CbCr, big-endian
 /// samples and other rarities, which swscale turns into planar Y′CbCr first.
@@ -50,4 +50,4 @@ class FrameImporter {
   UniqueFrame intermediate_;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

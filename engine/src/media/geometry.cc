@@ -10,7 +10,7 @@ extern "C" {
 #include <libavutil/rational.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 
 int Orientation::clockwise_degrees() const {
   if (transpose) return flip_x ? 90 : 270;
@@ -54,4 +54,4 @@ AVRational FindSampleAspectRatio(AVFormatContext* context, AVStream* stream, AVF
   return value > kLargest || value < 1 / kLargest ? AVRational{1, 1} : ratio;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

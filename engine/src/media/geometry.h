@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "media/av_handles.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// How stored pixels are turned for display: first transposed (rows become columns), then mirrored.
 struct Orientation {
@@ -31,4 +31,4 @@ Size DisplayedSize(int width, int height, AVRational sample_aspect_ratio, const 
 /// The sample aspect ratio that players use for the frame; 1:1 when unknown or absurd.
 AVRational FindSampleAspectRatio(AVFormatContext* context, AVStream* stream, AVFrame* frame);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -13,7 +13,7 @@ extern "C" {
 #include <libavutil/version.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// AVFrame::duration came with libavutil 57.30 (FFmpeg 6.0) and replaced pkt_duration. In the time base of the stream; 0 when
 /// unknown.
@@ -69,4 +69,4 @@ inline StreamSideData FindStreamSideData(const AVStream& stream, AVPacketSideDat
 #endif
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -9,7 +9,7 @@
 
 #include "media/av_error.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 [[noreturn]] void ThrowWriteError(int result) {
@@ -170,4 +170,4 @@ void Muxer::Finish() {
   keeps_file_ = true;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

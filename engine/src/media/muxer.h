@@ -12,7 +12,7 @@
 #include "media/av_handles.h"
 #include "media/stream_tags.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Note [Faults of packets]
 /// libav puts packets in the order of their times before it writes them, so that a call for one stream may write what
@@ -73,4 +73,4 @@ class Muxer {
   std::atomic<bool> keeps_file_ = false;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

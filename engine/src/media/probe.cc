@@ -1,4 +1,4 @@
-#include "framelift/probe.h"
+#include "reelmend/probe.h"
 
 #include <cmath>
 #include <utility>
@@ -12,7 +12,7 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 /// Packets of video that may pass before a picture comes out: a recording may begin anywhere between two key
@@ -81,9 +81,9 @@ ProbeResult DescribeSource(Demuxer& demuxer, AVFrame& first_frame) {
   return result;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 /// Frames of the video, as far as they matter to the limit: exact where all packets were read or the index tells, else by a
@@ -127,4 +127,4 @@ ProbeResult ProbeFile(const std::string& path, const ProbeOptions& options) {
   return Probe(source, options);
 }
 
-}  // namespace framelift
+}  // namespace reelmend

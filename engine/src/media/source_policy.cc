@@ -7,7 +7,7 @@ extern "C" {
 #include <libavutil/avstring.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 // Containers that people keep videos in. Nothing that names other files (playlists, concat scripts, manifests,
@@ -56,4 +56,4 @@ bool IsTextSubtitle(AVCodecID id) {
   }
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -7,7 +7,7 @@ extern "C" {
 
 struct AVCodec;
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Comma-separated names for AVFormatContext.format_whitelist.
 const char* AllowedDemuxers();
@@ -21,4 +21,4 @@ const AVCodec* FindAllowedDecoder(AVCodecID id);
 /// Subtitles that are words (SubRip, ASS, WebVTT, timed text), not pictures.
 bool IsTextSubtitle(AVCodecID id);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

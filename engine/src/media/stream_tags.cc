@@ -8,7 +8,7 @@
 
 #include "media/av_error.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 constexpr std::array<std::string_view, 21> kAllowedKeys = {
@@ -148,4 +148,4 @@ std::vector<Chapter> ReadChapters(const AVFormatContext& context) {
   return chapters;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

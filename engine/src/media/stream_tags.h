@@ -7,7 +7,7 @@
 
 #include "media/av_handles.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// What a stream is called and what it is for.
 struct StreamTags {
@@ -46,4 +46,4 @@ std::string CleanText(const std::string& text, std::size_t limit);
 /// Three letters of ISO 639-2 from what containers hold: "eng", "en", "en-US", "und"; empty when unknown.
 std::string NormalLanguage(const std::string& language);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

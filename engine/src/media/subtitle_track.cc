@@ -13,7 +13,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 constexpr AVRational kMicroseconds = {1, 1'000'000};
@@ -134,4 +134,4 @@ void SubtitleTrack::Write(std::int64_t start_us, std::int64_t duration_us, const
   av_packet_unref(packet_.get());
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

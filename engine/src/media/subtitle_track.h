@@ -10,7 +10,7 @@
 #include "media/cue_timeline.h"
 #include "media/muxer.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// One track of subtitles, written as timed text (mov_text). Words and line breaks are kept, their styling is
 /// not: several cues at once become one sample. Pictures (DVD, Blu-ray, DVB, teletext) are no text and are left
@@ -49,4 +49,4 @@ class SubtitleTrack {
 /// ("ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text"), without its override codes and drawings.
 std::string PlainText(const std::string& event);
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

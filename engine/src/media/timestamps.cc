@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::int64_t TimestampMender::Mend(std::int64_t timestamp) {
   return time;
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -5,7 +5,7 @@
 
 #include "media/av_handles.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Note [Absurd timestamps]
 /// A damaged file may tell any 64-bit number. Those of more than 2^56 ticks or 10^10 seconds (300 years, which
@@ -49,4 +49,4 @@ class TimestampMender {
   std::int64_t last_ = AV_NOPTS_VALUE;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -12,7 +12,7 @@ extern "C" {
 #include <libavutil/hwcontext.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 /// Some decoders put the file's own byte into a tag, whether the enumeration has that value or not; reading such a
@@ -196,4 +196,4 @@ void VideoDecoder::Receive(const std::function<void(UniqueFrame)>& on_frame) {
 
 void VideoDecoder::Flush() { avcodec_flush_buffers(context_.get()); }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "framelift/probe.h"
+#include "reelmend/probe.h"
 #include "media/av_handles.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 /// Whether a GPU's decoder is worth trying: a codec, bit depth and size that NVDEC generations have in common, and not
 /// declared interlaced (deinterlacing is done on the CPU).
@@ -72,4 +72,4 @@ class VideoDecoder {
   std::int64_t frames_ = 0;
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

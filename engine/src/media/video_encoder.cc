@@ -14,7 +14,7 @@ extern "C" {
 #include <libavutil/opt.h>
 }
 
-namespace framelift::media {
+namespace reelmend::media {
 namespace {
 
 constexpr int kKeyIntervalSeconds = 2;
@@ -198,4 +198,4 @@ void VideoEncoder::Receive(const std::function<void(AVPacket&)>& on_packet) {
   }
 }
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

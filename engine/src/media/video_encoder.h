@@ -6,12 +6,12 @@
 #include <functional>
 #include <memory>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 #include "media/av_handles.h"
 #include "media/color_tags.h"
 
-namespace framelift::media {
+namespace reelmend::media {
 
 struct VideoEncoderOptions {
   int width = 0;
@@ -95,4 +95,4 @@ class VideoEncoder {
   std::deque<Timing> timings_;  ///< of frames whose packets have not come out; libav 5 does not carry durations
 };
 
-}  // namespace framelift::media
+}  // namespace reelmend::media

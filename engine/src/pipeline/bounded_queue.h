@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <utility>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// First in, first out, between one producer and one consumer. Waits end at once when the stop token fires.
 template <typename T>
@@ -52,4 +52,4 @@ class BoundedQueue {
   bool closed_ = false;
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

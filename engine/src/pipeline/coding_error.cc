@@ -7,7 +7,7 @@ extern "C" {
 #include <libavutil/video_enc_params.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 constexpr double kIntraOffset = 2;
@@ -94,4 +94,4 @@ float CodingErrorOfRate(AVCodecID codec, std::int64_t bits_per_second, int width
   return static_cast<float>(std::clamp(2.1 * std::pow(0.08 * relative / bits, 0.35), 0.5, 6.0));
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -6,7 +6,7 @@
 
 #include "media/av_handles.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Note [Coding error]
 /// Estimated as the root mean square error of luma in 8-bit codes, from what the stream says of its own quantiser:
@@ -27,4 +27,4 @@ std::optional<float> QuantiserOf(const AVFrame& frame);
 /// From the stream's rate; 0 for lossless and intermediate formats, and when the rate is not known.
 float CodingErrorOfRate(AVCodecID codec, std::int64_t bits_per_second, int width, int height, double frames_per_second);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

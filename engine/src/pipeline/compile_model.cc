@@ -6,11 +6,11 @@
 
 #include "cuda/device.h"
 #include "cuda/network_rate.h"
-#include "framelift/error.h"
-#include "framelift/model.h"
+#include "reelmend/error.h"
+#include "reelmend/model.h"
 #include "inference/gpu_model.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 using inference::GpuPlace;
@@ -128,4 +128,4 @@ std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRe
   return engines;
 }
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 /// CPU quota of the control group in cores (cgroup v2); 0 when there is none.
@@ -35,4 +35,4 @@ int AvailableCores() {
   return std::max(1, cores);
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

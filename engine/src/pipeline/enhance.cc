@@ -1,4 +1,4 @@
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "media/av_error.h"
 #include "media/muxer.h"
 #include "media/timestamps.h"
@@ -36,7 +36,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -440,9 +440,9 @@ EnhanceResult EnhancePrepared(std::unique_ptr<Preparation> prepared, const std::
   return RunOn(nullptr, std::move(prepared), input_path, output_path, options, callbacks);
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline
 
-namespace framelift {
+namespace reelmend {
 
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
                       const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
@@ -461,4 +461,4 @@ EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& opt
   return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
 }
 
-}  // namespace framelift
+}  // namespace reelmend

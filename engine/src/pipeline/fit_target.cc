@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 
-namespace framelift {
+namespace reelmend {
 namespace {
 
 /// The nearest even number, at least 2.
@@ -23,4 +23,4 @@ Size FitTarget(Size displayed, Target target) {
   return {std::min(box.width, Even(displayed.width * scale)), std::min(box.height, Even(displayed.height * scale))};
 }
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -12,7 +12,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 /// Frames before the segment that the deinterlacer needs in any case.
@@ -191,4 +191,4 @@ void FrameSource::CheckDamage() const {
   }
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -13,7 +13,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/stage_clock.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// A frame to be processed. Times are in the plan's time base, from the first displayed frame of the video.
 struct TimedFrame {
@@ -87,4 +87,4 @@ class FrameSource {
   std::function<bool(TimedFrame)> on_frame_;
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

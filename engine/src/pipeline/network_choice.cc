@@ -5,7 +5,7 @@
 
 #include "inference/backend.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 constexpr double kEnlargesFrom = 1.05;
@@ -86,4 +86,4 @@ std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const
   return std::nullopt;
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

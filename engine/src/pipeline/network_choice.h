@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/model.h"
+#include "reelmend/enhance.h"
+#include "reelmend/model.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Note [Any ratio]
 /// A network enlarges by its own whole number. It is run as often as brings the picture to at least nine tenths of the
@@ -36,4 +36,4 @@ std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models);
 /// Whether a model of that name is installed that makes whole pictures.
 bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -1,6 +1,6 @@
 #include "pipeline/network_stage.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 NetworkStage::NetworkStage(const NetworkStageOptions& options) : backend_(inference::CreateBackend("openvino")) {
   Size size = options.in;
@@ -48,4 +48,4 @@ void NetworkStage::End(pixel::Image& out, pixel::ThreadPool& pool) {
   }
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "inference/frame_network.h"
 #include "pipeline/network_choice.h"
 #include "pipeline/network_tensors.h"
@@ -15,7 +15,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 struct NetworkStageOptions {
   NetworkFit fit;
@@ -58,4 +58,4 @@ class NetworkStage {
   std::vector<Pass> passes_;
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

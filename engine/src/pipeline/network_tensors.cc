@@ -6,7 +6,7 @@
 #include "pixel/color_matrix.h"
 #include "pixel/stages.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 using inference::InputArea;
@@ -22,16 +22,16 @@ std::uint16_t ToSample(float value) {
 
 // The loops that every frame of `fast` goes through, for the processors' vectors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define FRAMELIFT_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define REELMEND_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
-#define FRAMELIFT_VECTORS
+#define REELMEND_VECTORS
 #endif
 
-FRAMELIFT_VECTORS void SamplesToFloats(const std::uint16_t* in, float* out, int count, float offset, float scale) {
+REELMEND_VECTORS void SamplesToFloats(const std::uint16_t* in, float* out, int count, float offset, float scale) {
   for (int x = 0; x < count; ++x) out[x] = (static_cast<float>(static_cast<int>(in[x])) - offset) * scale;
 }
 
-FRAMELIFT_VECTORS void FloatsToSamples(const float* in, std::uint16_t* out, int count, float offset, float scale) {
+REELMEND_VECTORS void FloatsToSamples(const float* in, std::uint16_t* out, int count, float offset, float scale) {
   for (int x = 0; x < count; ++x) {
     float value = in[x] * scale + offset + 0.5F;
     value = value < 0.0F ? 0.0F : value;  // written so that NaN becomes 0
@@ -40,14 +40,14 @@ FRAMELIFT_VECTORS void FloatsToSamples(const float* in, std::uint16_t* out, int 
   }
 }
 
-FRAMELIFT_VECTORS void InterleaveTwo(const std::uint16_t* a, const std::uint16_t* b, std::uint16_t* out, int count) {
+REELMEND_VECTORS void InterleaveTwo(const std::uint16_t* a, const std::uint16_t* b, std::uint16_t* out, int count) {
   for (int x = 0; x < count; ++x) {
     out[2 * x] = a[x];
     out[2 * x + 1] = b[x];
   }
 }
 
-FRAMELIFT_VECTORS void InterleaveFour(const std::uint16_t* a, const std::uint16_t* b, const std::uint16_t* c,
+REELMEND_VECTORS void InterleaveFour(const std::uint16_t* a, const std::uint16_t* b, const std::uint16_t* c,
                                       const std::uint16_t* d, std::uint16_t* out, int count) {
   for (int x = 0; x < count; ++x) {
     out[4 * x] = a[x];
@@ -308,4 +308,4 @@ std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, in
   return std::make_unique<LumaBridge>(color, strength);
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

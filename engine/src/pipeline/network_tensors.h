@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "framelift/model.h"
+#include "reelmend/model.h"
 #include "inference/frame_network.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// One picture's way into a network and out of it. Values: 0 = black, 1 = white of the picture's range; what lies
 /// outside (footroom, headroom) goes in and comes out as it is, as far as working samples hold it; of R′G′B′ nothing does.
@@ -31,4 +31,4 @@ bool TakesShuffled(ModelFile::Layout layout);
 std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, int height,
                                          pixel::Subsampling subsampling, pixel::ColorSpec color, float strength);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 using pixel::ConstPlane;
@@ -91,4 +91,4 @@ void Orient(const pixel::Image& in, pixel::Image& out, const media::Orientation&
   }
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

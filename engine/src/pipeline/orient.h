@@ -4,7 +4,7 @@
 #include "media/geometry.h"
 #include "pixel/stages.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Where chroma of a picture that was sited as `site` lies after the turn. (Of a mirrored axis with an odd number of luma
 /// samples as of an even one: its chroma would lie up to one luma sample beside any named place.)
@@ -17,4 +17,4 @@ pixel::Subsampling OrientedSubsampling(pixel::Subsampling subsampling, const med
 /// brings chroma from where OrientedSite says to the left again.
 void Orient(const pixel::Image& in, pixel::Image& out, const media::Orientation& orientation, pixel::ThreadPool& pool);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

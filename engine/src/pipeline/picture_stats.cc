@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 LumaHistogram MeasureLuma(const pixel::Image& image) {
   constexpr int kStep = 4;
@@ -30,4 +30,4 @@ float LumaSpread(const LumaHistogram& histogram, pixel::Range range) {
   return std::clamp(static_cast<float>(high - low) / legal, 0.0F, 1.0F);
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -5,7 +5,7 @@
 
 #include "pixel/image.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Share of luma samples in each of 64 equal bins (every fourth sample of every fourth row).
 using LumaHistogram = std::array<float, 64>;
@@ -14,4 +14,4 @@ LumaHistogram MeasureLuma(const pixel::Image& image);
 /// Distance between the 2nd and the 98th percentile as a share of the legal range, 0…1.
 float LumaSpread(const LumaHistogram& histogram, pixel::Range range);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

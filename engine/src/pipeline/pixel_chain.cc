@@ -5,14 +5,14 @@
 #include <cstring>
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pipeline/orient.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 void CopyPlane(pixel::ConstPlane from, pixel::Plane to) {
@@ -267,4 +267,4 @@ void PixelChain::AddNetworkTime() {
   network_threads_ = {};
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -16,7 +16,7 @@
 #include "pixel/scene_detector.h"
 #include "pixel/temporal_denoise.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
 /// import → tone mapping of HDR → turn → denoise over time, then in space (at the source's size) → network →
@@ -118,4 +118,4 @@ class PixelChain : public StageChain {
   std::unique_ptr<NetworkStage> network_;  ///< last: it reads slots until it is gone
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

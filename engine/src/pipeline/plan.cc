@@ -21,7 +21,7 @@
 #include "pipeline/stage_chain.h"
 #include "pixel/stages.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit codes that 8 bits and a good encoder leave
@@ -250,4 +250,4 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   return plan;
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/model.h"
+#include "reelmend/enhance.h"
+#include "reelmend/model.h"
 #include "media/color_tags.h"
 #include "media/demuxer.h"
 #include "media/geometry.h"
 #include "pipeline/network_choice.h"
 #include "pixel/tone_map.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// What a look at a few frames of the source tells.
 struct SourceTraits {
@@ -108,4 +108,4 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
 /// Throws Error{kInvalidArgument, kUnavailable} for options out of their range or naming what is not there.
 void CheckOptions(const EnhanceOptions& options);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

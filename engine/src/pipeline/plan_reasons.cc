@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 std::string Figure(float value, int digits = 1) {
@@ -74,4 +74,4 @@ std::vector<PlannedStage> DescribeStages(const EnhanceOptions& options, const Pl
           {"adaptive_contrast", s.adaptive_contrast, WhyContrast(options, plan)}};
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

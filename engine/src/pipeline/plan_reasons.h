@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "pipeline/plan.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Every stage that an option governs, with the strength that it will have and the figures that decided.
 std::vector<PlannedStage> DescribeStages(const EnhanceOptions& options, const Plan& plan);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

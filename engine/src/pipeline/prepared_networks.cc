@@ -8,7 +8,7 @@
 #include "pipeline/network_choice.h"
 #include "pipeline/network_tensors.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 bool IsSame(const inference::FrameNetworkOptions& a, const inference::FrameNetworkOptions& b) {
@@ -78,4 +78,4 @@ faces::FaceStageOptions MakeFaceOptions(const ModelFile& model, Size in, Size ou
   return options;
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "faces/face_stage.h"
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 #include "inference/frame_network.h"
 #include "pipeline/stage_clock.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Note [Ahead of time]
 /// Loading OpenVINO and compiling networks for a size takes longer than all else that comes before a job's first frame.
@@ -49,4 +49,4 @@ class PreparedNetworks {
 /// What the stage for faces is given for pictures of `in` that become `out`.
 faces::FaceStageOptions MakeFaceOptions(const ModelFile& model, Size in, Size out, float strength, int threads);
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "cuda/processor.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pipeline/pixel_chain.h"
 #include "pipeline/prepared_networks.h"
 #include "pipeline/stage_chain.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 class CpuEncoder : public FrameEncoder {
@@ -101,9 +101,9 @@ std::unique_ptr<Processor> OpenPrepared(const EnhanceOptions& options, std::uniq
   return OpenProcessor(options.device, options.model);
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline
 
-namespace framelift {
+namespace reelmend {
 
 std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expectation& expectation) {
   auto prepared = std::make_unique<pipeline::PreparedProcessor>();
@@ -118,4 +118,4 @@ std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expect
   return prepared;
 }
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 Progress ProgressMeter::Update(std::int64_t frames, double done_s, Clock::time_point now) {
   constexpr std::chrono::seconds kShortest(10);
@@ -25,4 +25,4 @@ Progress ProgressMeter::Update(std::int64_t frames, double done_s, Clock::time_p
   return progress;
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <deque>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Turns counts of frames and presentation time into Progress.
 class ProgressMeter {
@@ -31,4 +31,4 @@ class ProgressMeter {
   std::deque<Sample> recent_;  ///< of the last few seconds
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -6,7 +6,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 /// By which the sound may last longer than a video of the longest duration.
@@ -100,4 +100,4 @@ void SideStreams::Finish(std::int64_t end, AVRational time_base) {
   muxer_.AddChapters(chapters_);
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -9,7 +9,7 @@
 #include "media/muxer.h"
 #include "media/subtitle_track.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Carries everything but the video from one source to one output. Time 0 of the output is where the earliest of
 /// picture and sound begins, so that all keep their distances.
@@ -45,4 +45,4 @@ class SideStreams {
   std::vector<media::Chapter> chapters_;                          ///< in the source's clock
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -19,7 +19,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/stage_clock.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// Averaging over time costs no detail, so it is used in full long before the spatial filter is.
 inline float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
@@ -81,7 +81,7 @@ class Processor {
   /// `queued`: frames that may lie between the chain and the encoder.
   virtual std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) = 0;
   virtual std::unique_ptr<StageChain> MakeChain(const ChainOptions& options) = 0;
-  /// Makes ready what the chain of such a run will need (framelift::Prepare). Throws what MakeChain's chain would.
+  /// Makes ready what the chain of such a run will need (reelmend::Prepare). Throws what MakeChain's chain would.
   virtual void Prepare(const EnhanceOptions& options, const Expectation& expectation) = 0;
 };
 
@@ -110,4 +110,4 @@ EnhanceResult EnhancePrepared(std::unique_ptr<Preparation> prepared, const std::
 /// The CPU: libav's decoders, PixelChain, libx264.
 std::unique_ptr<Processor> OpenCpu();
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

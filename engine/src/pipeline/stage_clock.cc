@@ -9,7 +9,7 @@
 #include <iterator>
 #include <mutex>
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 namespace {
 
 double Seconds(clockid_t clock) {
@@ -79,4 +79,4 @@ std::vector<StageTime> StageClocks::Report() const {
   return report;
 }
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 
-namespace framelift::pipeline {
+namespace reelmend::pipeline {
 
 /// CPU seconds that the calling thread has used.
 double ThreadCpuSeconds();
@@ -92,4 +92,4 @@ class StageScope {
   double start_;
 };
 
-}  // namespace framelift::pipeline
+}  // namespace reelmend::pipeline

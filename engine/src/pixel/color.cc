@@ -12,9 +12,9 @@
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
-#ifndef FRAMELIFT_PIXEL_COLOR_TYPES
-#define FRAMELIFT_PIXEL_COLOR_TYPES
-namespace framelift::pixel {
+#ifndef REELMEND_PIXEL_COLOR_TYPES
+#define REELMEND_PIXEL_COLOR_TYPES
+namespace reelmend::pixel {
 
 /// Chroma's part in luma is worked out in pieces of a row that stay on the stack.
 inline constexpr int kPiece = 256;
@@ -44,11 +44,11 @@ struct ChromaMatrix {
   float m[2][2];
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 void ScaleLuma(uint16_t* row, int count, const AffineRow& luma) {
@@ -118,11 +118,11 @@ void TurnChroma(uint16_t* cb_row, uint16_t* cr_row, int count, const ChromaMatri
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(ScaleLuma);
@@ -256,5 +256,5 @@ void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool) {
   image.set_color({to.matrix, to.range, from.site});
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

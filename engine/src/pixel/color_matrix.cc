@@ -1,6 +1,6 @@
 #include "pixel/color_matrix.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 struct LumaWeights {
@@ -76,4 +76,4 @@ YcbcrToRgb MakeYcbcrToRgb(Matrix matrix, Range range) {
   return c;
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -3,7 +3,7 @@
 
 #include "pixel/image.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Y′ = luma × Y + cb × (Cb − 32768) + cr × (Cr − 32768) + offset;
 /// Cb′ = 32768 + chroma[0][0] × (Cb − 32768) + chroma[0][1] × (Cr − 32768); Cr′ with chroma[1] alike.
@@ -40,4 +40,4 @@ struct SampleLevels {
 };
 SampleLevels SampleLevelsOf(Range range);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -17,7 +17,7 @@
 #include <functional>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/contrast_curve.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
@@ -29,9 +29,9 @@
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
-#ifndef FRAMELIFT_PIXEL_CONTRAST_TYPES
-#define FRAMELIFT_PIXEL_CONTRAST_TYPES
-namespace framelift::pixel {
+#ifndef REELMEND_PIXEL_CONTRAST_TYPES
+#define REELMEND_PIXEL_CONTRAST_TYPES
+namespace reelmend::pixel {
 
 /// Change of luma v in segment s at the left end of a span: value[s] + slope[s] × v, and its growth per unit
 /// of the way to the right end.
@@ -50,11 +50,11 @@ struct ContrastSpan {
   float way_step;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 /// table[index] for up to 16 entries: a register permutation where a register holds them all.
@@ -108,11 +108,11 @@ void ApplySpan(const ContrastSpan& span, const SpanTables& tables, const CurveDo
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(ApplySpan);
@@ -261,5 +261,5 @@ void AdaptiveContrast::Run(Image& image, float strength, ThreadPool& pool) {
   pool.ParallelRows(luma.height, kGrainRows, std::ref(rows));
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

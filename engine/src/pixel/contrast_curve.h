@@ -9,7 +9,7 @@
 #include "pixel/hd.h"
 #include "pixel/image.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 inline constexpr int kMaxSegments = 16;
 inline constexpr int kBinBits = 10;  // a bin is 4 codes wide
@@ -56,7 +56,7 @@ inline RangeLayout LayoutOf(Range range) {
 
 /// Clips the bins at the limit and deals the excess out evenly, in a few rounds because dealing may lift
 /// bins above the limit again.
-FRAMELIFT_HD inline void ClipBins(double* bins, int count, double limit) {
+REELMEND_HD inline void ClipBins(double* bins, int count, double limit) {
   for (int round = 0; round < 4; ++round) {
     double excess = 0;
     for (int i = 0; i < count; ++i) {
@@ -71,7 +71,7 @@ FRAMELIFT_HD inline void ClipBins(double* bins, int count, double limit) {
 
 /// From a tile's histogram (layout.bins numbers) to the distance from the identity at the segments' edges
 /// (kMaxSegments + 1 numbers, in working units).
-FRAMELIFT_HD inline void MakeCurve(const std::uint32_t* histogram, const RangeLayout& layout, float* curve) {
+REELMEND_HD inline void MakeCurve(const std::uint32_t* histogram, const RangeLayout& layout, float* curve) {
   for (int i = 0; i <= kMaxSegments; ++i) curve[i] = 0;
   double total = 0;
   for (int i = 0; i < layout.bins; ++i) total += histogram[i];
@@ -113,4 +113,4 @@ inline int CountingStep(int width, int height) {
   return std::max(1, static_cast<int>(std::ceil(std::sqrt(samples / kSamplesPerTile) - 1e-9)));
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

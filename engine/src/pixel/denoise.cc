@@ -9,7 +9,7 @@
 #include <cmath>
 #include <functional>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/denoise_kernel.h"
 #include "pixel/row_ring.h"
 #include "pixel/stages.h"
@@ -21,9 +21,9 @@
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
-#ifndef FRAMELIFT_PIXEL_DENOISE_TYPES
-#define FRAMELIFT_PIXEL_DENOISE_TYPES
-namespace framelift::pixel {
+#ifndef REELMEND_PIXEL_DENOISE_TYPES
+#define REELMEND_PIXEL_DENOISE_TYPES
+namespace reelmend::pixel {
 
 struct DenoiseRow {
   const float* rows[2 * kMaxReach + 1];
@@ -32,11 +32,11 @@ struct DenoiseRow {
   float strength;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 void LoadFloats(const uint16_t* in, float* out, int count) {
@@ -79,11 +79,11 @@ void Denoise3x3(const DenoiseRow& row, const RangeKernel& kernel) { DenoiseT<1>(
 RowLoader<float> FloatLoader() { return LoadFloats; }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(Denoise5x5);
@@ -163,5 +163,5 @@ void Denoiser::Run(const Image& in, Image& out, float strength, float noise_sigm
   out.set_color(in.color());
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

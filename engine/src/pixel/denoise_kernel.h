@@ -1,7 +1,7 @@
 // Weights of the spatial denoising, for every processor that runs it. Note [Method] in denoise.cc.
 #pragma once
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 inline constexpr int kMaxReach = 2;
 inline constexpr int kReachOfPlane[3] = {2, 1, 1};
@@ -15,4 +15,4 @@ struct RangeKernel {
 /// `noise_sigma` > 0, in 8-bit codes.
 RangeKernel MakeRangeKernel(double noise_sigma);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(__CUDACC__)
-#define FRAMELIFT_HD __host__ __device__
+#define REELMEND_HD __host__ __device__
 #else
-#define FRAMELIFT_HD
+#define REELMEND_HD
 #endif

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <new>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr std::ptrdiff_t kAlignBytes = 64;
@@ -55,4 +55,4 @@ Plane Image::plane(int index) {
 
 ConstPlane Image::plane(int index) const { return const_cast<Image*>(this)->plane(index); }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// One 8-bit code step in working units.
 inline constexpr int kUnitsPerCode8 = 256;
@@ -84,4 +84,4 @@ class Image {
   std::ptrdiff_t offset_[3] = {};
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <functional>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
 
@@ -13,7 +13,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -96,11 +96,11 @@ void Narrow8(const uint16_t* in, uint8_t* out, int count) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(Widen8);
@@ -178,5 +178,5 @@ void ExportYuv420p8(const Image& image, const MutableRawPlanes& raw, ThreadPool&
   ParallelPlaneRows(image, kGrainRows, pool, export_rows);
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

@@ -13,7 +13,7 @@
 
 #include "pixel/stages.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr int kBlock = 16;
@@ -146,4 +146,4 @@ float EstimateNoise(const Image& image, ThreadPool& pool) {
   return static_cast<float>(trust * residue / kUnitsPerCode8);
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -15,7 +15,7 @@
 #include <functional>
 #include <numeric>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/resize_kernels.h"
 #include "pixel/resize_plan.h"
 #include "pixel/resize_word_band.h"
@@ -23,7 +23,7 @@
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr int kGrainRows = 32;
@@ -336,4 +336,4 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool, Planes planes) 
   out.set_color(color);
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -1,9 +1,9 @@
 // Sums within rows: fixed ratios by interleaving or splitting, any other by columns.
-#if defined(FRAMELIFT_PIXEL_RESIZE_HORIZONTAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FRAMELIFT_PIXEL_RESIZE_HORIZONTAL_INL_H_
-#undef FRAMELIFT_PIXEL_RESIZE_HORIZONTAL_INL_H_
+#if defined(REELMEND_PIXEL_RESIZE_HORIZONTAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef REELMEND_PIXEL_RESIZE_HORIZONTAL_INL_H_
+#undef REELMEND_PIXEL_RESIZE_HORIZONTAL_INL_H_
 #else
-#define FRAMELIFT_PIXEL_RESIZE_HORIZONTAL_INL_H_
+#define REELMEND_PIXEL_RESIZE_HORIZONTAL_INL_H_
 #endif
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 #include "pixel/resize_plan.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
-#if FRAMELIFT_HAS_PERMUTE2
+#if REELMEND_HAS_PERMUTE2
 constexpr int kWide = 16;
 
 /// Lane t of output vector j of `phases` interleaved ones, from two of them: index of the first is `first`.
@@ -79,7 +79,7 @@ template <int kPhases>
 HWY_INLINE void StorePhases(const VF* v, float* out) {
   const DF d;
   if constexpr (kPhases == 1) hn::StoreU(v[0], d, out);
-#if FRAMELIFT_HAS_PERMUTE2
+#if REELMEND_HAS_PERMUTE2
   if constexpr (kPhases == 2) {
     for (int j = 0; j < 2; ++j) hn::StoreU(Mix(v[0], v[1], kInterleave.two[j]), d, out + kWide * j);
   }
@@ -174,7 +174,7 @@ void Phases(const float* in, const int* start, const float* weights, int taps, i
 template <int kWays>
 HWY_INLINE void LoadSplit(const float* in, VF* v) {
   const DF d;
-#if FRAMELIFT_HAS_PERMUTE2
+#if REELMEND_HAS_PERMUTE2
   VF from[kWays];
   for (int i = 0; i < kWays; ++i) from[i] = hn::LoadU(d, in + kWide * i);
   if constexpr (kWays == 2) {
@@ -224,7 +224,7 @@ void Split(const float* in, int ways, float* const* outs, int count) {
   }
 }
 
-#if FRAMELIFT_HAS_PERMUTE2
+#if REELMEND_HAS_PERMUTE2
 /// Twelve taps. Half of the shifted inputs are loaded, half shifted out of two vectors: loads that straddle cache
 /// lines and shifts keep different units busy.
 HWY_INLINE void Halve12(const float* first, const float* second, const float* weights, float* out, int count) {
@@ -262,7 +262,7 @@ HWY_INLINE void HalveT(const float* even, const float* odd, int start, const flo
   // The halves of a tap's place, rounded down.
   const float* first = (start % 2 == 0 ? even : odd) + (start - (start & 1)) / 2;
   const float* second = start % 2 == 0 ? odd + start / 2 : even + (start + 1) / 2;
-#if FRAMELIFT_HAS_PERMUTE2
+#if REELMEND_HAS_PERMUTE2
   if constexpr (kTaps == 2 * kLanczosTaps) return Halve12(first, second, weights, out, count);
 #endif
   for (int x = 0; x < count; x += lanes) {
@@ -442,7 +442,7 @@ void Columns4(const float* in, const int* start, int origin, const float* weight
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

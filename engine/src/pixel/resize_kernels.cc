@@ -10,7 +10,7 @@
 #include "pixel/resize_vertical-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 const ResizeKernels* Kernels() {
@@ -21,15 +21,15 @@ const ResizeKernels* Kernels() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 HWY_EXPORT(Kernels);
 
 const ResizeKernels& GetResizeKernels() { return *HWY_DYNAMIC_DISPATCH(Kernels)(); }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

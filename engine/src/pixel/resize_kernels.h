@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 inline constexpr int kRowSlack = 64;
 
@@ -90,4 +90,4 @@ struct ResizeKernels {
 
 const ResizeKernels& GetResizeKernels();
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -1,23 +1,23 @@
 // What both directions of a resize share, included once for every instruction set.
-#if defined(FRAMELIFT_PIXEL_RESIZE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FRAMELIFT_PIXEL_RESIZE_LANES_INL_H_
-#undef FRAMELIFT_PIXEL_RESIZE_LANES_INL_H_
+#if defined(REELMEND_PIXEL_RESIZE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef REELMEND_PIXEL_RESIZE_LANES_INL_H_
+#undef REELMEND_PIXEL_RESIZE_LANES_INL_H_
 #else
-#define FRAMELIFT_PIXEL_RESIZE_LANES_INL_H_
+#define REELMEND_PIXEL_RESIZE_LANES_INL_H_
 #endif
 
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 constexpr int kLanczosTaps = 6;
 
-#undef FRAMELIFT_HAS_PERMUTE2
+#undef REELMEND_HAS_PERMUTE2
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-#define FRAMELIFT_HAS_PERMUTE2 1
+#define REELMEND_HAS_PERMUTE2 1
 /// Lane i is lane indices[i] of the two vectors one after the other. One instruction, which Highway 1.0 has no name for.
 HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) { return VF{_mm512_permutex2var_ps(a.raw, indices.raw, b.raw)}; }
 /// A load that stays one: GCC would rather repeat it as an operand of every instruction that uses it.
@@ -29,7 +29,7 @@ HWY_INLINE VF LoadOnce(const float* from) {
   return v;
 }
 #else
-#define FRAMELIFT_HAS_PERMUTE2 0
+#define REELMEND_HAS_PERMUTE2 0
 HWY_INLINE VF LoadOnce(const float* from) { return hn::LoadU(DF(), from); }
 HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) {
   const DF d;
@@ -41,7 +41,7 @@ HWY_INLINE VF Permute2(VF a, VF b, hn::Vec<DI> indices) {
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

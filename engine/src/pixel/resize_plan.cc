@@ -6,7 +6,7 @@
 #include <numbers>
 #include <numeric>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr double kLobes = 3;
@@ -205,4 +205,4 @@ void AddShortWays(AxisPlan& plan, const ResizeKernels& kernels) {
   }
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

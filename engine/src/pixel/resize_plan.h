@@ -7,7 +7,7 @@
 #include "pixel/image.h"
 #include "pixel/resize_kernels.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Where the samples of one plane lie along one axis, in luma samples from the picture's edge:
 /// sample i is at i × step + offset.
@@ -86,4 +86,4 @@ AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, 
 /// Takes for a plan the shortest way that the kernels have for its ratio, where there is one.
 void AddShortWays(AxisPlan& plan, const ResizeKernels& kernels);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -1,9 +1,9 @@
 // Sums of rows: samples in and out, one row or two, and the rows that a horizontal pass reads.
-#if defined(FRAMELIFT_PIXEL_RESIZE_VERTICAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FRAMELIFT_PIXEL_RESIZE_VERTICAL_INL_H_
-#undef FRAMELIFT_PIXEL_RESIZE_VERTICAL_INL_H_
+#if defined(REELMEND_PIXEL_RESIZE_VERTICAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef REELMEND_PIXEL_RESIZE_VERTICAL_INL_H_
+#undef REELMEND_PIXEL_RESIZE_VERTICAL_INL_H_
 #else
-#define FRAMELIFT_PIXEL_RESIZE_VERTICAL_INL_H_
+#define REELMEND_PIXEL_RESIZE_VERTICAL_INL_H_
 #endif
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "pixel/resize_plan.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 void Load(const uint16_t* in, float* out, int count) {
@@ -171,7 +171,7 @@ void VerticalFirst(const RowSums& s, int count) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr int kAlign = 32;  // words in 64 bytes
@@ -148,4 +148,4 @@ void WordBand::VerticalFirst(int first, int last) {
   }
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -4,7 +4,7 @@
 #include "pixel/image.h"
 #include "pixel/resize_word_plan.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Buffers of one band, for the strip that it is at.
 struct WordScratch {
@@ -56,4 +56,4 @@ class WordBand {
   int inside_end_ = 0;  ///< … and behind the last
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr int kUnit = 1 << 15;
@@ -175,4 +175,4 @@ WordBlocks BlocksOf(const WordAxis& axis, int first, int last, int origin) {
   return blocks;
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

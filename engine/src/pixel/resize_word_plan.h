@@ -8,7 +8,7 @@
 #include "pixel/resize_words.h"
 #include "pixel/scratch.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Weights in multiples of 2⁻¹⁵ whose sum is 1 exactly: each rounded, and what then lacks given to those that it brings
 /// nearer to their value. A weight of 1 does not fit into 16 bits: its last unit goes to its neighbour, a deviation of two
@@ -59,4 +59,4 @@ WordPlan MakeWordPlan(const AxisPlan& x, const AxisPlan& y);
 /// The blocks of outputs first … last − 1 for rows that begin with input `origin`; `first` is a multiple of 32.
 WordBlocks BlocksOf(const WordAxis& axis, int first, int last, int origin);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -10,19 +10,19 @@
 // GCC 12 takes the deliberately undefined operands in its own header for a mistake (its bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
-#define FRAMELIFT_HAS_WORDS 1
+#define REELMEND_HAS_WORDS 1
 #else
-#define FRAMELIFT_HAS_WORDS 0
+#define REELMEND_HAS_WORDS 0
 #endif
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 std::atomic<bool> g_are_allowed = true;
 
-#if FRAMELIFT_HAS_WORDS
-#define FRAMELIFT_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,prfchw")))
-#define FRAMELIFT_VNNI_INLINE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,prfchw"), always_inline)) inline
+#if REELMEND_HAS_WORDS
+#define REELMEND_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,prfchw")))
+#define REELMEND_VNNI_INLINE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,prfchw"), always_inline)) inline
 
 constexpr int kLanes = 16;        // of 32 bits
 constexpr int kWords = 32;        // of 16 bits
@@ -31,27 +31,27 @@ constexpr int kHalfScale = 1 << 15;  // rounds the upper half of a sum
 constexpr int kOutShift = 14;
 constexpr int kOutScale = (1 << 29) + (1 << 13);
 
-FRAMELIFT_VNNI_INLINE __m512i LoadWords(const void* from) { return _mm512_loadu_si512(from); }
+REELMEND_VNNI_INLINE __m512i LoadWords(const void* from) { return _mm512_loadu_si512(from); }
 /// Adds the products of both pairs of words to each lane. By name: around the intrinsic GCC 12 copies the sum there and back.
-FRAMELIFT_VNNI_INLINE __m512i Dot(__m512i sum, __m512i v, __m512i weights) {
+REELMEND_VNNI_INLINE __m512i Dot(__m512i sum, __m512i v, __m512i weights) {
   asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(weights), "vm"(v));
   return sum;
 }
-FRAMELIFT_VNNI_INLINE __m512i ToSigned(__m512i v) { return _mm512_xor_si512(v, _mm512_set1_epi16(-32768)); }
+REELMEND_VNNI_INLINE __m512i ToSigned(__m512i v) { return _mm512_xor_si512(v, _mm512_set1_epi16(-32768)); }
 
 /// Sums of outputs 0 … 15 and 16 … 31 at half scale to 32 samples.
-FRAMELIFT_VNNI_INLINE void StoreOut(__m512i low, __m512i high, std::uint16_t* out) {
+REELMEND_VNNI_INLINE void StoreOut(__m512i low, __m512i high, std::uint16_t* out) {
   const __m512i packed = _mm512_packus_epi32(_mm512_srai_epi32(low, kOutShift), _mm512_srai_epi32(high, kOutShift));
   const __m512i order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);  // the pack goes by blocks of 128 bits
   _mm512_storeu_si512(out, _mm512_permutexvar_epi64(order, packed));
 }
 
 /// The upper halves of two rows' sums, one pair a lane.
-FRAMELIFT_VNNI_INLINE __m512i ToPairs(__m512i first, __m512i second) {
+REELMEND_VNNI_INLINE __m512i ToPairs(__m512i first, __m512i second) {
   return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(first, 16), second);
 }
 
-FRAMELIFT_VNNI void Load(const std::uint16_t* in, const std::uint16_t* ahead, std::int16_t* out, int count) {
+REELMEND_VNNI void Load(const std::uint16_t* in, const std::uint16_t* ahead, std::int16_t* out, int count) {
   for (int x = 0; x < count; x += kWords) {
     _mm_prefetch(reinterpret_cast<const char*>(ahead + x), _MM_HINT_T0);
     _mm512_storeu_si512(out + x, ToSigned(LoadWords(in + x)));
@@ -60,7 +60,7 @@ FRAMELIFT_VNNI void Load(const std::uint16_t* in, const std::uint16_t* ahead, st
 
 /// kPairs > 0: known while compiling; 0: blocks.pairs.
 template <int kPairs>
-FRAMELIFT_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const WordBlocks& blocks, int b, int set, int init,
+REELMEND_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const WordBlocks& blocks, int b, int set, int init,
                                     __m512i* sums) {
   const int pairs = kPairs > 0 ? kPairs : blocks.pairs;
   const std::ptrdiff_t from = blocks.first[b] - blocks.origin;
@@ -82,7 +82,7 @@ FRAMELIFT_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const WordB
 }
 
 template <int kPairs>
-FRAMELIFT_VNNI void ColumnsT(const std::int16_t* const* rows, const WordBlocks& blocks, std::int16_t* const* outs) {
+REELMEND_VNNI void ColumnsT(const std::int16_t* const* rows, const WordBlocks& blocks, std::int16_t* const* outs) {
   int set = blocks.first_set;
   for (int b = 0; b < blocks.count; ++b) {
     __m512i sums[4];
@@ -93,13 +93,13 @@ FRAMELIFT_VNNI void ColumnsT(const std::int16_t* const* rows, const WordBlocks& 
   }
 }
 
-FRAMELIFT_VNNI void Columns(const std::int16_t* const* rows, const WordBlocks& blocks, std::int16_t* const* outs) {
+REELMEND_VNNI void Columns(const std::int16_t* const* rows, const WordBlocks& blocks, std::int16_t* const* outs) {
   if (blocks.pairs == 3) return ColumnsT<3>(rows, blocks, outs);
   ColumnsT<0>(rows, blocks, outs);
 }
 
 template <int kPairs>
-FRAMELIFT_VNNI void ColumnsOutT(const std::int16_t* const* rows, const WordBlocks& blocks, std::uint16_t* const* outs) {
+REELMEND_VNNI void ColumnsOutT(const std::int16_t* const* rows, const WordBlocks& blocks, std::uint16_t* const* outs) {
   int set = blocks.first_set;
   for (int b = 0; b < blocks.count; b += 2) {
     __m512i low[4];
@@ -112,7 +112,7 @@ FRAMELIFT_VNNI void ColumnsOutT(const std::int16_t* const* rows, const WordBlock
   }
 }
 
-FRAMELIFT_VNNI void ColumnsOut(const std::int16_t* const* rows, const WordBlocks& blocks, std::uint16_t* const* outs) {
+REELMEND_VNNI void ColumnsOut(const std::int16_t* const* rows, const WordBlocks& blocks, std::uint16_t* const* outs) {
   if (blocks.pairs == 4) return ColumnsOutT<4>(rows, blocks, outs);
   if (blocks.pairs == 5) return ColumnsOutT<5>(rows, blocks, outs);
   ColumnsOutT<0>(rows, blocks, outs);
@@ -138,14 +138,14 @@ constexpr InterleaveTables MakeInterleaveTables() {
 
 constexpr InterleaveTables kInterleave = MakeInterleaveTables();
 
-FRAMELIFT_VNNI_INLINE __m512i Mix(__m512i a, __m512i b, const std::int32_t* indices) {
+REELMEND_VNNI_INLINE __m512i Mix(__m512i a, __m512i b, const std::int32_t* indices) {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(indices), b);
 }
 
 /// A pair of inputs that begins at an even place gives the outputs of even inputs, all lanes at once; no permute is needed.
 /// sums: even inputs' first output, second; odd inputs' first, second.
 template <int kLate>
-FRAMELIFT_VNNI_INLINE void SumTwice(const std::int16_t* row, const __m512i* w, __m512i* sums) {
+REELMEND_VNNI_INLINE void SumTwice(const std::int16_t* row, const __m512i* w, __m512i* sums) {
   for (int i = 0; i < 4; ++i) sums[i] = _mm512_set1_epi32(kHalfScale);
 #pragma GCC unroll 8
   for (int k = 0; k < 6 + kLate; ++k) {
@@ -160,7 +160,7 @@ FRAMELIFT_VNNI_INLINE void SumTwice(const std::int16_t* row, const __m512i* w, _
 }
 
 template <int kLate>
-FRAMELIFT_VNNI void TwiceT(const std::int16_t* const* rows, const std::int32_t* weights, std::int16_t* out, int count) {
+REELMEND_VNNI void TwiceT(const std::int16_t* const* rows, const std::int32_t* weights, std::int16_t* out, int count) {
   __m512i w[6];
   for (int i = 0; i < 6; ++i) w[i] = _mm512_set1_epi32(weights[i]);
   for (int x = 0; x < count; x += kWords) {
@@ -181,7 +181,7 @@ FRAMELIFT_VNNI void TwiceT(const std::int16_t* const* rows, const std::int32_t* 
 /// Three outputs of every two inputs: all lanes of a pair of inputs are the same output of successive threes, as in
 /// SumTwice.
 template <int kLate1, int kLate2>
-FRAMELIFT_VNNI_INLINE void SumThirds(const std::int16_t* row, const __m512i* w, __m512i* sums) {
+REELMEND_VNNI_INLINE void SumThirds(const std::int16_t* row, const __m512i* w, __m512i* sums) {
   constexpr int kLates[3] = {0, kLate1, kLate2};
   for (int i = 0; i < 3; ++i) sums[i] = _mm512_set1_epi32(kHalfScale);
 #pragma GCC unroll 8
@@ -217,7 +217,7 @@ constexpr ThirdsTables MakeThirdsTables() {
 constexpr ThirdsTables kThirds = MakeThirdsTables();
 
 template <int kLate1, int kLate2>
-FRAMELIFT_VNNI void ThirdsT(const std::int16_t* const* rows, const std::int32_t* weights, std::int16_t* out, int count) {
+REELMEND_VNNI void ThirdsT(const std::int16_t* const* rows, const std::int32_t* weights, std::int16_t* out, int count) {
   __m512i w[9];
   for (int i = 0; i < 9; ++i) w[i] = _mm512_set1_epi32(weights[i]);
   for (int x = 0; x < count; x += kWords) {
@@ -233,21 +233,21 @@ FRAMELIFT_VNNI void ThirdsT(const std::int16_t* const* rows, const std::int32_t*
   }
 }
 
-FRAMELIFT_VNNI void Thirds(const std::int16_t* const* rows, const int* late, const std::int32_t* weights, std::int16_t* out,
+REELMEND_VNNI void Thirds(const std::int16_t* const* rows, const int* late, const std::int32_t* weights, std::int16_t* out,
                            int count) {
   if (late[1] == 0) return ThirdsT<0, 1>(rows, weights, out, count);
   if (late[2] == 1) return ThirdsT<1, 1>(rows, weights, out, count);
   ThirdsT<1, 2>(rows, weights, out, count);
 }
 
-FRAMELIFT_VNNI void Twice(const std::int16_t* const* rows, int late, const std::int32_t* weights, std::int16_t* out, int count) {
+REELMEND_VNNI void Twice(const std::int16_t* const* rows, int late, const std::int32_t* weights, std::int16_t* out, int count) {
   if (late == 0) return TwiceT<0>(rows, weights, out, count);
   TwiceT<1>(rows, weights, out, count);
 }
 
 /// Six pairs of sixteen outputs. Some of the shifted inputs are loaded, some shifted out of two vectors: loads that straddle
 /// cache lines and shifts keep different units busy.
-FRAMELIFT_VNNI_INLINE __m512i Halve6(const std::int16_t* row, __m512i low, __m512i high, const __m512i* w) {
+REELMEND_VNNI_INLINE __m512i Halve6(const std::int16_t* row, __m512i low, __m512i high, const __m512i* w) {
   __m512i a = Dot(_mm512_set1_epi32(kOutScale), low, w[0]);
   __m512i b = Dot(_mm512_setzero_si512(), LoadWords(row + 2), w[1]);
   a = Dot(a, _mm512_alignr_epi32(high, low, 2), w[2]);
@@ -257,7 +257,7 @@ FRAMELIFT_VNNI_INLINE __m512i Halve6(const std::int16_t* row, __m512i low, __m51
   return _mm512_add_epi32(a, b);
 }
 
-FRAMELIFT_VNNI void HalveOut(const std::int16_t* row, const std::int32_t* weights, std::uint16_t* out, int count) {
+REELMEND_VNNI void HalveOut(const std::int16_t* row, const std::int32_t* weights, std::uint16_t* out, int count) {
   constexpr int kPairs = 6;
   __m512i w[kPairs];
   for (int j = 0; j < kPairs; ++j) w[j] = _mm512_set1_epi32(weights[j]);
@@ -273,7 +273,7 @@ FRAMELIFT_VNNI void HalveOut(const std::int16_t* row, const std::int32_t* weight
 
 /// The first sum takes pairs 0 … kFirst − 1, the second kFrom … kTo − 1; with kFirst = 0 both take all of sums.pairs.
 template <int kFirst, int kFrom, int kTo>
-FRAMELIFT_VNNI void VerticalT(const std::int16_t* const* rows, const WordSums& sums, std::uint16_t* const* outs,
+REELMEND_VNNI void VerticalT(const std::int16_t* const* rows, const WordSums& sums, std::uint16_t* const* outs,
                               std::uint16_t* const* ahead, int count) {
   const int n = kFirst == 0 ? sums.pairs : kFirst > kTo ? kFirst : kTo;
   for (int x = 0; x < count; x += kWords) {
@@ -303,7 +303,7 @@ FRAMELIFT_VNNI void VerticalT(const std::int16_t* const* rows, const WordSums& s
   }
 }
 
-FRAMELIFT_VNNI void Vertical(const std::int16_t* const* rows, const WordSums& sums, std::uint16_t* const* outs,
+REELMEND_VNNI void Vertical(const std::int16_t* const* rows, const WordSums& sums, std::uint16_t* const* outs,
                              std::uint16_t* const* ahead, int count) {
   const auto& w = sums.weights;
   if (sums.pairs == 3) return VerticalT<3, 0, 3>(rows, sums, outs, ahead, count);
@@ -314,14 +314,14 @@ FRAMELIFT_VNNI void Vertical(const std::int16_t* const* rows, const WordSums& su
 }
 
 /// Columns 0 … 3, 8 … 11, … of two rows as pairs, and the others: the order that StoreWords' pack undoes.
-FRAMELIFT_VNNI_INLINE void LoadPairs(const std::uint16_t* first, const std::uint16_t* second, __m512i* pairs) {
+REELMEND_VNNI_INLINE void LoadPairs(const std::uint16_t* first, const std::uint16_t* second, __m512i* pairs) {
   const __m512i a = ToSigned(LoadWords(first));
   const __m512i b = ToSigned(LoadWords(second));
   pairs[0] = _mm512_unpacklo_epi16(a, b);
   pairs[1] = _mm512_unpackhi_epi16(a, b);
 }
 
-FRAMELIFT_VNNI_INLINE void StoreWords(const __m512i* sums, std::int16_t* out) {
+REELMEND_VNNI_INLINE void StoreWords(const __m512i* sums, std::int16_t* out) {
   _mm512_storeu_si512(out, _mm512_packs_epi32(_mm512_srai_epi32(sums[0], 16), _mm512_srai_epi32(sums[1], 16)));
 }
 
@@ -329,7 +329,7 @@ FRAMELIFT_VNNI_INLINE void StoreWords(const __m512i* sums, std::int16_t* out) {
 constexpr int kAhead = 512;
 
 /// Sums `first` … `first` + 3 of pairs `from` … `to` − 1.
-FRAMELIFT_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const WordSums& s, int first, int from, int to,
+REELMEND_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const WordSums& s, int first, int from, int to,
                                     std::int16_t* const* outs, int x) {
   constexpr int kSums = 4;
   __m512i sums[kSums][2];
@@ -349,7 +349,7 @@ FRAMELIFT_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const Word
 }
 
 /// Four sums at a time, which leave registers for what they share, over the pairs that they need.
-FRAMELIFT_VNNI void VerticalFirst(const std::uint16_t* const* rows, const WordSums& s, std::int16_t* const* outs, int count) {
+REELMEND_VNNI void VerticalFirst(const std::uint16_t* const* rows, const WordSums& s, std::int16_t* const* outs, int count) {
   for (int first = 0; first < WordSums::kOutputs; first += 4) {
     int from = 0;
     int to = s.pairs;
@@ -359,7 +359,7 @@ FRAMELIFT_VNNI void VerticalFirst(const std::uint16_t* const* rows, const WordSu
   }
 }
 
-FRAMELIFT_VNNI void HalveRows(const std::uint16_t* const* rows, const std::int32_t* weights, std::int16_t* const* outs,
+REELMEND_VNNI void HalveRows(const std::uint16_t* const* rows, const std::int32_t* weights, std::int16_t* const* outs,
                               int count) {
   constexpr int kOutputs = 8;
   constexpr int kPairs = 6;
@@ -401,7 +401,7 @@ bool MachineHasThem() {
 }  // namespace
 
 const WordKernels* GetWordKernels() {
-#if FRAMELIFT_HAS_WORDS
+#if REELMEND_HAS_WORDS
   if (g_are_allowed && MachineHasThem() && std::strncmp(SimdTarget(), "AVX3", 4) == 0) return &kKernels;
 #endif
   return nullptr;
@@ -409,4 +409,4 @@ const WordKernels* GetWordKernels() {
 
 void AllowWordKernels(bool allow) { g_are_allowed = allow; }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Elements that rows of words may be read and written past their end.
 inline constexpr int kWordSlack = 96;
@@ -69,4 +69,4 @@ const WordKernels* GetWordKernels();
 /// For tests: whether GetWordKernels answers them where it can (it does).
 void AllowWordKernels(bool allow);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -7,7 +7,7 @@
 #include "pixel/image.h"
 #include "pixel/scratch.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Turns working samples into the ring's elements.
 template <typename T>
@@ -71,4 +71,4 @@ inline void CopyRows(ConstPlane from, Plane to, int first, int last) {
   for (int y = first; y < last; ++y) CopySamples(from.Row(y), to.Row(y), from.width);
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -1,16 +1,16 @@
 // Working samples ↔ vectors of floats, for each instruction set. Included inside the files that are compiled
 // once per set (hwy/foreach_target.h); the guard below is Highway's way to allow that.
-#if defined(FRAMELIFT_PIXEL_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FRAMELIFT_PIXEL_SAMPLES_INL_H_
-#undef FRAMELIFT_PIXEL_SAMPLES_INL_H_
+#if defined(REELMEND_PIXEL_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef REELMEND_PIXEL_SAMPLES_INL_H_
+#undef REELMEND_PIXEL_SAMPLES_INL_H_
 #else
-#define FRAMELIFT_PIXEL_SAMPLES_INL_H_
+#define REELMEND_PIXEL_SAMPLES_INL_H_
 #endif
 
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -49,7 +49,7 @@ HWY_INLINE void StoreSamplePair(VF first, VF second, uint16_t* out) {
 HWY_INLINE int FloatLanes() { return static_cast<int>(hn::Lanes(DF())); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <functional>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 constexpr int kCell = 8;
@@ -89,4 +89,4 @@ bool SceneDetector::IsCut(const Image& image, ThreadPool& pool) {
   return !(is_after_blank && seen >= 2 && !Differ(now, earlier));
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

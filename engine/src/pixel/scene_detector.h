@@ -8,7 +8,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Note [Scene cuts]
 /// Pictures are compared as thumbnails of luma: means of 8 × 8 samples (smaller cells where fewer than 32 × 18
@@ -54,4 +54,4 @@ class SceneDetector {
   int seen_ = 0;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

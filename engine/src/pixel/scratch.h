@@ -13,7 +13,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// 64-byte aligned array of trivially copyable elements, zeroed once; not resizable.
 template <typename T>
@@ -102,4 +102,4 @@ void ParallelPlaneRows(const Image& image, int grain, ThreadPool& pool, const Bo
                     std::ref(band));  // by reference: std::function allocates for more
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -7,7 +7,7 @@
 // kept inside the neighbourhood's range, so an edge gets steeper and never gets a halo.
 #include <functional>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/row_ring.h"
 #include "pixel/stages.h"
 
@@ -18,9 +18,9 @@
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
-#ifndef FRAMELIFT_PIXEL_SHARPEN_TYPES
-#define FRAMELIFT_PIXEL_SHARPEN_TYPES
-namespace framelift::pixel {
+#ifndef REELMEND_PIXEL_SHARPEN_TYPES
+#define REELMEND_PIXEL_SHARPEN_TYPES
+namespace reelmend::pixel {
 
 struct SharpenRow {
   const std::uint16_t* above;
@@ -33,11 +33,11 @@ struct SharpenRow {
   float lobe;  ///< strength / 5
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 // Estimates of processors differ, so each gets one Newton step.
@@ -105,11 +105,11 @@ void Sharpen(const SharpenRow& r) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(Sharpen);
@@ -159,5 +159,5 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
   out.set_color(in.color());
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

@@ -7,21 +7,21 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 const char* TargetName() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 HWY_EXPORT(TargetName);
 
 const char* SimdTarget() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

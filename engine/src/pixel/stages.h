@@ -9,7 +9,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 // ---- import and export: between the decoder's/encoder's sample layouts and working samples -------------
 
@@ -113,4 +113,4 @@ class AdaptiveContrast {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
 #include "pixel/temporal_limits.h"
@@ -19,9 +19,9 @@
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
-#ifndef FRAMELIFT_PIXEL_TEMPORAL_TYPES
-#define FRAMELIFT_PIXEL_TEMPORAL_TYPES
-namespace framelift::pixel {
+#ifndef REELMEND_PIXEL_TEMPORAL_TYPES
+#define REELMEND_PIXEL_TEMPORAL_TYPES
+namespace reelmend::pixel {
 
 struct MixRow {
   const std::uint16_t* now;
@@ -44,11 +44,11 @@ struct DifferenceRows {
   std::uint32_t* sums;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 void Mix(const MixRow& r) {
@@ -90,11 +90,11 @@ void SumDifferences(const DifferenceRows& r) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(Mix);
@@ -279,5 +279,5 @@ void TemporalDenoiser::Run(const Image& in, Image& out, float strength, float no
   ++impl.pictures;
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

@@ -6,7 +6,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Note [Temporal denoising]
 /// Three steps, each of which mixes a picture with an older one of its own kind:
@@ -40,4 +40,4 @@ class TemporalDenoiser {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

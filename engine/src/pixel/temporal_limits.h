@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 inline constexpr int kTemporalBlock = 8;  ///< side of a block of luma
 inline constexpr int kTemporalSteps = 3;
@@ -19,4 +19,4 @@ struct StepLimits {
 /// `noise_sigma` > 0, in 8-bit codes.
 std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 /// More bands than threads, so that a thread held up by the encoder's threads does not hold up the stage.
@@ -142,4 +142,4 @@ double ThreadPool::WorkerCpuSeconds() const {
   return total;
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

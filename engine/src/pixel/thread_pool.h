@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 /// Threads for data-parallel loops over rows. One ParallelRows at a time per pool (the pipeline runs one
 /// pixel stage at a time); the calling thread takes part.
@@ -30,4 +30,4 @@ class ThreadPool {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

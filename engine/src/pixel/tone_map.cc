@@ -12,7 +12,7 @@
 #include <cmath>
 #include <functional>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "pixel/color_matrix.h"
 #include "pixel/scratch.h"
 #include "pixel/tone_tables.h"
@@ -24,9 +24,9 @@
 #include "hwy/highway.h"
 #include "pixel/samples-inl.h"
 
-#ifndef FRAMELIFT_PIXEL_TONE_MAP_TYPES
-#define FRAMELIFT_PIXEL_TONE_MAP_TYPES
-namespace framelift::pixel {
+#ifndef REELMEND_PIXEL_TONE_MAP_TYPES
+#define REELMEND_PIXEL_TONE_MAP_TYPES
+namespace reelmend::pixel {
 
 inline constexpr int kRowMargin = 32;  // samples before a row of scratch
 
@@ -39,11 +39,11 @@ struct RowMix {
 /// Weights of the samples before, at and behind a position.
 using Taps = std::array<float, 3>;
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace HWY_NAMESPACE {
 
 void MixRows(const RowMix& mix, int count, float* out) {
@@ -192,11 +192,11 @@ void ChromaHlg(const float* y, const float* cb, const float* cr, int count, cons
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace framelift::pixel {
+namespace reelmend::pixel {
 namespace {
 
 HWY_EXPORT(MixRows);
@@ -486,5 +486,5 @@ void ToneMapper::Run(const Image& in, Image& out, ThreadPool& pool) {
   out.set_color({Matrix::kBt709, Range::kLimited, in.color().site});
 }
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel
 #endif

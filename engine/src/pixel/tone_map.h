@@ -25,7 +25,7 @@
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 enum class HdrTransfer { kPq, kHlg, kSdr };  ///< kSdr: not HDR, only its primaries are converted
 enum class Primaries { kBt2020, kP3D65, kBt709 };
@@ -57,4 +57,4 @@ class ToneMapper {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

@@ -4,7 +4,7 @@
 #include "pixel/image.h"
 #include "pixel/tone_map.h"
 
-namespace framelift::pixel {
+namespace reelmend::pixel {
 
 inline constexpr int kTableSteps = 4096;
 
@@ -34,4 +34,4 @@ void FillToneTables(const ToneMapOptions& options, ToneTables& tables);
 /// Coefficients for pictures of that colour; `tables` is kept as a pointer and not looked at.
 ToneKernel MakeToneKernel(const ToneMapOptions& options, ColorSpec color, const ToneTables* tables);
 
-}  // namespace framelift::pixel
+}  // namespace reelmend::pixel

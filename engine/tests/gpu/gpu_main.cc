@@ -8,8 +8,8 @@
 int main(int count, char** arguments) {
   testing::InitGoogleTest(&count, arguments);
   try {
-    const auto device = framelift::cuda::OpenCudaDevice(0);
-    const framelift::cuda::DeviceFacts& facts = device->facts();
+    const auto device = reelmend::cuda::OpenCudaDevice(0);
+    const reelmend::cuda::DeviceFacts& facts = device->facts();
     std::printf("on %s, %s, sm_%d%d, %.1f GiB\n", facts.id().c_str(), facts.name.c_str(), facts.compute_major,
                 facts.compute_minor, static_cast<double>(facts.memory_bytes) / (1 << 30));
   } catch (const std::exception& error) {

@@ -9,25 +9,25 @@
 
 #include "cuda/network_rate.h"
 #include "cuda/processor.h"
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "inference/backend.h"
 #include "inference/gpu_model.h"
 #include "inference/half.h"
 #include "inference/model_loader.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
-using framelift::testing::DecodeLuma;
-using framelift::testing::Ffmpeg;
-using framelift::testing::FileExists;
-using framelift::testing::FrameTimes;
-using framelift::testing::PlainOptions;
-using framelift::testing::Psnr;
-using framelift::testing::TemporaryFolder;
-using framelift::testing::ToneInput;
-using framelift::testing::VideoInput;
+using reelmend::testing::DecodeLuma;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::FileExists;
+using reelmend::testing::FrameTimes;
+using reelmend::testing::PlainOptions;
+using reelmend::testing::Psnr;
+using reelmend::testing::TemporaryFolder;
+using reelmend::testing::ToneInput;
+using reelmend::testing::VideoInput;
 
 ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
   ModelFile model;
@@ -35,7 +35,7 @@ ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
   model.scale = file.find("-x1") == std::string::npos ? 2 : 1;
   // Programs that were built on another machine (scripts/prove-gpu --pack) run in the checkout's folder.
   model.path = "engine/models/" + file;
-  if (!FileExists(model.path)) model.path = std::string(FRAMELIFT_SOURCE_DIR) + "/models/" + file;
+  if (!FileExists(model.path)) model.path = std::string(REELMEND_SOURCE_DIR) + "/models/" + file;
   model.precision = precision;
   model.multiple = 2;
   model.halo = model.name == "quality" ? 38 : 22;
@@ -268,4 +268,4 @@ TEST_F(GpuNetworks, EnginesOfOtherGpusAndDamagedOnesAreBuiltAgain) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

@@ -4,22 +4,22 @@
 #include <cmath>
 
 #include "cuda/processor.h"
-#include "framelift/device.h"
-#include "framelift/error.h"
+#include "reelmend/device.h"
+#include "reelmend/error.h"
 #include "helpers/clips.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
-using framelift::testing::DecodeLuma;
-using framelift::testing::Ffmpeg;
-using framelift::testing::FrameTimes;
-using framelift::testing::PlainOptions;
-using framelift::testing::Psnr;
-using framelift::testing::StreamFacts;
-using framelift::testing::TemporaryFolder;
-using framelift::testing::ToneInput;
-using framelift::testing::VideoInput;
+using reelmend::testing::DecodeLuma;
+using reelmend::testing::Ffmpeg;
+using reelmend::testing::FrameTimes;
+using reelmend::testing::PlainOptions;
+using reelmend::testing::Psnr;
+using reelmend::testing::StreamFacts;
+using reelmend::testing::TemporaryFolder;
+using reelmend::testing::ToneInput;
+using reelmend::testing::VideoInput;
 
 /// A GPU whose counters are at hand.
 struct Gpu {
@@ -173,4 +173,4 @@ TEST_F(GpuPipeline, CancellingGivesEverythingBack) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

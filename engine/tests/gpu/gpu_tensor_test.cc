@@ -7,7 +7,7 @@
 #include "cuda/kernels.h"
 #include "cuda/uploader.h"
 
-namespace framelift::cuda {
+namespace reelmend::cuda {
 namespace {
 
 TEST(GpuTensors, AgreeWithTheHostsLauncher) {
@@ -56,4 +56,4 @@ TEST(GpuTensors, AgreeWithTheHostsLauncher) {
 }
 
 }  // namespace
-}  // namespace framelift::cuda
+}  // namespace reelmend::cuda

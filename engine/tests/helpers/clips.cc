@@ -12,10 +12,10 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace framelift::testing {
+namespace reelmend::testing {
 
 TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "framelift-test-XXXXXX").string();
+  std::string pattern = (std::filesystem::temp_directory_path() / "reelmend-test-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   path_ = pattern;
 }
@@ -177,4 +177,4 @@ bool FileExists(const std::string& path) {
   return stat(path.c_str(), &status) == 0;
 }
 
-}  // namespace framelift::testing
+}  // namespace reelmend::testing

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
+#include "reelmend/enhance.h"
 
-namespace framelift::testing {
+namespace reelmend::testing {
 
 /// A temporary folder that is removed with everything in it.
 class TemporaryFolder {
@@ -75,4 +75,4 @@ EnhanceOptions PlainOptions();
 
 bool FileExists(const std::string& path);
 
-}  // namespace framelift::testing
+}  // namespace reelmend::testing

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace framelift::testing {
+namespace reelmend::testing {
 
 /// Writes one protocol buffer message.
 class Message {
@@ -98,7 +98,7 @@ class OnnxFile {
     Message opset;
     opset.Bytes(1, "").Int(2, 13);
     Message model;
-    model.Int(1, 8).Bytes(2, "framelift tests").Bytes(7, graph.bytes()).Bytes(8, opset.bytes());
+    model.Int(1, 8).Bytes(2, "reelmend tests").Bytes(7, graph.bytes()).Bytes(8, opset.bytes());
     return model.bytes();
   }
 
@@ -223,4 +223,4 @@ inline std::string SwappedRgbNetwork(int scale) {
   return file.Bytes();
 }
 
-}  // namespace framelift::testing
+}  // namespace reelmend::testing

@@ -14,7 +14,7 @@ SIDE = 128
 
 
 def faces_of(split):
-    """[(picture, box)]: faces that the engine's detector found (framelift-faces), those of the split's photographs."""
+    """[(picture, box)]: faces that the engine's detector found (reelmend-faces), those of the split's photographs."""
     listed, found = json.loads(LIST.read_text()), []
     for path in photos(split):
         boxes = [row['box'] for row in listed if row['file'] == path.name]

@@ -1,1 +1,1 @@
-"""The training ground of Framelift's networks: data, degradations, networks, training, export, scores."""
+"""The training ground of Reelmend's networks: data, degradations, networks, training, export, scores."""

@@ -121,10 +121,10 @@ def make_model(layers, skip, scale, quantised=None):
         graph.add('Add', [y, graph.planes('luma', 0, 1)], 'y')
     free = helper.make_tensor_value_info
     onnx_graph = helper.make_graph(
-        graph.nodes, 'framelift', [free('x', TensorProto.FLOAT, [1, layers[0][0].shape[1], 'height', 'width'])],
+        graph.nodes, 'reelmend', [free('x', TensorProto.FLOAT, [1, layers[0][0].shape[1], 'height', 'width'])],
         [free('y', TensorProto.FLOAT, [1, outputs, 'out_height', 'out_width'])], graph.constants)
     model = helper.make_model(onnx_graph, opset_imports=[helper.make_opsetid('', OPSET)], ir_version=8,
-                              producer_name='framelift-training')
+                              producer_name='reelmend-training')
     onnx.checker.check_model(model, full_check=True)
     return model
 

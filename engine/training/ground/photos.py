@@ -13,7 +13,7 @@ from .resize import resize, to_bytes
 HERE = Path(__file__).resolve().parent.parent
 REPOSITORY = HERE.parent.parent
 LIST = HERE / 'photos.json'
-CACHE = Path(os.environ.get('FRAMELIFT_TRAINING_CACHE', HERE / 'cache'))
+CACHE = Path(os.environ.get('REELMEND_TRAINING_CACHE', HERE / 'cache'))
 # Photographs that validate are taken at these sizes: reduced, their finest detail is as sharp as pixels allow.
 SIZES = (1.0, 0.6, 0.4)
 
@@ -23,14 +23,14 @@ class GroundError(Exception):
 
 
 def photo_folders():
-    """Where the photographs lie: the folders of FRAMELIFT_TRAIN_PHOTOS (with : between them), or shared/train-photos and
+    """Where the photographs lie: the folders of REELMEND_TRAIN_PHOTOS (with : between them), or shared/train-photos and
     shared/train-photos-2 beside the repository."""
     shared = REPOSITORY.parent / 'shared'
-    named = os.environ.get('FRAMELIFT_TRAIN_PHOTOS')
+    named = os.environ.get('REELMEND_TRAIN_PHOTOS')
     folders = [Path(f) for f in named.split(os.pathsep)] if named else [shared / 'train-photos', shared / 'train-photos-2']
     for folder in folders:
         if not folder.is_dir():
-            raise GroundError(f'no_photos: {folder} is not a folder; set FRAMELIFT_TRAIN_PHOTOS.')
+            raise GroundError(f'no_photos: {folder} is not a folder; set REELMEND_TRAIN_PHOTOS.')
     return folders
 
 

@@ -283,7 +283,7 @@ def test_the_list_holds_the_photographs_of_all_folders(tmp_path, monkeypatch):
     for number, folder in enumerate(folders):
         folder.mkdir()
         (folder / f'{number}.png').write_bytes(bytes([number]))
-    monkeypatch.setenv('FRAMELIFT_TRAIN_PHOTOS', f'{folders[0]}:{folders[1]}')
+    monkeypatch.setenv('REELMEND_TRAIN_PHOTOS', f'{folders[0]}:{folders[1]}')
     monkeypatch.setattr(photos, 'LIST', tmp_path / 'list.json')
     rows = photos.make_list(photos.photo_folders())
     (tmp_path / 'list.json').write_text(json.dumps([{**r, 'split': 'training'} for r in rows]))

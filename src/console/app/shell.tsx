@@ -88,7 +88,7 @@ function Brand() {
   return (
     <Link href="/" className="brand">
       <Logo />
-      Framelift
+      Reelmend
     </Link>
   );
 }

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from 'react';
 
 export type Theme = 'system' | 'light' | 'dark';
-const storageKey = 'framelift.theme';
+const storageKey = 'reelmend.theme';
 const listeners = new Set<() => void>();
 
 function read(): Theme {

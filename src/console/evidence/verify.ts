@@ -64,7 +64,7 @@ export async function verifyAuditLog(
 }
 
 export async function verifyHead(jws: string, keys: readonly PublicKey[]): Promise<Head> {
-  const head = await verifyJws(jws, 'framelift-audit-head+jws', keys);
+  const head = await verifyJws(jws, 'reelmend-audit-head+jws', keys);
   if (!hasExactly(head, headFields) || typeof head['size'] !== 'number')
     throw new VerificationError('The head lacks a field or has one too many.');
   return head as unknown as Head;
@@ -72,7 +72,7 @@ export async function verifyHead(jws: string, keys: readonly PublicKey[]): Promi
 
 /** The payload of a certificate that holds. Throws VerificationError with one sentence when it does not. */
 export function verifyCertificate(jws: string, keys: readonly PublicKey[]): Promise<Record<string, unknown>> {
-  return verifyJws(jws, 'framelift-deletion-certificate+jws', keys);
+  return verifyJws(jws, 'reelmend-deletion-certificate+jws', keys);
 }
 
 async function entryProblem(
@@ -114,7 +114,7 @@ async function verifyJws(
 ): Promise<Record<string, unknown>> {
   // Without https, other than on localhost, browsers have no WebCrypto.
   if (globalThis.crypto?.subtle === undefined)
-    throw new VerificationError('This browser verifies only over https; use `framelift verify` on the command line.');
+    throw new VerificationError('This browser verifies only over https; use `reelmend verify` on the command line.');
   const parts = jws.trim().split('.');
   const [head, body, signature] = parts;
   if (parts.length !== 3 || !head || !body || !signature)

@@ -228,7 +228,7 @@ function Extras({ draft, patch, problem }: PartProps & { problem: string | undef
         <TextField
           label="Webhook address (optional)"
           type="url"
-          placeholder="https://hooks.example.com/framelift"
+          placeholder="https://hooks.example.com/reelmend"
           value={draft.webhook}
           problem={problem}
           hint="A signed event is sent there when the job ends."

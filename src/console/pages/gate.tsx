@@ -18,14 +18,14 @@ export function GatePage() {
   const [location] = useLocation();
   const signingUp = location === '/sign-up';
   useEffect(() => {
-    document.title = signingUp ? 'Sign up · Framelift' : 'Sign in · Framelift';
+    document.title = signingUp ? 'Sign up · Reelmend' : 'Sign in · Reelmend';
   }, [signingUp]);
   return (
     <div className="gate">
       <main className="gate-form">
         <div className="brand">
           <Logo size={28} />
-          Framelift
+          Reelmend
         </div>
         <Form signingUp={signingUp} />
       </main>

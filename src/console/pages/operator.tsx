@@ -20,7 +20,7 @@ export function OperatorOverviewPage() {
           <>
             {now.workers_alive === 0 && (
               <Notice tone="bad" title="No worker reports.">
-                Jobs wait until one starts: <code>framelift work</code>.
+                Jobs wait until one starts: <code>reelmend work</code>.
               </Notice>
             )}
             <Figures
@@ -79,7 +79,7 @@ export function OperatorWorkersPage() {
           workers.length === 0 ? (
             <div className="panel">
               <Empty icon={Activity} title="No worker has reported yet">
-                Start one with <code>framelift work</code>.
+                Start one with <code>reelmend work</code>.
               </Empty>
             </div>
           ) : (

@@ -168,7 +168,7 @@ function TestPanel() {
           label="Address"
           type="url"
           required
-          placeholder="https://hooks.example.com/framelift"
+          placeholder="https://hooks.example.com/reelmend"
           value={url}
           problem={problem}
           onChange={(change) => setUrl(change.target.value)}

@@ -1,6 +1,6 @@
 // Runs before the first paint, so that a chosen theme does not flash. Kept apart: the page allows no inline script.
 try {
-  const theme = localStorage.getItem('framelift.theme');
+  const theme = localStorage.getItem('reelmend.theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch {
   // Without storage the theme follows the system.

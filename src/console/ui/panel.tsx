@@ -16,7 +16,7 @@ interface PageProps {
 export function Page({ title, intro, actions, back, narrow = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Framelift`;
+    document.title = `${title} · Reelmend`;
   }, [title]);
   useEffect(() => {
     // Only after a move inside the page; at the first load the browser's own order is right.

@@ -1,6 +1,6 @@
 /** Credits, retention, the audit log and certificates of the account behind the session. */
 import { Readable } from 'node:stream';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
 import type { WithConsole } from './deps.ts';
 import { pageOf } from './paging.ts';
@@ -25,7 +25,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const { account: before, user } = c.get('session');
       const { retention_days } = c.req.valid('json');
       const account = await store.accounts.setRetention(before.id, retention_days, { user_id: user.id });
-      if (account === null) throw new FrameliftError('internal_error', 'The account does not exist any more.');
+      if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
       return c.json(presentConsoleAccount(account), 200);
     },
 

@@ -6,7 +6,7 @@ import type { WithStreams } from '../deps.ts';
 
 export interface Uploads {
   /**
-   * Keeps the file and returns an address that live jobs may use. Throws FrameliftError `payload_too_large`,
+   * Keeps the file and returns an address that live jobs may use. Throws ReelmendError `payload_too_large`,
    * `invalid_request` for an empty one, `rate_limit_exceeded` over the account's quota, or `service_unavailable`
    * without room on disk; nothing is kept then.
    */

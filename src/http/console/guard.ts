@@ -4,47 +4,47 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { createMiddleware } from 'hono/factory';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 import type { OperationId } from '../handlers.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
 import type { WithConsole } from './deps.ts';
 
-export const cookieName = 'framelift_session';
+export const cookieName = 'reelmend_session';
 /** seconds of the window in which signing up and in is counted */
 const authWindowS = 600;
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** HMAC-SHA-256 of a session's token under the server's pepper: what the database keeps. */
 export function hashSessionToken(token: string, pepper: string): Buffer {
-  return createHmac('sha256', pepper).update(`framelift console session\n${token}`).digest();
+  return createHmac('sha256', pepper).update(`reelmend console session\n${token}`).digest();
 }
 
 /** The token that changes need in that session: derived from it, so that nothing more is kept. */
 export function csrfTokenOf(token: string, pepper: string): string {
-  return createHmac('sha256', pepper).update(`framelift console csrf\n${token}`).digest('base64url');
+  return createHmac('sha256', pepper).update(`reelmend console csrf\n${token}`).digest('base64url');
 }
 
-/** Throws FrameliftError `missing_session` or `invalid_session`. */
+/** Throws ReelmendError `missing_session` or `invalid_session`. */
 export function requireSession({ console: { store }, keyPepper }: WithConsole) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const token = getCookie(c, cookieName);
-    if (token === undefined) throw new FrameliftError('missing_session', 'Nobody is signed in.');
+    if (token === undefined) throw new ReelmendError('missing_session', 'Nobody is signed in.');
     const known = tokenPattern.test(token) ? await store.users.identify(hashSessionToken(token, keyPepper)) : null;
-    if (known === null) throw new FrameliftError('invalid_session', 'The session has ended; sign in again.');
+    if (known === null) throw new ReelmendError('invalid_session', 'The session has ended; sign in again.');
     c.set('session', known);
     c.set('csrfToken', csrfTokenOf(token, keyPepper));
     await next();
   });
 }
 
-/** Throws FrameliftError `cross_site_request` when the browser says that another site sent it. */
+/** Throws ReelmendError `cross_site_request` when the browser says that another site sent it. */
 export function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): void {
   const site = c.req.header('Sec-Fetch-Site');
   const foreign = site !== undefined && site !== 'same-origin' && site !== 'none';
   if (foreign || !isOwnOrigin(c, origins)) {
-    throw new FrameliftError('cross_site_request', 'The request was sent by another site.');
+    throw new ReelmendError('cross_site_request', 'The request was sent by another site.');
   }
 }
 
@@ -56,23 +56,23 @@ function isOwnOrigin(c: Context<AppEnv>, origins: readonly string[]): boolean {
   return URL.parse(origin)?.host === host;
 }
 
-/** Behind `requireSession`. Throws FrameliftError `cross_site_request` or `csrf_token_invalid`. */
+/** Behind `requireSession`. Throws ReelmendError `cross_site_request` or `csrf_token_invalid`. */
 export function requireCsrfToken({ console: { origins } }: WithConsole) {
   return createMiddleware<AppEnv>(async (c, next) => {
     assertSameSite(c, origins);
     const given = createHash('sha256').update(c.req.header('X-CSRF-Token') ?? '').digest();
     if (!timingSafeEqual(given, createHash('sha256').update(c.get('csrfToken')).digest())) {
       const message = 'The header X-CSRF-Token is missing or belongs to another session.';
-      throw new FrameliftError('csrf_token_invalid', message);
+      throw new ReelmendError('csrf_token_invalid', message);
     }
     await next();
   });
 }
 
-/** Behind `requireSession`. Throws FrameliftError `operator_required`. */
+/** Behind `requireSession`. Throws ReelmendError `operator_required`. */
 export function requireOperator() {
   return createMiddleware<AppEnv>(async (c, next) => {
-    if (!c.get('session').user.operator) throw new FrameliftError('operator_required', 'Only operators may do this.');
+    if (!c.get('session').user.operator) throw new ReelmendError('operator_required', 'Only operators may do this.');
     await next();
   });
 }
@@ -129,7 +129,7 @@ export interface PasswordTry {
 
 /**
  * Counts a try at an email's password from one address, and returns what takes the count back once the password was
- * right: a guesser is stopped, and nobody can lock the owner out who signs in from elsewhere. Throws FrameliftError
+ * right: a guesser is stopped, and nobody can lock the owner out who signs in from elsewhere. Throws ReelmendError
  * `rate_limit_exceeded`. Neither email nor address is kept.
  */
 export async function countTry(
@@ -142,5 +142,5 @@ export async function countTry(
   if (verdict.allowed) return () => limits.forget(key, 'auth');
   const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
   const message = `Too many tries for this email from this address; retry after ${retryAfterS} s.`;
-  throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+  throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }

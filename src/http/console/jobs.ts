@@ -1,7 +1,7 @@
 /** Jobs of the account behind the session, in both lanes. */
 import type { Context } from 'hono';
 import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord, Lane } from '../../domain/job.ts';
 import { errorHelp, momentText, sourceName } from '../../domain/job-words.ts';
 import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
@@ -44,16 +44,16 @@ async function insideRequest<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof FrameliftError) || error.param === undefined) throw error;
+    if (!(error instanceof ReelmendError) || error.param === undefined) throw error;
     const { code, message, param, cause, retryAfterS } = error;
     const retry = retryAfterS === undefined ? {} : { retryAfterS };
-    throw new FrameliftError(code, message, { param: `/request${param}`, cause, ...retry });
+    throw new ReelmendError(code, message, { param: `/request${param}`, cause, ...retry });
   }
 }
 
 export function jobHandlers(deps: WithConsole): JobHandlers {
   const { store, uploads } = deps.console;
-  /** Throws FrameliftError `job_not_found`. */
+  /** Throws ReelmendError `job_not_found`. */
   const ownJob = async (c: Context<AppEnv>, id: string): Promise<JobRecord> => {
     const job = await store.consoleJobs.get(c.get('session').account.id, id);
     if (job === null) throw jobNotFound();
@@ -121,18 +121,18 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleStreamJobs: (c) => streamJobs(c, deps),
 
     consoleUpload: async (c) => {
-      if (uploads === undefined) throw new FrameliftError('not_found', 'This service takes no uploads.');
+      if (uploads === undefined) throw new ReelmendError('not_found', 'This service takes no uploads.');
       const { account } = c.get('session');
       // Only live jobs use what is uploaded.
       assertApproved({ lane: 'live', account });
       if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
         const message = 'The file must be sent as application/octet-stream.';
-        throw new FrameliftError('unsupported_media_type', message);
+        throw new ReelmendError('unsupported_media_type', message);
       }
       const announced = c.req.header('Content-Length');
       const sizeBytes = announced === undefined ? undefined : Number(announced);
       if ((sizeBytes ?? 0) > maxSourceBytes) {
-        throw new FrameliftError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
+        throw new ReelmendError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
       }
       const { signal, body } = c.req.raw;
       const kept = await uploads.save(received(body), { accountId: account.id, sizeBytes, signal }).catch((error: unknown) => {

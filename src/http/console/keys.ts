@@ -1,6 +1,6 @@
 /** API keys of the account behind the session. */
 import { generateApiKey, hashApiKey } from '../../domain/api-key.ts';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { KeyRecord } from '../../store/index.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
 import type { WithConsole } from './deps.ts';
@@ -13,10 +13,10 @@ type KeyHandlers = Pick<
 >;
 
 export function keyHandlers({ console: { store }, keyPepper }: WithConsole): KeyHandlers {
-  /** Throws FrameliftError `not_found` for an unknown key, and for another account's. */
+  /** Throws ReelmendError `not_found` for an unknown key, and for another account's. */
   const ownKey = async (accountId: string, keyId: string): Promise<KeyRecord> => {
     const key = await store.keys.get(keyId);
-    if (key?.accountId !== accountId) throw new FrameliftError('not_found', 'There is no such key.');
+    if (key?.accountId !== accountId) throw new ReelmendError('not_found', 'There is no such key.');
     return key;
   };
   return {
@@ -40,7 +40,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { account, user } = c.get('session');
       const { id } = await ownKey(account.id, c.req.valid('param').id);
       const revoked = await store.keys.revoke(id, { user_id: user.id });
-      if (revoked === null) throw new FrameliftError('not_found', 'There is no such key.');
+      if (revoked === null) throw new ReelmendError('not_found', 'There is no such key.');
       return c.json(presentKey(revoked), 200);
     },
 
@@ -50,7 +50,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { key: secret, lastFour } = generateApiKey(old.lane);
       const fresh = { hash: hashApiKey(secret, keyPepper), lastFour, overlapDays: c.req.valid('json').overlap_days };
       const rotated = await store.keys.rotate(old.id, fresh, { user_id: user.id });
-      if (rotated === null) throw new FrameliftError('key_not_active', 'The key is revoked or has expired.');
+      if (rotated === null) throw new ReelmendError('key_not_active', 'The key is revoked or has expired.');
       return c.json({ key: presentKey(rotated.fresh), secret, replaced: presentKey(rotated.old) }, 201);
     },
   };

@@ -1,5 +1,5 @@
 /** What operators see and decide: accounts, grants, queue, workers, failures. */
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
 import type { WithConsole } from './deps.ts';
 import { pageOf } from './paging.ts';
@@ -16,10 +16,10 @@ type OperatorHandlers = Pick<
 >;
 
 export function operatorHandlers({ console: { store } }: WithConsole): OperatorHandlers {
-  /** Throws FrameliftError `not_found`. */
+  /** Throws ReelmendError `not_found`. */
   const accountAfter = async (changed: Promise<object | null>, accountId: string) => {
     const account = (await changed) === null ? null : await store.operations.account(accountId);
-    if (account === null) throw new FrameliftError('not_found', 'There is no such account.');
+    if (account === null) throw new ReelmendError('not_found', 'There is no such account.');
     return presentOperatorAccount(account);
   };
   return {

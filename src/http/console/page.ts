@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'hono';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { App } from '../app.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleDeps } from './deps.ts';
@@ -58,7 +58,7 @@ export function registerConsolePage(app: App, { pageDir, mediaOrigins, signUp }:
   });
 }
 
-const notFound = () => new FrameliftError('not_found', 'There is nothing at this address.');
+const notFound = () => new ReelmendError('not_found', 'There is nothing at this address.');
 
 interface Page extends Pick<ConsoleDeps, 'pageDir' | 'signUp'> {
   policy: string;
@@ -74,7 +74,7 @@ async function answer(c: Context<AppEnv>, path: string, page: Page): Promise<Res
   const file = await readFirst(page.pageDir, path, accepted);
   if (file === null) {
     if (path !== 'index.html') throw notFound();
-    throw new FrameliftError('not_found', 'The console is not built: run scripts/bootstrap.');
+    throw new ReelmendError('not_found', 'The console is not built: run scripts/bootstrap.');
   }
   // The bundler puts a hash of the content into the names of assets.
   const lasting = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import type { ConsoleSession } from '../../contract/types.gen.ts';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/job.ts';
 import { priceTable } from '../../domain/pricing.ts';
 import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
@@ -16,7 +16,7 @@ import { presentLimits } from '../present.ts';
 import { presentConsoleAccount } from './present.ts';
 
 /** The sandbox fetches nothing, so that this name need not exist; `.invalid` never does (RFC 2606). */
-const sandboxSampleUrl = 'https://samples.framelift.invalid/sample.mp4';
+const sandboxSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
 const cookiePath = '/console';
 
 type SessionHandlers = Pick<
@@ -52,12 +52,12 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       const forgetTries = await tryAt(c, email);
       const user = await store.users.byEmail(email);
       if (!(await passwords.verify(password, user?.password ?? null, addressOf(c))) || user === null) {
-        throw new FrameliftError('invalid_credentials', 'The email or the password is wrong.');
+        throw new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
       }
       await forgetTries();
       const token = await openSession(c, deps, user.id);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
-      if (identity === null) throw new FrameliftError('internal_error', 'The session ended as it began.');
+      if (identity === null) throw new ReelmendError('internal_error', 'The session ended as it began.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
       return c.json(presentSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
     },
@@ -76,7 +76,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       const { current_password, new_password } = c.req.valid('json');
       const forgetTries = await tryAt(c, user.email);
       if (!(await passwords.verify(current_password, await store.users.passwordOf(user.id), addressOf(c)))) {
-        throw new FrameliftError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
+        throw new ReelmendError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
       }
       await forgetTries();
       const hash = await passwords.hash(new_password, addressOf(c));
@@ -108,15 +108,15 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
 
     consoleEndSession: async (c) => {
       const ended = await store.users.endSession(c.get('session').user.id, c.req.valid('param').id);
-      if (!ended) throw new FrameliftError('not_found', 'There is no such session.');
+      if (!ended) throw new ReelmendError('not_found', 'There is no such session.');
       return c.json({ ended: 1 }, 200);
     },
   };
 }
 
-function signUpClosed(): FrameliftError {
+function signUpClosed(): ReelmendError {
   const message = 'This service takes no sign-ups; ask its operator for an account.';
-  return new FrameliftError('sign_up_closed', message);
+  return new ReelmendError('sign_up_closed', message);
 }
 
 /** The new session's token, which only the cookie carries. */

@@ -1,6 +1,6 @@
 /** The signing secret, deliveries with every try, resending, and a test event. */
 import type { ConsoleDeliveryDetail, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import { webhookBody } from '../../domain/webhooks.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
 import { createJob } from '../creation.ts';
@@ -24,8 +24,8 @@ type WebhookHandlers = Pick<
 
 /** Sandbox jobs that end as asked (src/domain/sandbox.ts); nothing is fetched from there. */
 const testVideos = {
-  'job.completed': 'https://samples.framelift.invalid/webhook-test.mp4',
-  'job.failed': 'https://samples.framelift.invalid/processing_failed.mp4',
+  'job.completed': 'https://samples.reelmend.invalid/webhook-test.mp4',
+  'job.failed': 'https://samples.reelmend.invalid/processing_failed.mp4',
 } as const;
 
 export function webhookHandlers(deps: WithConsole): WebhookHandlers {
@@ -40,10 +40,10 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
       service_signature: { secret: serviceSecret, switches_at: instant(switchesAt) },
     };
   };
-  /** Throws FrameliftError `not_found`. */
+  /** Throws ReelmendError `not_found`. */
   const ownDelivery = async (accountId: string, id: string): Promise<DeliveryRecord> => {
     const delivery = await store.deliveries.get(accountId, id);
-    if (delivery === null) throw new FrameliftError('not_found', 'There is no such delivery.');
+    if (delivery === null) throw new ReelmendError('not_found', 'There is no such delivery.');
     return delivery;
   };
   return {
@@ -98,7 +98,7 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
 }
 
 const notResendable = () =>
-  new FrameliftError('delivery_not_resendable', 'The job was deleted, and with it the address.');
+  new ReelmendError('delivery_not_resendable', 'The job was deleted, and with it the address.');
 
 async function resend({ console: { store } }: WithConsole, id: string): Promise<DeliveryRecord> {
   const found = await store.deliveries.resend(id).catch(async (error: unknown) => {
@@ -106,7 +106,7 @@ async function resend({ console: { store } }: WithConsole, id: string): Promise<
     if (await store.deliveries.isGone(id)) throw notResendable();
     throw error;
   });
-  if (found === null) throw new FrameliftError('not_found', 'There is no such delivery.');
+  if (found === null) throw new ReelmendError('not_found', 'There is no such delivery.');
   return found;
 }
 
@@ -118,7 +118,7 @@ function presentWithRequest(delivery: DeliveryRecord): ConsoleDeliveryDetail {
       url: delivery.url,
       headers: {
         'content-type': 'application/json',
-        'user-agent': 'Framelift-Webhooks/1',
+        'user-agent': 'Reelmend-Webhooks/1',
         'webhook-id': delivery.id,
       },
       body: webhookBody(delivery.event, delivery.jobId),

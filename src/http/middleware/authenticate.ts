@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory';
 import { hashApiKey, parseApiKey } from '../../domain/api-key.ts';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { KeyStore, Principal } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 
@@ -9,32 +9,32 @@ export interface AuthenticateOptions {
   keyPepper: string;
 }
 
-const invalid = () => new FrameliftError('invalid_api_key', 'The API key is not valid.');
+const invalid = () => new ReelmendError('invalid_api_key', 'The API key is not valid.');
 
 /** The key of an Authorization header; two headers arrive joined by a comma, which no key contains. */
 function bearerKey(header: string | undefined): string {
   if (header === undefined || header.trim() === '') {
-    throw new FrameliftError(
+    throw new ReelmendError(
       'missing_api_key',
       'The request carries no API key; send it as "Authorization: Bearer <API_KEY>".',
     );
   }
   if (/^svc_/.test(header)) {
-    throw new FrameliftError('invalid_api_key', 'The API key lacks its scheme; send it as "Authorization: Bearer <API_KEY>".');
+    throw new ReelmendError('invalid_api_key', 'The API key lacks its scheme; send it as "Authorization: Bearer <API_KEY>".');
   }
   const match = /^Bearer +([0-9A-Za-z_]+)$/i.exec(header);
   if (match?.[1] === undefined) throw invalid();
   return match[1];
 }
 
-/** Throws FrameliftError `account_pending_approval` for live work until approval. */
+/** Throws ReelmendError `account_pending_approval` for live work until approval. */
 export function assertApproved({ lane, account }: Pick<Principal, 'lane' | 'account'>): void {
   if (lane === 'test' || account.approvalStatus === 'approved') return;
   const why =
     account.approvalStatus === 'pending'
       ? 'The account is not approved for live processing yet; the sandbox key works meanwhile.'
       : 'The account was not approved for live processing; the sandbox key works.';
-  throw new FrameliftError('account_pending_approval', why);
+  throw new ReelmendError('account_pending_approval', why);
 }
 
 /**
@@ -56,7 +56,7 @@ function sharedLookUps(keys: KeyStore): (hash: Buffer) => Promise<Principal | nu
 }
 
 /**
- * Bearer authentication. A key whose form or checksum is wrong is refused without a look-up. Throws FrameliftError
+ * Bearer authentication. A key whose form or checksum is wrong is refused without a look-up. Throws ReelmendError
  * `missing_api_key` or `invalid_api_key`.
  */
 export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
@@ -72,7 +72,7 @@ export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
   });
 }
 
-/** Behind `authenticate`. Throws FrameliftError `account_pending_approval` for a live key until approval. */
+/** Behind `authenticate`. Throws ReelmendError `account_pending_approval` for a live key until approval. */
 export function requireApproval() {
   return createMiddleware<AppEnv>(async (c, next) => {
     assertApproved(c.get('principal'));

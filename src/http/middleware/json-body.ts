@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import { parseStrictJson } from '../strict-json.ts';
 
 export interface JsonBodyOptions {
@@ -11,8 +11,8 @@ export interface JsonBodyOptions {
 
 const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
 
-function tooLarge(limitBytes: number): FrameliftError {
-  return new FrameliftError('payload_too_large', `The request body is larger than ${limitBytes} bytes.`);
+function tooLarge(limitBytes: number): ReelmendError {
+  return new ReelmendError('payload_too_large', `The request body is larger than ${limitBytes} bytes.`);
 }
 
 interface Body {
@@ -58,21 +58,21 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
 }
 
 /** The caller's doing, or its network's: not a failure of the service. */
-export function notReceived(message: string, cause?: unknown): FrameliftError {
-  return new FrameliftError('invalid_request', message, { cause });
+export function notReceived(message: string, cause?: unknown): ReelmendError {
+  return new ReelmendError('invalid_request', message, { cause });
 }
 
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new FrameliftError('invalid_json', 'The request body is not UTF-8.', { cause });
+    throw new ReelmendError('invalid_json', 'The request body is not UTF-8.', { cause });
   }
 }
 
 /**
  * Takes a required JSON body: size, content type, strict JSON, in this order. What it read is left for the
- * validators behind it. Throws FrameliftError `payload_too_large`, `unsupported_media_type`, `invalid_json`, or
+ * validators behind it. Throws ReelmendError `payload_too_large`, `unsupported_media_type`, `invalid_json`, or
  * `invalid_request` for no body at all and for one that does not arrive.
  */
 export function jsonBody(options: JsonBodyOptions) {
@@ -80,10 +80,10 @@ export function jsonBody(options: JsonBodyOptions) {
     const bytes = await readBody(c.req.raw, options);
     const type = c.req.header('Content-Type');
     if (bytes.byteLength === 0 && (type === undefined || jsonType.test(type))) {
-      throw new FrameliftError('invalid_request', 'The request needs a JSON body.');
+      throw new ReelmendError('invalid_request', 'The request needs a JSON body.');
     }
     if (type === undefined || !jsonType.test(type)) {
-      throw new FrameliftError('unsupported_media_type', 'The request body must be application/json in UTF-8.');
+      throw new ReelmendError('unsupported_media_type', 'The request body must be application/json in UTF-8.');
     }
     const text = decode(bytes);
     parseStrictJson(text);

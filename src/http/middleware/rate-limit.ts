@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { RateClass, RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
 
@@ -28,7 +28,7 @@ const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, ac
 
 /**
  * Counts a call of a key before anything of the request is validated, and says in the headers of
- * draft-ietf-httpapi-ratelimit-headers what is left. Throws FrameliftError `rate_limit_exceeded`.
+ * draft-ietf-httpapi-ratelimit-headers what is left. Throws ReelmendError `rate_limit_exceeded`.
  */
 export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimitOptions) {
   const ownerOf = (c: Context<AppEnv>) => (keyOf === undefined ? ofPrincipal(c) : { key: keyOf(c), account: undefined });
@@ -48,7 +48,7 @@ export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimi
       if (!verdict.allowed) {
         const whole = account === undefined ? '' : `, or ${limit * accountQuotaFactor} of all keys of the account`;
         const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${whole}; retry after ${retryAfterS} s.`;
-        throw new FrameliftError('rate_limit_exceeded', message, { retryAfterS });
+        throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
       }
       await next();
     });

@@ -6,7 +6,7 @@ import type { AppEnv } from '../env.ts';
 
 /** A caller's `traceparent` header becomes the parent. Costs next to nothing where no exporter is configured. */
 export function traceRequests() {
-  const tracer = trace.getTracer('framelift');
+  const tracer = trace.getTracer('reelmend');
   return createMiddleware<AppEnv>((c, next) => {
     const parent = propagation.extract(context.active(), { traceparent: c.req.header('traceparent') });
     return tracer.startActiveSpan(c.req.method, { kind: SpanKind.SERVER }, parent, async (span) => {
@@ -19,7 +19,7 @@ export function traceRequests() {
           'http.request.method': c.req.method,
           'http.route': route,
           'http.response.status_code': c.res.status,
-          'framelift.request': c.get('requestId'),
+          'reelmend.request': c.get('requestId'),
         });
         if (c.res.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
         span.end();

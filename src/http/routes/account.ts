@@ -1,5 +1,5 @@
 /** The account behind the key. */
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../handlers.ts';
 import { secureTierRequired } from '../measurement.ts';
@@ -20,7 +20,7 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
       const { retention_days } = c.req.valid('json');
       const actor = { key_id: principal.keyId };
       const account = await store.accounts.setRetention(principal.account.id, retention_days, actor);
-      if (account === null) throw new FrameliftError('internal_error', 'The account does not exist any more.');
+      if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
       return c.json(presentAccount(deps, principal, account), 200);
     },
   };

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import { contentDisposition } from '../../storage/disposition.ts';
 import type { FilesystemStorage } from '../../storage/filesystem.ts';
 import type { LinkQuery } from '../../storage/links.ts';
@@ -12,7 +12,7 @@ import type { AppEnv } from '../env.ts';
 import type { Handlers } from '../handlers.ts';
 import { parseRange } from '../ranges.ts';
 
-const notFound = () => new FrameliftError('not_found', 'The file does not exist any more.');
+const notFound = () => new ReelmendError('not_found', 'The file does not exist any more.');
 
 function servesLinks(storage: HttpDeps['storage']): storage is FilesystemStorage {
   return storage.kind === 'filesystem' && 'verifyLink' in storage;
@@ -33,9 +33,9 @@ function verified(storage: FilesystemStorage, query: LinkQuery) {
   const verdict = storage.verifyLink(query);
   if (verdict.ok) return verdict;
   if (verdict.reason === 'expired') {
-    throw new FrameliftError('link_expired', "The link has expired; fetch a fresh one from the job's result.");
+    throw new ReelmendError('link_expired', "The link has expired; fetch a fresh one from the job's result.");
   }
-  throw new FrameliftError('link_invalid', 'The link is not valid.');
+  throw new ReelmendError('link_invalid', 'The link is not valid.');
 }
 
 async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: LinkQuery): Promise<Response> {
@@ -72,5 +72,5 @@ function rangeOf(c: Context<AppEnv>, etag: string, size: number): ByteRange | 'w
   const range = parseRange(c.req.header('Range'), size);
   if (range !== 'unsatisfiable') return range;
   c.header('Content-Range', `bytes */${size}`);
-  throw new FrameliftError('range_not_satisfiable', `The range lies outside of the file of ${size} bytes.`);
+  throw new ReelmendError('range_not_satisfiable', `The range lies outside of the file of ${size} bytes.`);
 }

@@ -1,7 +1,7 @@
 /** Deletion certificates, the audit log with its signed head, and the published keys. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CertificatePayload } from '../../contract/types.gen.ts';
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { Principal } from '../../store/types.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../handlers.ts';
@@ -36,12 +36,12 @@ export function evidenceHandlers(
       const found = await certificates.get(account.id, lane, id);
       // A Standard job has no certificate; as long as it exists, it is nevertheless a job that is not deleted.
       if (found?.state === 'not_deleted' || (found === null && (await jobs.get(account.id, lane, id)) !== null)) {
-        throw new FrameliftError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
+        throw new ReelmendError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
       }
       if (found === null) throw jobNotFound();
       if (found.state === 'pending') {
         const message = 'The job is deleted; its certificate is issued when the storage has confirmed it.';
-        throw new FrameliftError('certificate_pending', message, { retryAfterS: pendingRetryS });
+        throw new ReelmendError('certificate_pending', message, { retryAfterS: pendingRetryS });
       }
       return c.json({ certificate: found.jws, payload: payloadOf(found.jws) }, 200);
     },

@@ -1,5 +1,5 @@
 /** Probes for load balancers and orchestrators. */
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../handlers.ts';
 
@@ -8,7 +8,7 @@ export function operationHandlers({ store }: HttpDeps): Pick<Handlers, 'getHealt
     getHealth: (c) => c.json({ status: 'ok' as const }, 200),
     getReadiness: async (c) => {
       if (!(await store.ping())) {
-        throw new FrameliftError('service_unavailable', 'The database does not answer.', { retryAfterS: 2 });
+        throw new ReelmendError('service_unavailable', 'The database does not answer.', { retryAfterS: 2 });
       }
       return c.json({ status: 'ok' as const }, 200);
     },

@@ -1,5 +1,5 @@
 /** The download link of a finished job. */
-import { FrameliftError } from '../../domain/errors.ts';
+import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -27,10 +27,10 @@ export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
 function assertDone(job: JobRecord): void {
   if (job.status === 'error') {
     const why = job.error?.message ?? 'the processing failed.';
-    throw new FrameliftError('job_failed', `The job ended in error and has no result: ${why}`);
+    throw new ReelmendError('job_failed', `The job ended in error and has no result: ${why}`);
   }
   if (job.status !== 'done') {
-    throw new FrameliftError('job_not_done', `The job is ${job.status}; its result can be fetched when it is done.`);
+    throw new ReelmendError('job_not_done', `The job is ${job.status}; its result can be fetched when it is done.`);
   }
 }
 

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/amx.h"
 #include "inference/backend.h"
 #include "openvino/op/constant.hpp"
 #include "openvino/op/depth_to_space.hpp"
 #include "openvino/openvino.hpp"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 [[noreturn]] void Refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
@@ -376,19 +376,19 @@ class OpenVinoBackend : public Backend {
 };
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference
 
 extern "C" {
 
-__attribute__((visibility("default"))) int framelift_openvino_interface() {
-  return framelift::inference::kModuleInterface;
+__attribute__((visibility("default"))) int reelmend_openvino_interface() {
+  return reelmend::inference::kModuleInterface;
 }
 
-__attribute__((visibility("default"))) framelift::inference::Backend* framelift_openvino_create() {
+__attribute__((visibility("default"))) reelmend::inference::Backend* reelmend_openvino_create() {
   try {
-    return new framelift::inference::OpenVinoBackend();
+    return new reelmend::inference::OpenVinoBackend();
   } catch (const std::exception&) {
-    throw framelift::Error(framelift::ErrorCode::kUnavailable, "OpenVINO cannot be started on this machine.");
+    throw reelmend::Error(reelmend::ErrorCode::kUnavailable, "OpenVINO cannot be started on this machine.");
   }
 }
 }

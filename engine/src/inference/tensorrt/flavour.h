@@ -1,4 +1,4 @@
-// The two kinds of TensorRT, and all that differs between them. FRAMELIFT_TENSORRT_RTX is defined for TensorRT-RTX.
+// The two kinds of TensorRT, and all that differs between them. REELMEND_TENSORRT_RTX is defined for TensorRT-RTX.
 #pragma once
 
 #include <NvInfer.h>
@@ -12,7 +12,7 @@
 
 #include "inference/gpu_backend.h"
 
-namespace framelift::inference::flavour {
+namespace reelmend::inference::flavour {
 
 /// Types are those of the ONNX file: TensorRT 10 must be told (the flag's number is its header's: it changed with 11),
 /// later ones and TensorRT-RTX know no other way.
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kNetworkFlags = 1U << static_cast<std::uint32_t>(
 inline constexpr std::uint32_t kNetworkFlags = 0;
 #endif
 
-#if defined(FRAMELIFT_TENSORRT_RTX)
+#if defined(REELMEND_TENSORRT_RTX)
 
 inline constexpr const char* kName = "tensorrt-rtx";
 inline constexpr const char* kTitle = "TensorRT-RTX";
@@ -157,4 +157,4 @@ inline std::string WhyInvalid(nvinfer1::IRuntime&, const std::string&) { return 
 
 #endif
 
-}  // namespace framelift::inference::flavour
+}  // namespace reelmend::inference::flavour

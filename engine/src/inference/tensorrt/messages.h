@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace framelift::inference {
+namespace reelmend::inference {
 
 /// Whether a message is about memory that a GPU or the machine does not have.
 inline bool SpeaksOfMemory(std::string_view message) {
@@ -30,4 +30,4 @@ class Messages {
   bool is_about_memory_ = false;
 };
 
-}  // namespace framelift::inference
+}  // namespace reelmend::inference

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "framelift/error.h"
+#include "reelmend/error.h"
 #include "inference/tensorrt/flavour.h"
 #include "inference/tensorrt/messages.h"
 
-namespace framelift::inference {
+namespace reelmend::inference {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
@@ -328,14 +328,14 @@ class TensorRtBackend : public GpuBackend {
 };
 
 }  // namespace
-}  // namespace framelift::inference
+}  // namespace reelmend::inference
 
 extern "C" {
 
-__attribute__((visibility("default"))) int framelift_gpu_interface() { return framelift::inference::kGpuModuleInterface; }
+__attribute__((visibility("default"))) int reelmend_gpu_interface() { return reelmend::inference::kGpuModuleInterface; }
 
-/// Throws framelift::Error{kUnavailable} when the libraries are not there.
-__attribute__((visibility("default"))) framelift::inference::GpuBackend* framelift_gpu_create() {
-  return new framelift::inference::TensorRtBackend();
+/// Throws reelmend::Error{kUnavailable} when the libraries are not there.
+__attribute__((visibility("default"))) reelmend::inference::GpuBackend* reelmend_gpu_create() {
+  return new reelmend::inference::TensorRtBackend();
 }
 }

@@ -4,56 +4,56 @@
 # engine is built all the same and says in one sentence what is missing when a network is to run on a GPU.
 
 # Sanitizers cannot look into libraries that were built without them.
-if(FRAMELIFT_SANITIZE)
+if(REELMEND_SANITIZE)
   return()
 endif()
 
 if(CMAKE_LIBRARY_OUTPUT_DIRECTORY)
-  set(framelift_tensorrt_dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tensorrt")
+  set(reelmend_tensorrt_dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tensorrt")
 else()
-  set(framelift_tensorrt_dir "${CMAKE_BINARY_DIR}/tensorrt")
+  set(reelmend_tensorrt_dir "${CMAKE_BINARY_DIR}/tensorrt")
 endif()
-set(framelift_tensorrt_root "${CMAKE_CURRENT_LIST_DIR}/../../.cache/tensorrt")
-file(REAL_PATH "${framelift_tensorrt_root}" framelift_tensorrt_root)
+set(reelmend_tensorrt_root "${CMAKE_CURRENT_LIST_DIR}/../../.cache/tensorrt")
+file(REAL_PATH "${reelmend_tensorrt_root}" reelmend_tensorrt_root)
 
 # What this folder was configured for: scripts/build-native configures again when it changes.
 set(parts "")
 foreach(part IN ITEMS include rtx full)
-  if(EXISTS "${framelift_tensorrt_root}/${part}/.installed")
+  if(EXISTS "${reelmend_tensorrt_root}/${part}/.installed")
     string(APPEND parts "+${part}")
   endif()
 endforeach()
-set(FRAMELIFT_TENSORRT_OF_BUILD "parts${parts}+$ENV{TENSORRT_ROOT}" CACHE INTERNAL "parts of TensorRT that this folder was configured for")
+set(REELMEND_TENSORRT_OF_BUILD "parts${parts}+$ENV{TENSORRT_ROOT}" CACHE INTERNAL "parts of TensorRT that this folder was configured for")
 
 # name of the module, folder of NvInfer.h, folder of libraries, definitions
-function(framelift_tensorrt_module name headers libraries)
+function(reelmend_tensorrt_module name headers libraries)
   if(NOT EXISTS "${headers}/NvInfer.h")
     message(STATUS "${name} is left out: its headers are not here (scripts/setup-tensorrt fetches them).")
     return()
   endif()
   add_library(${name} MODULE "${CMAKE_CURRENT_SOURCE_DIR}/src/inference/tensorrt/tensorrt_backend.cc"
     "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
-  framelift_settings(${name})
+  reelmend_settings(${name})
   target_compile_definitions(${name} PRIVATE ${ARGN})
   # Of CUDA, the headers want the names of its streams and events alone.
-  if(FRAMELIFT_CUDA_INCLUDE)
-    set(cuda_headers "${FRAMELIFT_CUDA_INCLUDE}")
+  if(REELMEND_CUDA_INCLUDE)
+    set(cuda_headers "${REELMEND_CUDA_INCLUDE}")
   else()
-    set(cuda_headers "${framelift_tensorrt_root}/include")
+    set(cuda_headers "${reelmend_tensorrt_root}/include")
   endif()
   target_include_directories(${name} SYSTEM PRIVATE "${headers}" "${cuda_headers}")
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so" BUILD_WITH_INSTALL_RPATH ON
-    INSTALL_RPATH "$ORIGIN:${libraries}" LIBRARY_OUTPUT_DIRECTORY "${framelift_tensorrt_dir}")
+    INSTALL_RPATH "$ORIGIN:${libraries}" LIBRARY_OUTPUT_DIRECTORY "${reelmend_tensorrt_dir}")
   file(GLOB found "${libraries}/lib*.so*")
   if(NOT libraries STREQUAL "" AND libraries MATCHES "/\\.cache/")
     foreach(file IN LISTS found)
       cmake_path(GET file FILENAME file_name)
       # Hard links where the file system can.
-      add_custom_command(OUTPUT "${framelift_tensorrt_dir}/${file_name}"
+      add_custom_command(OUTPUT "${reelmend_tensorrt_dir}/${file_name}"
         COMMAND sh -c "mkdir -p \"$2\" && { ln -fL \"$1\" \"$2/\" 2>/dev/null || cp -fL \"$1\" \"$2/\"; }"
-          -- "${file}" "${framelift_tensorrt_dir}"
+          -- "${file}" "${reelmend_tensorrt_dir}"
         DEPENDS "${file}" VERBATIM)
-      list(APPEND copies "${framelift_tensorrt_dir}/${file_name}")
+      list(APPEND copies "${reelmend_tensorrt_dir}/${file_name}")
     endforeach()
     if(copies)
       add_custom_target(${name}_libraries ALL DEPENDS ${copies})
@@ -62,13 +62,13 @@ function(framelift_tensorrt_module name headers libraries)
   endif()
 endfunction()
 
-framelift_tensorrt_module(framelift_tensorrt_rtx "${framelift_tensorrt_root}/include/rtx" "${framelift_tensorrt_root}/rtx"
-  FRAMELIFT_TENSORRT_RTX)
+reelmend_tensorrt_module(reelmend_tensorrt_rtx "${reelmend_tensorrt_root}/include/rtx" "${reelmend_tensorrt_root}/rtx"
+  REELMEND_TENSORRT_RTX)
 if(DEFINED ENV{TENSORRT_ROOT} AND EXISTS "$ENV{TENSORRT_ROOT}/include")
   file(GLOB_RECURSE found "$ENV{TENSORRT_ROOT}/include/NvInfer.h")
   list(GET found 0 found)
   cmake_path(GET found PARENT_PATH found)
-  framelift_tensorrt_module(framelift_tensorrt "${found}" "$ENV{TENSORRT_ROOT}/lib")
+  reelmend_tensorrt_module(reelmend_tensorrt "${found}" "$ENV{TENSORRT_ROOT}/lib")
 else()
-  framelift_tensorrt_module(framelift_tensorrt "${framelift_tensorrt_root}/include/full" "${framelift_tensorrt_root}/full")
+  reelmend_tensorrt_module(reelmend_tensorrt "${reelmend_tensorrt_root}/include/full" "${reelmend_tensorrt_root}/full")
 endif()

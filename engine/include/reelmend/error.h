@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace framelift {
+namespace reelmend {
 
 /// What went wrong, in the vocabulary that callers act on. The service maps these to its public codes.
 enum class ErrorCode {
@@ -32,4 +32,4 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace framelift {
+namespace reelmend {
 
 struct DeviceInfo {
   std::string id;           ///< "cpu", "cuda:0"; "cuda" for the GPUs that are not there
@@ -24,4 +24,4 @@ std::vector<DeviceInfo> Devices();
 /// Version of the engine and of the libraries it was linked with, for logs.
 std::string EngineVersion();
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-namespace framelift {
+namespace reelmend {
 
 /// Random access to the bytes of a source. The demuxer asks only for what it needs, so that a remote
-/// file is measured by a few ranges. Called from one thread at a time; may throw framelift::Error.
+/// file is measured by a few ranges. Called from one thread at a time; may throw reelmend::Error.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -77,4 +77,4 @@ ProbeResult Probe(ByteSource& source, const ProbeOptions& options = {});
 /// The same over a local file. Throws Error{kIo} when it cannot be opened.
 ProbeResult ProbeFile(const std::string& path, const ProbeOptions& options = {});
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -1,4 +1,4 @@
-// Faces in pictures, by the engine's own detector: framelift-faces FILE… prints one JSON object a line.
+// Faces in pictures, by the engine's own detector: reelmend-faces FILE… prints one JSON object a line.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -11,17 +11,17 @@ namespace {
 
 /// At most `most` frames of a clip; one of a still.
 void Print(const std::string& path, float smallest) {
-  const auto read = framelift::bench::Decode(path, 1);
-  AVFrame* yuv = framelift::bench::Converted(*read.frames[0], AV_PIX_FMT_YUV444P);
+  const auto read = reelmend::bench::Decode(path, 1);
+  AVFrame* yuv = reelmend::bench::Converted(*read.frames[0], AV_PIX_FMT_YUV444P);
   yuv->color_range = AVCOL_RANGE_MPEG;
   yuv->colorspace = AVCOL_SPC_SMPTE170M;
-  framelift::media::FrameImporter importer(*yuv, AV_CODEC_ID_RAWVIDEO);
-  framelift::pixel::ThreadPool pool(2);
-  framelift::pixel::Image image(importer.width(), importer.height(), importer.subsampling(), importer.color().spec);
+  reelmend::media::FrameImporter importer(*yuv, AV_CODEC_ID_RAWVIDEO);
+  reelmend::pixel::ThreadPool pool(2);
+  reelmend::pixel::Image image(importer.width(), importer.height(), importer.subsampling(), importer.color().spec);
   importer.Run(*yuv, image, pool);
   av_frame_free(&yuv);
-  const auto backend = framelift::inference::CreateBackend("openvino");
-  framelift::faces::FaceDetector detector(*backend, framelift::faces::DetectorFolder(),
+  const auto backend = reelmend::inference::CreateBackend("openvino");
+  reelmend::faces::FaceDetector detector(*backend, reelmend::faces::DetectorFolder(),
                                           {image.width(), image.height(), smallest, 2});
   std::printf("{\"file\": \"%s\", \"width\": %d, \"height\": %d, \"faces\": [", path.c_str(), image.width(), image.height());
   const char* comma = "";

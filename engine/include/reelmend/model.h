@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace framelift {
+namespace reelmend {
 
 /// One ONNX file. A name may have several: other scales, other precisions; the engine picks by need.
 struct ModelFile {
@@ -100,4 +100,4 @@ std::vector<CompiledEngine> CompileModel(const ModelFile& model, const CompileRe
 /// Throws Error{kInvalidArgument} for a description that is out of its ranges.
 void CheckModelDescription(const ModelFile& model);
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -3,7 +3,7 @@
 # engine is built all the same and answers in one sentence when a network is asked for.
 
 # Sanitizers cannot look into libraries that were built without them, and report what they do as faults.
-if(FRAMELIFT_SANITIZE)
+if(REELMEND_SANITIZE)
   return()
 endif()
 find_package(OpenVINO QUIET COMPONENTS Runtime)
@@ -13,18 +13,18 @@ if(NOT OpenVINO_FOUND)
 endif()
 
 if(CMAKE_LIBRARY_OUTPUT_DIRECTORY)
-  set(framelift_module_dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/openvino")
+  set(reelmend_module_dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/openvino")
 else()
-  set(framelift_module_dir "${CMAKE_BINARY_DIR}/openvino")
+  set(reelmend_module_dir "${CMAKE_BINARY_DIR}/openvino")
 endif()
 
-add_library(framelift_openvino MODULE
+add_library(reelmend_openvino MODULE
   "${CMAKE_CURRENT_SOURCE_DIR}/src/inference/openvino/openvino_backend.cc" "${CMAKE_CURRENT_SOURCE_DIR}/src/error.cc")
-framelift_settings(framelift_openvino)
-target_link_libraries(framelift_openvino PRIVATE openvino::runtime)
-set_target_properties(framelift_openvino PROPERTIES
+reelmend_settings(reelmend_openvino)
+target_link_libraries(reelmend_openvino PRIVATE openvino::runtime)
+set_target_properties(reelmend_openvino PROPERTIES
   PREFIX "" SUFFIX ".so" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
-  LIBRARY_OUTPUT_DIRECTORY "${framelift_module_dir}")
+  LIBRARY_OUTPUT_DIRECTORY "${reelmend_module_dir}")
 
 # Of the wheel's plugins and front ends: the processor's and ONNX.
 get_target_property(openvino_location openvino::runtime IMPORTED_LOCATION_RELEASE)
@@ -36,25 +36,25 @@ file(GLOB openvino_files
 foreach(file IN LISTS openvino_files)
   cmake_path(GET file FILENAME name)
   # Hard links where the file system can: four build folders need not hold 90 MB each.
-  add_custom_command(OUTPUT "${framelift_module_dir}/${name}"
+  add_custom_command(OUTPUT "${reelmend_module_dir}/${name}"
     COMMAND sh -c "mkdir -p \"$2\" && { ln -fL \"$1\" \"$2/\" 2>/dev/null || cp -fL \"$1\" \"$2/\"; }"
-      -- "${file}" "${framelift_module_dir}"
+      -- "${file}" "${reelmend_module_dir}"
     DEPENDS "${file}" VERBATIM)
-  list(APPEND openvino_copies "${framelift_module_dir}/${name}")
+  list(APPEND openvino_copies "${reelmend_module_dir}/${name}")
 endforeach()
 
 # The face detector's files (scripts/setup-faces) lie there, too. Without them faces are left alone, and a job that asks
 # for their restoration is told so in one sentence.
-set(FRAMELIFT_FACES_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.cache/faces" CACHE PATH "Folder of pnet, rnet and onet .onnx")
+set(REELMEND_FACES_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.cache/faces" CACHE PATH "Folder of pnet, rnet and onet .onnx")
 foreach(name IN ITEMS pnet rnet onet)
-  set(file "${FRAMELIFT_FACES_DIR}/${name}.onnx")
+  set(file "${REELMEND_FACES_DIR}/${name}.onnx")
   if(NOT EXISTS "${file}")
-    message(STATUS "No face detector in ${FRAMELIFT_FACES_DIR}: faces are left alone (scripts/setup-faces fetches it).")
+    message(STATUS "No face detector in ${REELMEND_FACES_DIR}: faces are left alone (scripts/setup-faces fetches it).")
     break()
   endif()
-  add_custom_command(OUTPUT "${framelift_module_dir}/${name}.onnx"
-    COMMAND "${CMAKE_COMMAND}" -E copy "${file}" "${framelift_module_dir}/${name}.onnx" DEPENDS "${file}" VERBATIM)
-  list(APPEND openvino_copies "${framelift_module_dir}/${name}.onnx")
+  add_custom_command(OUTPUT "${reelmend_module_dir}/${name}.onnx"
+    COMMAND "${CMAKE_COMMAND}" -E copy "${file}" "${reelmend_module_dir}/${name}.onnx" DEPENDS "${file}" VERBATIM)
+  list(APPEND openvino_copies "${reelmend_module_dir}/${name}.onnx")
 endforeach()
-add_custom_target(framelift_openvino_libraries ALL DEPENDS ${openvino_copies})
-add_dependencies(framelift_openvino framelift_openvino_libraries)
+add_custom_target(reelmend_openvino_libraries ALL DEPENDS ${openvino_copies})
+add_dependencies(reelmend_openvino reelmend_openvino_libraries)

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "framelift/model.h"
-#include "framelift/probe.h"
+#include "reelmend/model.h"
+#include "reelmend/probe.h"
 
-namespace framelift {
+namespace reelmend {
 
 /// Strength of one enhancement: automatic, off, or fixed in [0, 1].
 struct Strength {
@@ -55,7 +55,7 @@ struct EnhanceOptions {
   std::string model = "auto";
   std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
-  /// Where engines of networks for GPUs are kept (framelift/model.h, CompileModel); empty: nowhere, each run builds its own.
+  /// Where engines of networks for GPUs are kept (reelmend/model.h, CompileModel); empty: nowhere, each run builds its own.
   std::string engine_folder;
   bool may_write_engines = true;  ///< false: engines are taken from the folder, and what is missing is not added
   int threads = 0;              ///< 0 = all cores this process may use
@@ -168,4 +168,4 @@ struct Expectation {
 /// What cannot be made ready is left to Enhance, which says why; throws as Enhance does where the device is not there.
 std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expectation& expectation);
 
-}  // namespace framelift
+}  // namespace reelmend

@@ -7,8 +7,8 @@ import * as operations from './sdk.gen.ts';
 import type { AccountUpdate, Job, JobInput, ListAuditLogData, ListJobsData } from './types.gen.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
-export interface FrameliftOptions {
-  /** where the service answers, such as `https://framelift.example.com` */
+export interface ReelmendOptions {
+  /** where the service answers, such as `https://reelmend.example.com` */
   baseUrl: string;
   /** `svc_test_…` or `svc_live_…`; keep it out of pages and apps that others can read */
   apiKey: string;
@@ -97,13 +97,13 @@ function resources(call: Call) {
   };
 }
 
-export type Framelift = ReturnType<typeof resources> & {
-  /** for the functions in `generated`: `generated.getHealth({ client: framelift.client })`, without retries */
+export type Reelmend = ReturnType<typeof resources> & {
+  /** for the functions in `generated`: `generated.getHealth({ client: reelmend.client })`, without retries */
   client: Client;
 };
 
 /** Throws TypeError for options that cannot work; does not call the service. */
-export function createFramelift(options: FrameliftOptions): Framelift {
+export function createReelmend(options: ReelmendOptions): Reelmend {
   const { apiKey, fetch, maxRetries = 3, timeoutMs = 30_000 } = options;
   // Visible ASCII: anything else cannot stand in a header. The key itself is not repeated: messages are logged.
   if (typeof apiKey !== 'string' || !/^[!-~]+$/.test(apiKey))

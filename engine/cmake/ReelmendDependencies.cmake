@@ -7,9 +7,9 @@ pkg_check_modules(LIBAV REQUIRED IMPORTED_TARGET GLOBAL
   libavformat>=59 libavcodec>=59 libavfilter>=8 libavutil>=57 libswscale>=6 libswresample>=4)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0)
 
-add_library(framelift_dependencies INTERFACE)
-target_link_libraries(framelift_dependencies INTERFACE PkgConfig::LIBAV PkgConfig::HWY Threads::Threads
+add_library(reelmend_dependencies INTERFACE)
+target_link_libraries(reelmend_dependencies INTERFACE PkgConfig::LIBAV PkgConfig::HWY Threads::Threads
   ${CMAKE_DL_LIBS})
-if(FRAMELIFT_SANITIZE)
-  target_link_options(framelift_dependencies INTERFACE -fsanitize=${FRAMELIFT_SANITIZE})
+if(REELMEND_SANITIZE)
+  target_link_options(reelmend_dependencies INTERFACE -fsanitize=${REELMEND_SANITIZE})
 endif()

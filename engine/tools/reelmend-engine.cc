@@ -1,4 +1,4 @@
-// The engine by hand: framelift-engine probe FILE, framelift-engine enhance IN OUT [options], devices, version.
+// The engine by hand: reelmend-engine probe FILE, reelmend-engine enhance IN OUT [options], devices, version.
 #include <unistd.h>
 
 #include <csignal>
@@ -10,24 +10,24 @@
 #include <string>
 #include <vector>
 
-#include "framelift/device.h"
-#include "framelift/enhance.h"
-#include "framelift/error.h"
-#include "framelift/probe.h"
+#include "reelmend/device.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
+#include "reelmend/probe.h"
 
 namespace {
 
-using framelift::EnhanceOptions;
-using framelift::Strength;
+using reelmend::EnhanceOptions;
+using reelmend::Strength;
 
 constexpr const char* kHelp =
-    "framelift-engine – measure and enhance a video\n"
+    "reelmend-engine – measure and enhance a video\n"
     "\n"
-    "  framelift-engine probe FILE [--walk]        what the file holds, as JSON\n"
-    "  framelift-engine enhance IN OUT [options]   writes an H.264 MP4; the result as JSON\n"
-    "  framelift-engine plan IN [options]          what enhance would do, and why\n"
-    "  framelift-engine devices                    processors that can be used, as JSON\n"
-    "  framelift-engine version\n"
+    "  reelmend-engine probe FILE [--walk]        what the file holds, as JSON\n"
+    "  reelmend-engine enhance IN OUT [options]   writes an H.264 MP4; the result as JSON\n"
+    "  reelmend-engine plan IN [options]          what enhance would do, and why\n"
+    "  reelmend-engine devices                    processors that can be used, as JSON\n"
+    "  reelmend-engine version\n"
     "\n"
     "Options of enhance:\n"
     "  --target 1080p|4k|source      box that the picture is fitted into (1080p)\n"
@@ -42,7 +42,7 @@ constexpr const char* kHelp =
 volatile std::sig_atomic_t interrupted = 0;
 
 [[noreturn]] void ThrowUsage(const std::string& sentence) {
-  throw framelift::Error(framelift::ErrorCode::kInvalidArgument, sentence);
+  throw reelmend::Error(reelmend::ErrorCode::kInvalidArgument, sentence);
 }
 
 double ParseNumber(const std::string& text, const std::string& option) {
@@ -61,27 +61,27 @@ Strength ParseStrength(const std::string& text, const std::string& option) {
   return {Strength::Mode::kFixed, static_cast<float>(ParseNumber(text, option))};
 }
 
-framelift::Target ParseTarget(const std::string& text) {
-  static const std::map<std::string, framelift::Target> kTargets = {
-      {"1080p", framelift::Target::k1080p}, {"4k", framelift::Target::k4k}, {"source", framelift::Target::kSource}};
+reelmend::Target ParseTarget(const std::string& text) {
+  static const std::map<std::string, reelmend::Target> kTargets = {
+      {"1080p", reelmend::Target::k1080p}, {"4k", reelmend::Target::k4k}, {"source", reelmend::Target::kSource}};
   const auto found = kTargets.find(text);
   if (found == kTargets.end()) ThrowUsage("Expected 1080p, 4k or source for --target but received “" + text + "”.");
   return found->second;
 }
 
-framelift::Segment ParseSegment(const std::string& text) {
-  framelift::Segment segment;
+reelmend::Segment ParseSegment(const std::string& text) {
+  reelmend::Segment segment;
   const int count =
       std::sscanf(text.c_str(), "%lf,%lf,%d", &segment.start_s, &segment.end_s, &segment.warm_up_frames);
   if (count < 2) ThrowUsage("Expected START,END for --segment but received “" + text + "”.");
   return segment;
 }
 
-framelift::ModelFile FaceModel(const std::string& path) {
-  framelift::ModelFile file;
+reelmend::ModelFile FaceModel(const std::string& path) {
+  reelmend::ModelFile file;
   file.name = "faces";
   file.path = path;
-  file.layout = framelift::ModelFile::Layout::kFace;
+  file.layout = reelmend::ModelFile::Layout::kFace;
   file.scale = 1;
   return file;
 }
@@ -121,7 +121,7 @@ std::string Quote(const std::string& text) {
   return out + "\"";
 }
 
-std::string ProbeJson(const framelift::ProbeResult& p) {
+std::string ProbeJson(const reelmend::ProbeResult& p) {
   char numbers[512];
   std::snprintf(numbers, sizeof numbers,
                 "\"coded_width\": %d, \"coded_height\": %d, \"width\": %d, \"height\": %d, \"rotation_degrees\": %d, "
@@ -139,7 +139,7 @@ std::string ProbeJson(const framelift::ProbeResult& p) {
          ", \"pixel_format\": " + Quote(p.pixel_format) + ", " + numbers + ", \"audio\": [" + audio + "]}";
 }
 
-std::string ResultJson(const framelift::EnhanceResult& r) {
+std::string ResultJson(const reelmend::EnhanceResult& r) {
   char numbers[768];
   std::snprintf(numbers, sizeof numbers,
                 "\"width\": %d, \"height\": %d, \"frames\": %lld, \"undecodable_frames\": %lld, \"duration_s\": %.6f, "
@@ -159,7 +159,7 @@ std::string ResultJson(const framelift::EnhanceResult& r) {
 
 std::string DevicesJson() {
   std::string out;
-  for (const auto& d : framelift::Devices()) {
+  for (const auto& d : reelmend::Devices()) {
     out += std::string(out.empty() ? "" : ", ") + "{\"id\": " + Quote(d.id) + ", \"name\": " + Quote(d.name) +
            ", \"usable\": " + (d.usable ? "true" : "false") + ", \"reason\": " + Quote(d.reason) +
            ", \"threads\": " + std::to_string(d.threads) + ", \"simd\": " + Quote(d.simd) +
@@ -168,7 +168,7 @@ std::string DevicesJson() {
   return "[" + out + "]";
 }
 
-void PrintProgress(const framelift::Progress& p) {
+void PrintProgress(const reelmend::Progress& p) {
   std::fprintf(stderr, "\r%5.1f %%  %lld frames  %.1f fps  ", p.fraction * 100, static_cast<long long>(p.frames_done),
                p.frames_per_second);
   if (p.eta_s >= 0) std::fprintf(stderr, "%.0f s left   ", p.eta_s);
@@ -179,18 +179,18 @@ void RunEnhance(const std::vector<std::string>& arguments) {
   const EnhanceOptions options = ParseEnhance(arguments);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
-  framelift::EnhanceCallbacks callbacks;
+  reelmend::EnhanceCallbacks callbacks;
   callbacks.is_cancelled = [] { return interrupted != 0; };
   const bool is_terminal = isatty(STDERR_FILENO) != 0;
   if (is_terminal) callbacks.on_progress = PrintProgress;
-  const auto result = framelift::Enhance(arguments[1], arguments[2], options, callbacks);
+  const auto result = reelmend::Enhance(arguments[1], arguments[2], options, callbacks);
   if (is_terminal) std::fputc('\n', stderr);
   std::puts(ResultJson(result).c_str());
 }
 
 void PrintPlan(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) ThrowUsage("plan wants a source file.");
-  const auto plan = framelift::PlanEnhance(arguments[1], ParseEnhance(arguments, 2));
+  const auto plan = reelmend::PlanEnhance(arguments[1], ParseEnhance(arguments, 2));
   std::printf("%dx%d to %dx%d on %s, model %s\n", plan.source.width, plan.source.height, plan.width, plan.height,
               plan.device.c_str(), plan.model.c_str());
   for (const auto& stage : plan.stages) {
@@ -202,9 +202,9 @@ void Run(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments[0];
   if (command == "probe") {
     if (arguments.size() < 2) ThrowUsage("probe wants a file.");
-    framelift::ProbeOptions options;
+    reelmend::ProbeOptions options;
     options.walk_packets = arguments.size() > 2 && arguments[2] == "--walk";
-    std::puts(ProbeJson(framelift::ProbeFile(arguments[1], options)).c_str());
+    std::puts(ProbeJson(reelmend::ProbeFile(arguments[1], options)).c_str());
   } else if (command == "enhance") {
     RunEnhance(arguments);
   } else if (command == "plan") {
@@ -212,11 +212,11 @@ void Run(const std::vector<std::string>& arguments) {
   } else if (command == "devices") {
     std::puts(DevicesJson().c_str());
   } else if (command == "version") {
-    std::puts(framelift::EngineVersion().c_str());
+    std::puts(reelmend::EngineVersion().c_str());
   } else if (command == "--help" || command == "-h") {
     std::fputs(kHelp, stdout);
   } else {
-    ThrowUsage("There is no command “" + command + "”; see framelift-engine --help.");
+    ThrowUsage("There is no command “" + command + "”; see reelmend-engine --help.");
   }
 }
 
@@ -226,8 +226,8 @@ int main(int argc, char** argv) {
   try {
     Run({argv + 1, argv + argc});
     return 0;
-  } catch (const framelift::Error& error) {
-    std::fprintf(stderr, "%s: %s\n", framelift::ErrorCodeName(error.code()), error.what());
+  } catch (const reelmend::Error& error) {
+    std::fprintf(stderr, "%s: %s\n", reelmend::ErrorCodeName(error.code()), error.what());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "internal: %s\n", error.what());
   }

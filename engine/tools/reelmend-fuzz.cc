@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "framelift/enhance.h"
-#include "framelift/error.h"
-#include "framelift/probe.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
+#include "reelmend/probe.h"
 
 namespace {
 
@@ -30,7 +30,7 @@ using Bytes = std::vector<std::uint8_t>;
 using Random = std::mt19937_64;
 
 constexpr const char* kHelp =
-    "framelift-fuzz --seeds FOLDER --work FOLDER [--count N] [--seed S] [--timeout SECONDS] [--memory MEGABYTES]\n"
+    "reelmend-fuzz --seeds FOLDER --work FOLDER [--count N] [--seed S] [--timeout SECONDS] [--memory MEGABYTES]\n"
     "Runs probe and enhance on N mutations of the files in the seed folder; a JSON summary on the standard output.\n"
     "Mutations that end badly are kept in the work folder. Exit status 1 when one is the engine's own fault.\n";
 
@@ -113,8 +113,8 @@ Bytes Mutate(Bytes bytes, Random& random) {
   return bytes;
 }
 
-framelift::SourceLimits Limits() {
-  framelift::SourceLimits limits;
+reelmend::SourceLimits Limits() {
+  reelmend::SourceLimits limits;
   limits.max_pixels = 1024 * 1024;
   limits.max_streams = 16;
   limits.max_duration_s = 30;
@@ -122,15 +122,15 @@ framelift::SourceLimits Limits() {
 }
 
 /// Every other mutation is given the enhancing stages, the others are fast.
-framelift::EnhanceOptions Options(std::uint64_t number) {
-  framelift::EnhanceOptions options;
-  options.target = framelift::Target::kSource;
+reelmend::EnhanceOptions Options(std::uint64_t number) {
+  reelmend::EnhanceOptions options;
+  options.target = reelmend::Target::kSource;
   options.limits = Limits();
   options.encoder.preset = "ultrafast";
   options.threads = 2;
-  if (number % 4 == 0) options.segment = framelift::Segment{0.2, 0.6, 4};
+  if (number % 4 == 0) options.segment = reelmend::Segment{0.2, 0.6, 4};
   if (number % 2 == 0) {
-    options.denoise = options.sharpen = options.adaptive_contrast = {framelift::Strength::Mode::kFixed, 0.5F};
+    options.denoise = options.sharpen = options.adaptive_contrast = {reelmend::Strength::Mode::kFixed, 0.5F};
   }
   return options;
 }
@@ -138,19 +138,19 @@ framelift::EnhanceOptions Options(std::uint64_t number) {
 int RunEngine(const std::string& file, const std::string& output, std::uint64_t number) {
   bool is_refused = false;
   try {
-    framelift::ProbeOptions options;
+    reelmend::ProbeOptions options;
     options.limits = Limits();
     options.walk_packets = number % 3 == 0;
-    framelift::ProbeFile(file, options);
-  } catch (const framelift::Error&) {
+    reelmend::ProbeFile(file, options);
+  } catch (const reelmend::Error&) {
     is_refused = true;
   }
   try {
-    framelift::Enhance(file, output, Options(number));
-  } catch (const framelift::Error& error) {
+    reelmend::Enhance(file, output, Options(number));
+  } catch (const reelmend::Error& error) {
     is_refused = true;
     // "internal" is the engine's own fault: a mutated file is the source's.
-    if (error.code() == framelift::ErrorCode::kInternal) {
+    if (error.code() == reelmend::ErrorCode::kInternal) {
       std::fprintf(stderr, "internal error: %s\n", error.what());
       return kChildWrongError;
     }
