@@ -1,4 +1,4 @@
-// The directions between the rooms (design): each room knows only the next one.
+// The directions between the modules (design): each module knows only the next one.
 const only = (from, allowed, extra = {}) => ({
   name: `${from}-imports`,
   comment: `src/${from} may import only ${allowed.join(', ') || 'itself'}`,
@@ -14,12 +14,19 @@ module.exports = {
     only('contract', ['src/domain/']),
     only('sdk', []),
     only('store', ['src/domain/']),
-    only('storage', ['src/domain/', 'src/config.ts']),
+    only('storage', ['src/domain/']),
+    only('postgres', []),
+    only('evidence', ['src/domain/']),
+    only('observability', ['src/store/', 'src/storage/']),
     only('net', ['src/domain/', 'src/media/types.ts']),
     only('media', ['src/domain/', 'native/']),
     only('http', ['src/contract/', 'src/domain/', 'src/store/', 'src/storage/', 'src/media/types.ts']),
     only('jobs', ['src/domain/', 'src/store/', 'src/storage/', 'src/media/', 'src/net/', 'src/evidence/']),
-    // The page is built apart and speaks to the service over HTTP only: of the other rooms it may know types.
+    // The composition root: whatever a process is made of.
+    only('app', ['src/(domain|store|storage|postgres|evidence|observability|net|media|http|jobs)/']),
+    only('demo', ['src/domain/', 'src/storage/', 'src/app/']),
+    only('cli', ['src/(app|observability|demo|domain|contract|store|storage|media|evidence)/']),
+    // The page is built apart and speaks to the service over HTTP only: of the other modules it may know types.
     only('console', ['src/contract/types.gen.ts', 'src/sdk/types.gen.ts']),
     {
       name: 'console-knows-types-only',
@@ -34,6 +41,7 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/media/' },
       to: { path: '^native/' },
     },
+    { name: 'no-loose-files', comment: 'every file of src/ lies in a module', severity: 'error', from: { path: '^src/[^/]+$' }, to: {} },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {

@@ -22,7 +22,7 @@ CREATE TABLE api_keys (
   account_id text NOT NULL REFERENCES accounts,
   -- HMAC-SHA-256 under the server's pepper; the key itself is never stored
   hash bytea NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
-  lane text NOT NULL CHECK (lane IN ('test', 'live')),
+  mode text NOT NULL CHECK (mode IN ('test', 'live')),
   tier text NOT NULL CHECK (tier IN ('standard', 'secure')),
   last_four text NOT NULL CHECK (length(last_four) = 4),
   created_at timestamptz NOT NULL DEFAULT now(),

@@ -4,7 +4,7 @@ CREATE TABLE jobs (
   -- bytewise order: ids sort by time
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'),
   account_id text NOT NULL REFERENCES accounts,
-  lane text NOT NULL CHECK (lane IN ('test', 'live')),
+  mode text NOT NULL CHECK (mode IN ('test', 'live')),
   tier text NOT NULL CHECK (tier IN ('standard', 'secure')),
   status text NOT NULL DEFAULT 'queued' CHECK (status IN ('queued', 'running', 'done', 'error')),
   resolution text NOT NULL CHECK (resolution IN ('1080p', '4k')),
@@ -42,7 +42,7 @@ CREATE TABLE jobs (
   lease_owner text,
   lease_expires_at timestamptz,
   CHECK (credits_refunded BETWEEN 0 AND credits_charged),
-  CHECK (lane = 'live' OR credits_charged = 0),
+  CHECK (mode = 'live' OR credits_charged = 0),
   CHECK ((lease_owner IS NULL) = (lease_expires_at IS NULL)),
   CHECK ((status = 'error') = (error_code IS NOT NULL)),
   CHECK ((status IN ('done', 'error')) = (finished_at IS NOT NULL)),
@@ -51,7 +51,7 @@ CREATE TABLE jobs (
   CHECK ((deleted_at IS NULL) = (video_url IS NOT NULL)),
   CHECK (deleted_at IS NULL OR (webhook_url IS NULL AND metadata = '{}'))
 );
-CREATE INDEX jobs_listed ON jobs (account_id, lane, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX jobs_listed ON jobs (account_id, mode, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX jobs_leased ON jobs (lease_expires_at) WHERE lease_expires_at IS NOT NULL;
 CREATE INDEX jobs_open ON jobs (created_at) WHERE status IN ('queued', 'running') AND deleted_at IS NULL;
 CREATE INDEX jobs_retention ON jobs (expires_at) WHERE deleted_at IS NULL;
@@ -98,14 +98,14 @@ CREATE INDEX objects_present ON objects (job_id) WHERE state <> 'destroyed';
 
 CREATE TABLE idempotency_keys (
   account_id text NOT NULL REFERENCES accounts,
-  lane text NOT NULL CHECK (lane IN ('test', 'live')),
+  mode text NOT NULL CHECK (mode IN ('test', 'live')),
   key text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
   -- SHA-256 of the canonical request body
   fingerprint text NOT NULL,
   job_id text NOT NULL REFERENCES jobs DEFERRABLE INITIALLY DEFERRED,
   created_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz NOT NULL,
-  PRIMARY KEY (account_id, lane, key)
+  PRIMARY KEY (account_id, mode, key)
 );
 CREATE INDEX idempotency_keys_job ON idempotency_keys (job_id);
 CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);

@@ -15,16 +15,16 @@ DECLARE
   claim_ends timestamptz := now() + make_interval(days => (claim ->> 'days')::int);
 BEGIN
   IF claim IS NOT NULL THEN
-    INSERT INTO idempotency_keys AS k (account_id, lane, key, fingerprint, job_id, expires_at)
-      VALUES (job.account_id, job.lane, claim ->> 'key', claim ->> 'fingerprint', job.id, claim_ends)
-      ON CONFLICT (account_id, lane, key) DO UPDATE SET fingerprint = excluded.fingerprint,
+    INSERT INTO idempotency_keys AS k (account_id, mode, key, fingerprint, job_id, expires_at)
+      VALUES (job.account_id, job.mode, claim ->> 'key', claim ->> 'fingerprint', job.id, claim_ends)
+      ON CONFLICT (account_id, mode, key) DO UPDATE SET fingerprint = excluded.fingerprint,
         job_id = excluded.job_id, expires_at = excluded.expires_at, created_at = now()
       WHERE k.expires_at <= now();
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  INSERT INTO jobs (id, account_id, lane, tier, resolution, video_url, webhook_url, model, enhancements, metadata,
+  INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, webhook_url, model, enhancements, metadata,
       duration_seconds, credits_charged, source, step, traceparent, expires_at)
-    VALUES (job.id, job.account_id, job.lane, job.tier, job.resolution, job.video_url, job.webhook_url, job.model,
+    VALUES (job.id, job.account_id, job.mode, job.tier, job.resolution, job.video_url, job.webhook_url, job.model,
       job.enhancements, job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent,
       now() + make_interval(days => (wanted ->> 'retention_days')::int))
     RETURNING * INTO job;

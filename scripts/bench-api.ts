@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 import postgres from 'postgres';
-import { openDatabase } from '../src/database.ts';
+import { openDatabase } from '../src/postgres/embedded.ts';
 import { generateApiKey, hashApiKey } from '../src/domain/api-key.ts';
 import { createStore, migrate } from '../src/store/index.ts';
 
@@ -104,9 +104,9 @@ interface Keys {
 async function prepare(url: string): Promise<Keys> {
   await migrate({ url });
   const store = createStore({ url });
-  const issue = async (accountId: string, lane: 'live' | 'test') => {
-    const { key, lastFour } = generateApiKey(lane);
-    await store.keys.create({ accountId, lane, tier: 'standard', hash: hashApiKey(key, pepper), lastFour });
+  const issue = async (accountId: string, mode: 'live' | 'test') => {
+    const { key, lastFour } = generateApiKey(mode);
+    await store.keys.create({ accountId, mode, tier: 'standard', hash: hashApiKey(key, pepper), lastFour });
     return key;
   };
   const test: string[] = [];
@@ -117,7 +117,7 @@ async function prepare(url: string): Promise<Keys> {
   const live = await issue(account.id, 'live');
   const { job } = await store.jobs.create({
     account: { id: account.id, retentionDays: 30 },
-    lane: 'live',
+    mode: 'live',
     tier: 'standard',
     resolution: '1080p',
     videoUrl: 'https://example.com/clip.mp4',

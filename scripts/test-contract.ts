@@ -13,9 +13,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { openDatabase } from '../src/database.ts';
+import { openDatabase } from '../src/postgres/embedded.ts';
 import { generateApiKey, hashApiKey } from '../src/domain/api-key.ts';
-import type { Lane, Tier } from '../src/domain/job.ts';
+import type { Mode, Tier } from '../src/domain/job.ts';
 import { createPasswords } from '../src/domain/passwords.ts';
 import { createStore, migrate, type Store } from '../src/store/index.ts';
 import { type FileServer, startFileServer } from '../test/helpers/fileserver.ts';
@@ -43,7 +43,7 @@ interface Run {
   name: string;
   /** who calls: programs with a key, or the console's page with a session */
   audience: 'keys' | 'console';
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   seed: number;
   /** cases per operation and phase */
@@ -62,7 +62,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-/** A third of a second with sound: real work for the live lane, and little of it. */
+/** A third of a second with sound: real work for live mode, and little of it. */
 async function makeClip(path: string): Promise<void> {
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=64x36:rate=10:duration=0.3'];
   const audio = ['-f', 'lavfi', '-i', 'sine=duration=0.3'];
@@ -72,7 +72,7 @@ async function makeClip(path: string): Promise<void> {
 
 /** Resolves to the base URL that the service logs. */
 function startService(env: Record<string, string>): Promise<{ url: string; child: ChildProcess; log: string[] }> {
-  const child = spawn(process.execPath, [join(root, 'src/cli.ts'), 'start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const log: string[] = [];
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`the service ${why}:\n${log.slice(-20).join('\n')}`));
@@ -100,9 +100,9 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-async function createKey(store: Store, accountId: string, lane: Lane, tier: Tier): Promise<string> {
-  const { key, lastFour } = generateApiKey(lane);
-  await store.keys.create({ accountId, lane, tier, hash: hashApiKey(key, pepper), lastFour });
+async function createKey(store: Store, accountId: string, mode: Mode, tier: Tier): Promise<string> {
+  const { key, lastFour } = generateApiKey(mode);
+  await store.keys.create({ accountId, mode, tier, hash: hashApiKey(key, pepper), lastFour });
   return key;
 }
 
@@ -117,9 +117,9 @@ async function createAccount(store: Store, name: string): Promise<string> {
  * Writes the document that Schemathesis reads keys from, of two accounts with keys of the same kind, and returns the
  * first one's key.
  */
-async function writeKeys(store: Store, path: string, { lane, tier }: Run): Promise<string> {
+async function writeKeys(store: Store, path: string, { mode, tier }: Run): Promise<string> {
   const entry = async (name: string) => {
-    const key = await createKey(store, await createAccount(store, name), lane, tier);
+    const key = await createKey(store, await createAccount(store, name), mode, tier);
     return { name, key, fixedHeaders: [{ name: 'Authorization', value: `Bearer ${key}` }] };
   };
   const entries = [await entry('ours'), await entry('stranger')];
@@ -278,7 +278,7 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
     REELMEND_CONTRACT_KEYS: facts.keys,
     REELMEND_CONTRACT_LINK: JSON.stringify(facts.link),
     REELMEND_CONTRACT_DELETED: facts.deletedJob,
-    REELMEND_CONTRACT_LANE: one.lane,
+    REELMEND_CONTRACT_MODE: one.mode,
     REELMEND_CONTRACT_CONSOLE: JSON.stringify(facts.console),
     REELMEND_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
     REELMEND_CONTRACT_WEBHOOK: `${facts.files.url}/webhook`,
@@ -370,15 +370,15 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
   }
 }
 
-/** The lanes side by side, the runs of a lane one after the other. */
+/** The modes side by side, the runs of a mode one after the other. */
 async function runAll(folder: string, runs: Run[], world: World): Promise<Verdict[]> {
   const { components } = parse(await readFile(join(root, 'openapi.yaml'), 'utf8')) as {
     components: { schemas: { PublicUrl: { pattern: string } } };
   };
   const addressPattern = components.schemas.PublicUrl.pattern;
-  const lane = async (name: Lane) => {
+  const runOf = async (name: Mode) => {
     const verdicts: Verdict[] = [];
-    for (const one of runs.filter((other) => other.lane === name)) {
+    for (const one of runs.filter((other) => other.mode === name)) {
       if (interrupted) break;
       const keys = join(folder, `${one.name}.json`);
       const prepared =
@@ -391,7 +391,7 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
     }
     return verdicts;
   };
-  return (await Promise.all([lane('test'), lane('live')])).flat();
+  return (await Promise.all([runOf('test'), runOf('live')])).flat();
 }
 
 /** Only local demos take uploads, and this service is none; they are tested by test/api/console-uploads.test.ts. */
@@ -408,11 +408,11 @@ function neverAccepted(verdicts: Verdict[]): string[] {
 async function main(): Promise<number> {
   const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
   const all: Run[] = [
-    { name: 'sandbox-secure', audience: 'keys', lane: 'test', tier: 'secure', seed: fixedSeed, examples: 20 },
-    { name: 'sandbox-standard', audience: 'keys', lane: 'test', tier: 'standard', seed: drawn, examples: 10 },
-    { name: 'live-secure', audience: 'keys', lane: 'live', tier: 'secure', seed: fixedSeed, examples: 12 },
-    { name: 'live-standard', audience: 'keys', lane: 'live', tier: 'standard', seed: drawn, examples: 10 },
-    { name: 'console', audience: 'console', lane: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },
+    { name: 'sandbox-secure', audience: 'keys', mode: 'test', tier: 'secure', seed: fixedSeed, examples: 20 },
+    { name: 'sandbox-standard', audience: 'keys', mode: 'test', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'live-secure', audience: 'keys', mode: 'live', tier: 'secure', seed: fixedSeed, examples: 12 },
+    { name: 'live-standard', audience: 'keys', mode: 'live', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'console', audience: 'console', mode: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },
   ];
   const runs = all.filter(({ name }) => values.only === undefined || values.only === name);
   console.log(`Seeds: ${fixedSeed} (fixed) and ${drawn} (drawn; --seed ${drawn} repeats it)`);

@@ -1,9 +1,9 @@
 /** `reelmend accounts …` and `reelmend keys …`: what an operator does without the console. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
-import type { Lane, Tier } from '../domain/job.ts';
+import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
-import { known, type Opened, positiveWhole, print, withStore } from './store.ts';
+import { known, type Opened, positiveWhole, print, withStore } from './with-store.ts';
 
 /** characters; the database holds no more */
 const longestName = 200;
@@ -99,17 +99,17 @@ export function accountCommands(): Command {
 }
 
 interface KeyOptions {
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
 }
 
-async function createKey(accountId: string, { lane, tier }: KeyOptions): Promise<void> {
+async function createKey(accountId: string, { mode, tier }: KeyOptions): Promise<void> {
   await withStore(async (opened) => {
     const { store, secrets } = opened;
     await requireOpen(opened, accountId);
-    const { key, lastFour } = generateApiKey(lane);
+    const { key, lastFour } = generateApiKey(mode);
     const hash = hashApiKey(key, secrets.keyPepper);
-    const record = await store.keys.create({ accountId, lane, tier, hash, lastFour });
+    const record = await store.keys.create({ accountId, mode, tier, hash, lastFour });
     print({ ...record, key });
   });
 }
@@ -117,7 +117,7 @@ async function createKey(accountId: string, { lane, tier }: KeyOptions): Promise
 async function rotateKey(id: string, { overlapDays }: { overlapDays: number }): Promise<void> {
   await withStore(async ({ store, secrets }) => {
     const old = known(await store.keys.get(id), 'key', id);
-    const { key, lastFour } = generateApiKey(old.lane);
+    const { key, lastFour } = generateApiKey(old.mode);
     const rotated = await store.keys.rotate(id, { hash: hashApiKey(key, secrets.keyPepper), lastFour, overlapDays });
     if (rotated === null) throw new Error(`The key ${id} is revoked or expired.`);
     print({ ...rotated.fresh, key, replaces: rotated.old });
@@ -136,14 +136,14 @@ export function keyCommands(): Command {
     .command('create')
     .description('create a key; it is printed once and stored only as a hash')
     .argument('<account>', 'id, acct_…')
-    .addOption(new Option('--lane <lane>', 'test: sandbox; live: charged').choices(['test', 'live']).default('live'))
+    .addOption(new Option('--mode <mode>', 'test: sandbox; live: charged').choices(['test', 'live']).default('live'))
     .addOption(
       new Option('--tier <tier>', 'what the key may ask for').choices(['standard', 'secure']).default('standard'),
     )
     .action(createKey);
   keys
     .command('rotate')
-    .description('replace a key by a new one of the same lane and tier; the old one works on for the overlap')
+    .description('replace a key by a new one of the same mode and tier; the old one works on for the overlap')
     .argument('<key>', 'id, key_…')
     .addOption(
       new Option('--overlap-days <days>', 'how long both work, 0 to 7; 0 ends the old one at once')

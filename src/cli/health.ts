@@ -1,5 +1,5 @@
 /** `reelmend health`: whether the process of this environment answers, for a container's health check. */
-import type { Config } from '../config.ts';
+import type { Config } from '../app/config.ts';
 
 const timeoutMs = 2500;
 

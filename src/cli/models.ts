@@ -2,7 +2,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../app/config.ts';
 import type { InstalledModel } from '../media/models.ts';
 import type { Media, ModelFile, ModelReport } from '../media/types.ts';
 

@@ -1,6 +1,6 @@
 /** `reelmend ledger|audit|certificates|signing-keys|webhooks …`: the books, the evidence and the deliveries of a service. */
 import { Command } from 'commander';
-import { known, positiveWhole, print, type Opened, withStore } from './store.ts';
+import { known, positiveWhole, print, type Opened, withStore } from './with-store.ts';
 
 /** Exit status 1 when a rule is broken. */
 async function checkLedger(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Options that stand for variables of the environment, for one run: the configuration's own checks hold for them. */
 import type { Command } from 'commander';
-import { type Config, ConfigError, loadConfig } from '../config.ts';
+import { type Config, ConfigError, loadConfig } from '../app/config.ts';
 
 /** The machine's part, and the encoder's: options by the variable that holds without them. */
 const variables = {

@@ -6,7 +6,7 @@ import { zEmail } from '../contract/zod.gen.ts';
 import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './accounts.ts';
-import { known, type Opened, print, withStore } from './store.ts';
+import { known, type Opened, print, withStore } from './with-store.ts';
 
 /** characters, as the console takes them */
 const shortestPassword = 12;

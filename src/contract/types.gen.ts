@@ -39,7 +39,7 @@ export type Timestamp = string;
  * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
  * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
  * which sends no request and resolves no name; a name that leads to a private address is refused when the live
- * lane connects.
+ * mode connects.
  *
  */
 export type PublicUrl = string;
@@ -534,7 +534,7 @@ export type Account = {
     plan: string;
     tier: Tier;
     /**
-     * Balance of the key's lane. One credit is one US cent; sandbox credits are never taken.
+     * Balance of the key's mode. One credit is one US cent; sandbox credits are never taken.
      */
     credits: number;
     /**
@@ -598,7 +598,7 @@ export type Limits = {
 /**
  * `test`: the sandbox; `live`: real work, charged.
  */
-export type Lane = 'test' | 'live';
+export type Mode = 'test' | 'live';
 
 export type ConsoleUserId = string;
 
@@ -730,7 +730,7 @@ export type ConsoleCapabilities = {
      */
     upload: boolean;
     /**
-     * Address of the bundled sample, by lane.
+     * Address of the bundled sample, by mode.
      */
     sample_url: {
         /**
@@ -790,7 +790,7 @@ export type ConsoleSessionsEnded = {
  */
 export type ConsoleKey = {
     id: KeyId;
-    lane: Lane;
+    mode: Mode;
     tier: Tier;
     /**
      * Last four characters of the key.
@@ -822,7 +822,7 @@ export type ConsoleKeyList = {
 };
 
 export type ConsoleKeyInput = {
-    lane: Lane;
+    mode: Mode;
     tier: Tier;
 };
 
@@ -851,10 +851,10 @@ export type ConsoleRotatedKey = {
 };
 
 /**
- * A job and the lane it is made in.
+ * A job and the mode it is made in.
  */
 export type ConsoleJobInput = {
-    lane: Lane;
+    mode: Mode;
     request: JobInput;
 };
 
@@ -863,7 +863,7 @@ export type ConsoleJobInput = {
  */
 export type ConsoleJob = {
     id: JobId;
-    lane: Lane;
+    mode: Mode;
     tier: Tier;
     status: JobStatus;
     resolution: Resolution;
@@ -918,7 +918,7 @@ export type ConsoleJobList = {
  */
 export type ConsoleJobDetail = {
     job: Job;
-    lane: Lane;
+    mode: Mode;
     /**
      * Last part of the path of the source.
      */
@@ -1510,7 +1510,7 @@ export type OperatorWorkerList = {
 export type OperatorFailure = {
     job_id: JobId;
     account_id: AccountId;
-    lane: Lane;
+    mode: Mode;
     tier: Tier;
     resolution: Resolution;
     /**
@@ -1597,7 +1597,7 @@ export type ErrorDetail = {
 };
 
 /**
- * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+ * Id of the job. Anything that is no job of the account in the key's mode gives 404.
  */
 export type JobId2 = JobId;
 
@@ -1841,7 +1841,7 @@ export type DeleteJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -1893,7 +1893,7 @@ export type GetJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -1945,7 +1945,7 @@ export type GetJobResultData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -2002,7 +2002,7 @@ export type StreamJobEventsData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -2054,7 +2054,7 @@ export type GetDeletionCertificateData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -2076,7 +2076,7 @@ export type GetDeletionCertificateErrors = {
      */
     403: Error;
     /**
-     * There was never such a job in the key's lane, or it is deleted and was not of the Secure tier.
+     * There was never such a job in the key's mode, or it is deleted and was not of the Secure tier.
      * Code: `job_not_found`.
      *
      */
@@ -3234,9 +3234,9 @@ export type ConsoleListJobsData = {
          */
         starting_after?: JobId;
         /**
-         * Only jobs of this lane.
+         * Only jobs of this mode.
          */
-        lane?: Lane;
+        mode?: Mode;
         /**
          * Only jobs in this state.
          */
@@ -3425,7 +3425,7 @@ export type ConsoleDeleteJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job, of either lane. Anything that the account does not have gives 404.
+         * Id of the job, of either mode. Anything that the account does not have gives 404.
          */
         id: JobId;
     };
@@ -3475,7 +3475,7 @@ export type ConsoleGetJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job, of either lane. Anything that the account does not have gives 404.
+         * Id of the job, of either mode. Anything that the account does not have gives 404.
          */
         id: JobId;
     };
@@ -3521,7 +3521,7 @@ export type ConsoleGetJobLinksData = {
     body?: never;
     path: {
         /**
-         * Id of the job, of either lane. Anything that the account does not have gives 404.
+         * Id of the job, of either mode. Anything that the account does not have gives 404.
          */
         id: JobId;
     };

@@ -41,7 +41,7 @@ export const zTimestamp = z.iso.datetime().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0
  * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
  * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
  * which sends no request and resolves no name; a name that leads to a private address is refused when the live
- * lane connects.
+ * mode connects.
  *
  */
 export const zPublicUrl = z.string().check(characters({ min: 8, max: 2048 })).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\x00-\x20\x7f]+$/);
@@ -382,7 +382,7 @@ export const zAccount = z.object({
 /**
  * `test`: the sandbox; `live`: real work, charged.
  */
-export const zLane = z.enum(['test', 'live']);
+export const zMode = z.enum(['test', 'live']);
 
 export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
 
@@ -500,7 +500,7 @@ export const zConsoleSessionsEnded = z.object({
  */
 export const zConsoleKey = z.object({
     id: zKeyId,
-    lane: zLane,
+    mode: zMode,
     tier: zTier,
     last_four: z.string(),
     state: z.enum([
@@ -522,7 +522,7 @@ export const zConsoleKeyList = z.object({
 });
 
 export const zConsoleKeyInput = z.strictObject({
-    lane: zLane,
+    mode: zMode,
     tier: zTier
 });
 
@@ -542,10 +542,10 @@ export const zConsoleRotatedKey = z.object({
 });
 
 /**
- * A job and the lane it is made in.
+ * A job and the mode it is made in.
  */
 export const zConsoleJobInput = z.strictObject({
-    lane: zLane,
+    mode: zMode,
     request: zJobInput
 });
 
@@ -554,7 +554,7 @@ export const zConsoleJobInput = z.strictObject({
  */
 export const zConsoleJob = z.object({
     id: zJobId,
-    lane: zLane,
+    mode: zMode,
     tier: zTier,
     status: zJobStatus,
     resolution: zResolution,
@@ -600,7 +600,7 @@ export const zConsoleJobCharge = z.object({
  */
 export const zConsoleJobDetail = z.object({
     job: zJob,
-    lane: zLane,
+    mode: zMode,
     source_name: z.string(),
     video_url: z.string(),
     webhook_url: z.string().nullable(),
@@ -873,7 +873,7 @@ export const zOperatorWorkerList = z.object({
 export const zOperatorFailure = z.object({
     job_id: zJobId,
     account_id: zAccountId,
-    lane: zLane,
+    mode: zMode,
     tier: zTier,
     resolution: zResolution,
     duration_seconds: z.int().gte(0),
@@ -966,7 +966,7 @@ export const zError = z.object({
 });
 
 /**
- * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+ * Id of the job. Anything that is no job of the account in the key's mode gives 404.
  */
 export const zJobId2 = zJobId;
 
@@ -1127,7 +1127,7 @@ export const zConsoleRotateKeyPath = z.object({
 export const zConsoleListJobsQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),
     starting_after: zJobId.optional(),
-    lane: zLane.optional(),
+    mode: zMode.optional(),
     status: zJobStatus.optional(),
     q: z.string().check(characters({ min: 1, max: 30 })).regex(/^[0-9a-z_]+$/).optional()
 });

@@ -1,12 +1,12 @@
 /**
- * API keys: prefix (the lane), 32 random base62 characters and 6 base62 characters of CRC32, so that a mistyped key
+ * API keys: prefix (the mode), 32 random base62 characters and 6 base62 characters of CRC32, so that a mistyped key
  * is refused without a look-up. Kept as HMAC-SHA-256 under the server's pepper with the last four characters.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Lane } from './job.ts';
+import type { Mode } from './job.ts';
 
-export const keyPrefixes: Readonly<Record<Lane, string>> = { test: 'svc_test_', live: 'svc_live_' };
+export const keyPrefixes: Readonly<Record<Mode, string>> = { test: 'svc_test_', live: 'svc_live_' };
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 32;
@@ -14,7 +14,7 @@ const checksumLength = 6;
 const keyPattern = /^(svc_(?:test|live)_)([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 export interface ParsedKey {
-  lane: Lane;
+  mode: Mode;
   /** the last four characters, for people to tell keys apart */
   lastFour: string;
 }
@@ -42,8 +42,8 @@ export function keyChecksum(text: string): string {
 }
 
 /** A new key; whoever calls shows it once and stores only `hashApiKey` of it. */
-export function generateApiKey(lane: Lane): { key: string; lastFour: string } {
-  const text = keyPrefixes[lane] + randomCharacters();
+export function generateApiKey(mode: Mode): { key: string; lastFour: string } {
+  const text = keyPrefixes[mode] + randomCharacters();
   const key = text + keyChecksum(text);
   return { key, lastFour: key.slice(-4) };
 }
@@ -54,7 +54,7 @@ export function parseApiKey(key: string): ParsedKey | null {
   if (match === null) return null;
   const [, prefix, random, checksum] = match;
   if (keyChecksum(`${prefix}${random}`) !== checksum) return null;
-  return { lane: prefix === keyPrefixes.test ? 'test' : 'live', lastFour: key.slice(-4) };
+  return { mode: prefix === keyPrefixes.test ? 'test' : 'live', lastFour: key.slice(-4) };
 }
 
 /** HMAC-SHA-256 of the key under the server's pepper, 32 bytes: what the database keeps. */

@@ -1,6 +1,6 @@
 /** What happened to a job, and what to do about an error, in plain words for people. */
 import type { JobErrorCode } from './errors.ts';
-import type { Lane } from './job.ts';
+import type { Mode } from './job.ts';
 
 const moments: Readonly<Record<string, string>> = {
   'job.created': 'The job was accepted and queued.',
@@ -30,8 +30,8 @@ const help: Readonly<Record<JobErrorCode, string>> = {
 };
 
 /** A job of the sandbox fails only where its video's name asks for it, so that there is nothing to mend. */
-export function errorHelp(lane: Lane, code: JobErrorCode): string {
-  return lane === 'test' ? 'The name of its video asks for this error; any other name succeeds.' : help[code];
+export function errorHelp(mode: Mode, code: JobErrorCode): string {
+  return mode === 'test' ? 'The name of its video asks for this error; any other name succeeds.' : help[code];
 }
 
 /** The last part of an address's path, as a name for lists; the host where there is none. At most 120 characters. */

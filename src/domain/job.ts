@@ -1,7 +1,7 @@
 /** A job as the service knows it; the store reads and writes it, http turns it into the contract's shape. */
 import type { JobErrorCode } from './errors.ts';
 
-export type Lane = 'test' | 'live';
+export type Mode = 'test' | 'live';
 export type Tier = 'standard' | 'secure';
 export type Resolution = '1080p' | '4k';
 export type JobStatus = 'queued' | 'running' | 'done' | 'error';
@@ -65,7 +65,7 @@ export interface AppliedEnhancements {
 export interface JobRecord {
   id: string;
   accountId: string;
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   status: JobStatus;
   resolution: Resolution;

@@ -13,7 +13,7 @@ import { FairSemaphore } from './fair-semaphore.ts';
  */
 const memoryKib = 33_792;
 const passes = 2;
-const lanes = 1;
+const modes = 1;
 const saltBytes = 16;
 const tagBytes = 32;
 
@@ -43,7 +43,7 @@ export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }
   const derive = (password: string, parts: Parts, caller: string) => turns.run(caller, () => argon2id(password, parts));
   return {
     async hash(password, caller = '') {
-      const parts = { salt: randomBytes(saltBytes), memoryKib, passes, lanes, tagBytes };
+      const parts = { salt: randomBytes(saltBytes), memoryKib, passes, modes, tagBytes };
       return format(parts, await derive(password, parts, caller));
     },
     async verify(password, stored, caller = '') {
@@ -69,12 +69,12 @@ interface Parts {
   salt: Buffer;
   memoryKib: number;
   passes: number;
-  lanes: number;
+  modes: number;
   tagBytes: number;
 }
 
 const decoy = {
-  parts: { salt: Buffer.alloc(saltBytes), memoryKib, passes, lanes, tagBytes },
+  parts: { salt: Buffer.alloc(saltBytes), memoryKib, passes, modes, tagBytes },
   tag: Buffer.alloc(tagBytes),
 };
 
@@ -83,7 +83,7 @@ function argon2id(password: string, parts: Parts): Promise<Buffer> {
   const parameters = {
     message: Buffer.from(password.normalize('NFKC')),
     nonce: parts.salt,
-    parallelism: parts.lanes,
+    parallelism: parts.modes,
     tagLength: parts.tagBytes,
     memory: parts.memoryKib,
     passes: parts.passes,
@@ -95,7 +95,7 @@ function argon2id(password: string, parts: Parts): Promise<Buffer> {
 
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
-function format({ salt, memoryKib: m, passes: t, lanes: p }: Parts, tag: Buffer): string {
+function format({ salt, memoryKib: m, passes: t, modes: p }: Parts, tag: Buffer): string {
   return `$argon2id$v=19$m=${m},t=${t},p=${p}$${base64(salt)}$${base64(tag)}`;
 }
 
@@ -105,6 +105,6 @@ function parse(stored: string): { parts: Parts; tag: Buffer } {
   const [, m, t, p, salt, tagText] = phc.exec(stored) ?? [];
   if (tagText === undefined) throw new Error('A stored password is no PHC string of Argon2id.');
   const tag = Buffer.from(tagText, 'base64');
-  const numbers = { memoryKib: Number(m), passes: Number(t), lanes: Number(p) };
+  const numbers = { memoryKib: Number(m), passes: Number(t), modes: Number(p) };
   return { parts: { ...numbers, salt: Buffer.from(salt!, 'base64'), tagBytes: tag.length }, tag };
 }

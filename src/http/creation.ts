@@ -1,4 +1,4 @@
-/** POST /v1/jobs behind its validation: replay, lane, measurement, price, one call of the store. */
+/** POST /v1/jobs behind its validation: replay, mode, measurement, price, one call of the store. */
 import { jcs, sha256Hex } from '../domain/audit.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
@@ -29,13 +29,13 @@ export async function createJob(
   assertTierAllowed(principal, body);
   const idempotency = idempotencyOf(idempotencyKey, body);
   if (idempotency !== null) {
-    const job = await store.jobs.findReplay(principal.account.id, principal.lane, idempotency);
+    const job = await store.jobs.findReplay(principal.account.id, principal.mode, idempotency);
     if (job !== null) return { job, replayed: true };
   }
   const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
-  if (principal.lane === 'test') assertSandboxPays(videoUrl);
+  if (principal.mode === 'test') assertSandboxPays(videoUrl);
   await countJobOfPending(deps, principal.account);
   return store.jobs.create({
     ...requested(principal, body),
@@ -66,10 +66,10 @@ function idempotencyOf(key: string | undefined, body: JobInput): Idempotency | n
 }
 
 function requested(principal: Principal, body: JobInput) {
-  const { account, lane } = principal;
+  const { account, mode } = principal;
   return {
     account: { id: account.id, retentionDays: account.retentionDays },
-    lane,
+    mode,
     tier: tierOf(body),
     resolution: body.resolution,
     model: body.model ?? null,

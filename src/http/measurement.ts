@@ -48,7 +48,7 @@ export function secureTierRequired(param?: string): ReelmendError {
 
 /**
  * Parsed once; from here on only the normalised form is used. Private addresses are refused as soon as they are given,
- * alike in both lanes. Names are not resolved: the sandbox needs no network, and the live lane judges each address when
+ * alike in both modes. Names are not resolved: the sandbox needs no network, and live mode judges each address when
  * it connects.
  */
 export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL {
@@ -67,7 +67,7 @@ export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL
 export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { principal, body, videoUrl } = request;
   assertModelInstalled(deps, body);
-  if (principal.lane === 'live') return measureLive(deps, request);
+  if (principal.mode === 'live') return measureLive(deps, request);
   assertSandboxMeasures(videoUrl);
   return { durationSeconds: sandboxSeconds(body.duration_seconds), source: null, credits: 0 };
 }

@@ -36,7 +36,7 @@ export function presentJob(job: JobRecord): Job {
     duration_seconds: job.durationSeconds,
     credits_charged: job.creditsCharged,
     credits_refunded: job.creditsRefunded,
-    sandbox: job.lane === 'test',
+    sandbox: job.mode === 'test',
     tier: job.tier,
     progress: rounded(job.progress),
     eta_seconds: job.etaSeconds === null ? null : Math.max(0, Math.ceil(job.etaSeconds)),
@@ -78,13 +78,13 @@ function presentPricing(tier: Tier): Pricing {
 }
 
 /** `account` is read afresh: the principal's copy may be older than the last charge. */
-export function presentAccount(deps: Pick<HttpDeps, 'options'>, { lane, tier }: Principal, account: Account): AccountBody {
+export function presentAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
   return {
     id: account.id,
     plan: account.plan,
     tier,
-    credits: lane === 'test' ? account.sandboxCredits : account.credits,
-    sandbox: lane === 'test',
+    credits: mode === 'test' ? account.sandboxCredits : account.credits,
+    sandbox: mode === 'test',
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),
     pricing: presentPricing(tier),

@@ -26,7 +26,7 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
   const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
   if (body.webhook_url !== undefined) parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, videoUrl, signal });
-  const sandbox = principal.lane === 'test';
+  const sandbox = principal.mode === 'test';
   const seconds = sandbox
     ? sandboxSeconds(deps, videoUrl)
     : durationSeconds * (await processingRate(deps, principal, body.resolution));
@@ -50,7 +50,7 @@ function sandboxSeconds({ options }: HttpDeps, videoUrl: URL): number {
 async function processingRate(deps: HttpDeps, principal: Principal, resolution: Resolution): Promise<number> {
   const { jobs } = await deps.store.jobs.list({
     accountId: principal.account.id,
-    lane: principal.lane,
+    mode: principal.mode,
     limit: sampleSize,
     status: 'done',
   });

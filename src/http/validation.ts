@@ -94,7 +94,7 @@ const addresses: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/
 
 /** An address that the pattern refuses answers with the code of a private one: neither can be fetched. */
 function specialCase(value: unknown, param: string): ReelmendError | undefined {
-  // The console wraps a job's body and names the lane beside it.
+  // The console wraps a job's body and names the mode beside it.
   const field = param.replace(/^\/request(?=\/)/, '');
   if (addresses.has(field) && typeof value === 'string') {
     return urlNotAllowed(problemOfText(value), { param });

@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * List jobs
  *
- * The jobs of the account in the key's lane, newest first. Deleted jobs are not listed. Pass `next_cursor` as
+ * The jobs of the account in the key's mode, newest first. Deleted jobs are not listed. Pass `next_cursor` as
  * `starting_after` to read on.
  *
  */
@@ -51,7 +51,7 @@ export const listJobs = <ThrowOnError extends boolean = false>(options?: Options
  * With an `Idempotency-Key`, a repetition of the same request returns the job as it is now (201 with
  * `Idempotent-Replayed: true`) and makes no second job and no second charge, also while the first request is
  * still in flight. The same key with another body gives 409 `idempotency_key_reused`. Keys are scoped to the
- * account and the lane, and kept as long as the job, at least 24 hours. A refused request stores nothing, so its
+ * account and the mode, and kept as long as the job, at least 24 hours. A refused request stores nothing, so its
  * key may be used again.
  *
  */
@@ -198,7 +198,7 @@ export const updateAccount = <ThrowOnError extends boolean = false>(options: Opt
  * and what was done to the account and its keys. Entries are numbered without gaps, carry the hash of the one
  * before, and cannot be changed or removed. `head` is signed and states the size of the whole log and the hash of
  * its newest entry, so that a copy that lacks its end is noticed. Pass `next_cursor` as `starting_after` to read
- * on. Needs a key of the Secure tier; the log is of the account, whatever the lane.
+ * on. Needs a key of the Secure tier; the log is of the account, whatever the mode.
  *
  */
 export const listAuditLog = <ThrowOnError extends boolean = false>(options?: Options<ListAuditLogData, ThrowOnError>): RequestResult<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError> => (options?.client ?? client).get<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError>({

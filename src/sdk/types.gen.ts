@@ -39,7 +39,7 @@ export type Timestamp = string;
  * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
  * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
  * which sends no request and resolves no name; a name that leads to a private address is refused when the live
- * lane connects.
+ * mode connects.
  *
  */
 export type PublicUrl = string;
@@ -534,7 +534,7 @@ export type Account = {
     plan: string;
     tier: Tier;
     /**
-     * Balance of the key's lane. One credit is one US cent; sandbox credits are never taken.
+     * Balance of the key's mode. One credit is one US cent; sandbox credits are never taken.
      */
     credits: number;
     /**
@@ -645,7 +645,7 @@ export type ErrorDetail = {
 };
 
 /**
- * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+ * Id of the job. Anything that is no job of the account in the key's mode gives 404.
  */
 export type JobId2 = JobId;
 
@@ -889,7 +889,7 @@ export type DeleteJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -941,7 +941,7 @@ export type GetJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -993,7 +993,7 @@ export type GetJobResultData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -1050,7 +1050,7 @@ export type StreamJobEventsData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -1102,7 +1102,7 @@ export type GetDeletionCertificateData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's lane gives 404.
+         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
          */
         id: JobId;
     };
@@ -1124,7 +1124,7 @@ export type GetDeletionCertificateErrors = {
      */
     403: Error;
     /**
-     * There was never such a job in the key's lane, or it is deleted and was not of the Secure tier.
+     * There was never such a job in the key's mode, or it is deleted and was not of the Secure tier.
      * Code: `job_not_found`.
      *
      */

@@ -33,12 +33,12 @@ export interface DestroyedObject {
 
 export function certificateQueries(db: Db) {
   return {
-    async get(accountId, lane, jobId) {
+    async get(accountId, mode, jobId) {
       const [row] = await db
         .select({ deletedAt: jobs.deletedAt, jws: certificates.jws })
         .from(jobs)
         .leftJoin(certificates, eq(certificates.jobId, jobs.id))
-        .where(and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.lane, lane), eq(jobs.tier, 'secure')));
+        .where(and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode), eq(jobs.tier, 'secure')));
       if (!row) return null;
       return stateOf(row);
     },

@@ -1,6 +1,6 @@
-/** Jobs as the console shows them: both lanes of an account, with what happened to each. */
+/** Jobs as the console shows them: both modes of an account, with what happened to each. */
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
-import type { JobRecord, JobStatus, Lane } from '../domain/job.ts';
+import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/sandbox.ts';
 import type { Db } from './database.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
@@ -13,7 +13,7 @@ export interface ConsoleJobQuery {
   /** exclusive id */
   startingAfter?: string | undefined;
   /** absent: both */
-  lane?: Lane | undefined;
+  mode?: Mode | undefined;
   status?: JobStatus | undefined;
   /** part of the id */
   text?: string | undefined;
@@ -37,7 +37,7 @@ export interface ConsoleJobDetail {
   charges: { id: number; kind: 'charge' | 'refund'; amount: number; balance: number; at: Date }[];
 }
 
-const lanes: readonly Lane[] = ['test', 'live'];
+const modes: readonly Mode[] = ['test', 'live'];
 /** Open jobs that one look of a watcher returns at most. */
 const lookLimit = 200;
 /** Entries of the audit log that one look of a watcher reads at most. */
@@ -46,13 +46,13 @@ const momentLimit = 500;
 
 export function consoleJobQueries(db: Db, feed: JobFeed) {
   const ofAccount = (accountId: string) =>
-    and(eq(jobs.accountId, accountId), inArray(jobs.lane, [...lanes]), isNull(jobs.deletedAt));
+    and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt));
   return {
     /** Newest first; one more than `limit` when more follow. */
     async list(query: ConsoleJobQuery): Promise<JobRecord[]> {
-      // A query for each lane reads its part of the index in order; one for both would sort all jobs of the account.
+      // A query for each mode reads its part of the index in order; one for both would sort all jobs of the account.
       const found = await Promise.all(
-        lanes.filter((lane) => (query.lane ?? lane) === lane).map((lane) => listLane(db, lane, query)),
+        modes.filter((mode) => (query.mode ?? mode) === mode).map((mode) => listMode(db, mode, query)),
       );
       const rows = found.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
       return rows.slice(0, query.limit + 1).map(toJobRecord);
@@ -124,7 +124,7 @@ async function createdAfter(db: Db, accountId: string, after: number): Promise<{
   return { ids, position: entries.at(-1)?.seq ?? after };
 }
 
-async function listLane(db: Db, lane: Lane, query: ConsoleJobQuery): Promise<JobRow[]> {
+async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<JobRow[]> {
   const { accountId, startingAfter, status, text, limit } = query;
   return db
     .select()
@@ -132,7 +132,7 @@ async function listLane(db: Db, lane: Lane, query: ConsoleJobQuery): Promise<Job
     .where(
       and(
         eq(jobs.accountId, accountId),
-        eq(jobs.lane, lane),
+        eq(jobs.mode, mode),
         isNull(jobs.deletedAt),
         startingAfter === undefined ? undefined : lt(jobs.id, startingAfter),
         status === undefined ? undefined : eq(jobs.status, status),

@@ -10,7 +10,7 @@ export function toJobRecord(row: JobRow): JobRecord {
   return {
     id: row.id,
     accountId: row.accountId,
-    lane: row.lane,
+    mode: row.mode,
     tier: row.tier,
     status: row.status,
     resolution: row.resolution,
@@ -36,16 +36,16 @@ export function toJobRecord(row: JobRow): JobRecord {
 }
 
 /** A job's record, column by column as text: through Drizzle's generic mapping a poll costs nearly twice the time. */
-const recordColumns = `id, account_id AS "accountId", lane, tier, status, resolution,
+const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolution,
   video_url AS "videoUrl", webhook_url AS "webhookUrl", model, enhancements, metadata,
   duration_seconds AS "durationSeconds", credits_charged::float8 AS "creditsCharged",
   credits_refunded::float8 AS "creditsRefunded", progress, eta_seconds AS "etaSeconds", source, output, applied,
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,
   created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"`;
 
-/** The one query that polling runs. Parameters: id, account, lane. */
+/** The one query that polling runs. Parameters: id, account, mode. */
 export const visibleJobQuery = `SELECT ${recordColumns}
-  FROM jobs WHERE id = $1 AND account_id = $2 AND lane = $3 AND deleted_at IS NULL`;
+  FROM jobs WHERE id = $1 AND account_id = $2 AND mode = $3 AND deleted_at IS NULL`;
 
 /** The one query that a creation runs (migrations/0010). Parameters: job, claim, queue row, event id, event data. */
 export const createJobQuery = `SELECT ${recordColumns} FROM create_job($1, $2, $3, $4, $5)`;

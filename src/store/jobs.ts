@@ -3,7 +3,7 @@ import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from 'dr
 import type postgres from 'postgres';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
-import type { JobRecord, Lane } from '../domain/job.ts';
+import type { JobRecord, Mode } from '../domain/job.ts';
 import { retentionDaysFor } from '../domain/limits.ts';
 import { refundOnDelete } from '../domain/refunds.ts';
 import { type Db, type Executor, retried, transact, type Tx } from './database.ts';
@@ -21,16 +21,16 @@ export function jobQueries(
   client: postgres.Sql,
   feed: JobFeed,
 ): JobStore & { expireDue(limit: number): Promise<string[]>; deleteOfClosed(limit: number): Promise<string[]> } {
-  const get: JobStore['get'] = async (accountId, lane, jobId) => {
-    const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, lane], { prepare: true });
+  const get: JobStore['get'] = async (accountId, mode, jobId) => {
+    const [row] = await client.unsafe<VisibleJobRow[]>(visibleJobQuery, [jobId, accountId, mode], { prepare: true });
     return row ? fromVisibleRow(row) : null;
   };
   return {
-    findReplay: (accountId, lane, idempotency) => findReplay(db, accountId, lane, idempotency),
+    findReplay: (accountId, mode, idempotency) => findReplay(db, accountId, mode, idempotency),
     create: (input) => createJob(db, client, input),
     get,
-    watch: (accountId, lane, jobId, signal) =>
-      watchJob({ feed, jobId, signal, read: () => get(accountId, lane, jobId) }),
+    watch: (accountId, mode, jobId, signal) =>
+      watchJob({ feed, jobId, signal, read: () => get(accountId, mode, jobId) }),
     list: (query) => listJobs(db, query),
     async outputKey(jobId) {
       const [row] = await db
@@ -39,9 +39,9 @@ export function jobQueries(
         .where(and(eq(jobs.id, jobId), eq(jobs.status, 'done'), isNull(jobs.deletedAt)));
       return row?.key ?? null;
     },
-    delete: (accountId, lane, jobId) =>
+    delete: (accountId, mode, jobId) =>
       transact(db, (tx) =>
-        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.lane, lane)), 'customer'),
+        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer'),
       ),
     expireDue: (limit) => expireDue(db, limit),
     deleteOfClosed: (limit) => deleteOfClosed(db, limit),
@@ -62,7 +62,7 @@ async function createJob(
   client: postgres.Sql,
   input: CreateJob,
 ): Promise<{ job: JobRecord; replayed: boolean }> {
-  const { account, lane, idempotency, credits } = input;
+  const { account, mode, idempotency, credits } = input;
   const values = creationValues(newId('job'), input);
   try {
     const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, { prepare: true }));
@@ -70,20 +70,20 @@ async function createJob(
   } catch (error) {
     throw insufficientCredits(error, credits) ?? error;
   }
-  const job = idempotency && (await findReplay(db, account.id, lane, idempotency));
+  const job = idempotency && (await findReplay(db, account.id, mode, idempotency));
   if (!job) throw new ReelmendError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
   return { job, replayed: true };
 }
 
 /** The parameters of createJobQuery. */
 function creationValues(id: string, input: CreateJob): (string | null)[] {
-  const { lane, tier, resolution, durationSeconds, credits, idempotency } = input;
-  const step: Step = lane === 'test' ? 'sandbox' : 'ingest';
+  const { mode, tier, resolution, durationSeconds, credits, idempotency } = input;
+  const step: Step = mode === 'test' ? 'sandbox' : 'ingest';
   const days = retentionDaysFor(tier, input.account);
   const job = {
     id,
     account_id: input.account.id,
-    lane,
+    mode,
     tier,
     resolution,
     video_url: input.videoUrl,
@@ -101,7 +101,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
   // Kept as long as the job, at least 24 h; a retention is at least a day.
   const claim = idempotency && { ...idempotency, days: Math.max(1, days) };
   const { task, key, maxAttempts } = queuedStep({ id, step });
-  const event = { lane, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits };
+  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits };
   return [
     JSON.stringify(job),
     claim && JSON.stringify(claim),
@@ -114,7 +114,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
 async function findReplay(
   on: Executor,
   accountId: string,
-  lane: Lane,
+  mode: Mode,
   { key, fingerprint }: Idempotency,
 ): Promise<JobRecord | null> {
   const [found] = await on
@@ -124,7 +124,7 @@ async function findReplay(
     .where(
       and(
         eq(idempotencyKeys.accountId, accountId),
-        eq(idempotencyKeys.lane, lane),
+        eq(idempotencyKeys.mode, mode),
         eq(idempotencyKeys.key, key),
         sql`${idempotencyKeys.expiresAt} > now()`,
       ),
@@ -146,7 +146,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
     .where(
       and(
         eq(jobs.accountId, query.accountId),
-        eq(jobs.lane, query.lane),
+        eq(jobs.mode, query.mode),
         isNull(jobs.deletedAt),
         query.startingAfter === undefined ? undefined : lt(jobs.id, query.startingAfter),
         query.status === undefined ? undefined : eq(jobs.status, query.status),

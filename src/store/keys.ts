@@ -1,7 +1,7 @@
 /** API keys: only their hashes are known here. */
 import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
-import type { Lane, Tier } from '../domain/job.ts';
+import type { Mode, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
@@ -13,7 +13,7 @@ import type { Account, KeyStore, Principal } from './types.ts';
 
 export interface CreateKey {
   accountId: string;
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   /** HMAC-SHA-256 of the key under the pepper, 32 bytes */
   hash: Buffer;
@@ -35,7 +35,7 @@ export interface RotateKey extends Pick<CreateKey, 'hash' | 'lastFour'> {
 export interface KeyRecord {
   id: string;
   accountId: string;
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   lastFour: string;
   createdAt: Date;
@@ -48,7 +48,7 @@ export interface KeyRecord {
 const useNoteS = 60;
 
 /** The one query that every request runs, as text (see visibleJobQuery). Parameter: hash. */
-const principalQuery = `SELECT k.id AS "keyId", k.lane, k.tier,
+const principalQuery = `SELECT k.id AS "keyId", k.mode, k.tier,
   coalesce(k.last_used_at < now() - make_interval(secs => ${useNoteS}), true) AS stale,
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
   a.sandbox_credits::float8 AS "sandboxCredits", a.retention_days AS "retentionDays", a.created_at AS "createdAt"
@@ -76,9 +76,9 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     async authenticate(keyHash: Buffer): Promise<Principal | null> {
       const [row] = await client.unsafe<PrincipalRow[]>(principalQuery, [keyHash], { prepare: true });
       if (!row) return null;
-      const { keyId, lane, tier, stale, createdAt, ...account } = row;
+      const { keyId, mode, tier, stale, createdAt, ...account } = row;
       if (stale) await noteUse(keyId);
-      return { keyId, lane, tier, account: { ...account, createdAt: new Date(createdAt) } };
+      return { keyId, mode, tier, account: { ...account, createdAt: new Date(createdAt) } };
     },
 
     /** Throws ReelmendError `key_limit_reached`. */
@@ -91,14 +91,14 @@ export function keyQueries(db: Db, client: postgres.Sql) {
           .insert(apiKeys)
           .values({ ...key, id: newId('key') })
           .returning(visible);
-        const data = { key_id: row!.id, lane: key.lane, tier: key.tier, last_four: key.lastFour, ...actor };
+        const data = { key_id: row!.id, mode: key.mode, tier: key.tier, last_four: key.lastFour, ...actor };
         await appendEvent(tx, { accountId: key.accountId, kind: 'key.created', data });
         return row!;
       });
     },
 
     async usable(keyIds: string[]): Promise<Set<string>> {
-      const approved = or(eq(apiKeys.lane, 'test'), eq(accounts.approvalStatus, 'approved'));
+      const approved = or(eq(apiKeys.mode, 'test'), eq(accounts.approvalStatus, 'approved'));
       const rows = await db
         .select({ id: apiKeys.id })
         .from(apiKeys)
@@ -113,7 +113,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     },
 
     /**
-     * A new key of the same account, lane and tier; the old one works for `overlapDays` (0…7) more. null for a key
+     * A new key of the same account, mode and tier; the old one works for `overlapDays` (0…7) more. null for a key
      * that is unknown, revoked or expired. Throws ReelmendError `key_limit_reached`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
@@ -188,12 +188,12 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .where(and(eq(apiKeys.id, keyId), isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > now(), true)`))
     .returning(visible);
   if (!old) return null;
-  const { accountId, lane, tier } = old;
+  const { accountId, mode, tier } = old;
   // Behind the update: with no overlap the old key has just ended and leaves its place.
   await assertRoomForKey(tx, accountId);
   const [fresh] = await tx
     .insert(apiKeys)
-    .values({ id: newId('key'), accountId, lane, tier, hash, lastFour })
+    .values({ id: newId('key'), accountId, mode, tier, hash, lastFour })
     .returning(visible);
   const data = { key_id: keyId, replaced_by: fresh!.id, overlap_days: overlapDays, last_four: lastFour, ...actor };
   await appendEvent(tx, { accountId, kind: 'key.rotated', data });

@@ -1,7 +1,7 @@
 /** The state of the running service, for its operators. Nothing of customers' addresses is read here. */
 import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
-import type { Lane, Resolution, Tier } from '../domain/job.ts';
+import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import type { Db } from './database.ts';
 import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
@@ -46,7 +46,7 @@ export interface WorkerRecord {
 export interface FailureRecord {
   jobId: string;
   accountId: string;
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   resolution: Resolution;
   durationSeconds: number;
@@ -202,7 +202,7 @@ async function failures(
     .select({
       jobId: jobs.id,
       accountId: jobs.accountId,
-      lane: jobs.lane,
+      mode: jobs.mode,
       tier: jobs.tier,
       resolution: jobs.resolution,
       durationSeconds: jobs.durationSeconds,

@@ -16,7 +16,7 @@ import type {
   AppliedEnhancements,
   Enhancements,
   JobStatus,
-  Lane,
+  Mode,
   OutputFacts,
   Resolution,
   MeasuredSource,
@@ -45,7 +45,7 @@ export const apiKeys = pgTable('api_keys', {
   id: text('id').primaryKey(),
   accountId: text('account_id').notNull(),
   hash: bytea('hash').notNull(),
-  lane: text('lane').$type<Lane>().notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
   tier: text('tier').$type<Tier>().notNull(),
   lastFour: text('last_four').notNull(),
   createdAt: instant('created_at').notNull().defaultNow(),
@@ -59,7 +59,7 @@ export type Step = 'ingest' | 'enhance' | 'sandbox';
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),
   accountId: text('account_id').notNull(),
-  lane: text('lane').$type<Lane>().notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
   tier: text('tier').$type<Tier>().notNull(),
   status: text('status').$type<JobStatus>().notNull().default('queued'),
   resolution: text('resolution').$type<Resolution>().notNull(),
@@ -117,14 +117,14 @@ export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     accountId: text('account_id').notNull(),
-    lane: text('lane').$type<Lane>().notNull(),
+    mode: text('mode').$type<Mode>().notNull(),
     key: text('key').notNull(),
     fingerprint: text('fingerprint').notNull(),
     jobId: text('job_id').notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
     expiresAt: instant('expires_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.lane, table.key] })],
+  (table) => [primaryKey({ columns: [table.accountId, table.mode, table.key] })],
 );
 
 export const workers = pgTable('workers', {

@@ -1,6 +1,6 @@
 /** What http and jobs may ask of the database. One file of queries per aggregate implements it. */
 import type { AuditEntry } from '../domain/audit.ts';
-import type { Enhancements, JobRecord, JobStatus, Lane, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
+import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
@@ -19,14 +19,14 @@ export interface Account {
 /** Who makes a request: one live key and its account. */
 export interface Principal {
   keyId: string;
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   account: Account;
 }
 
 export interface CreateJob {
   account: { id: string; retentionDays: number };
-  lane: Lane;
+  mode: Mode;
   tier: Tier;
   resolution: Resolution;
   videoUrl: string;
@@ -51,7 +51,7 @@ export interface Idempotency {
 
 export interface ListJobs {
   accountId: string;
-  lane: Lane;
+  mode: Mode;
   limit: number;
   startingAfter?: string;
   status?: JobStatus;
@@ -140,8 +140,8 @@ export type CertificateState =
   | { state: 'not_deleted' };
 
 export interface CertificateStore {
-  /** null for an unknown job, another account's, the other lane's, or one that was not of the Secure tier. */
-  get(accountId: string, lane: Lane, jobId: string): Promise<CertificateState | null>;
+  /** null for an unknown job, another account's, the other mode's, or one that was not of the Secure tier. */
+  get(accountId: string, mode: Mode, jobId: string): Promise<CertificateState | null>;
 }
 
 export interface JobStore {
@@ -149,26 +149,26 @@ export interface JobStore {
    * The job already made under this idempotency key, for a replay before anything is measured; null when the
    * key is new. Throws ReelmendError `idempotency_key_reused` when it was used with another body.
    */
-  findReplay(accountId: string, lane: Lane, idempotency: Idempotency): Promise<JobRecord | null>;
+  findReplay(accountId: string, mode: Mode, idempotency: Idempotency): Promise<JobRecord | null>;
   /**
    * One transaction: idempotency key, job, charge, event row, queue row. Throws ReelmendError
    * `insufficient_credits` or `idempotency_key_reused`. `replayed` is true when another request with the
    * same key won.
    */
   create(input: CreateJob): Promise<{ job: JobRecord; replayed: boolean }>;
-  /** null for unknown, deleted, another account's or the other lane's job. */
-  get(accountId: string, lane: Lane, jobId: string): Promise<JobRecord | null>;
+  /** null for unknown, deleted, another account's or the other mode's job. */
+  get(accountId: string, mode: Mode, jobId: string): Promise<JobRecord | null>;
   list(query: ListJobs): Promise<{ jobs: JobRecord[]; hasMore: boolean }>;
   /** Storage key of the finished output; null when there is none. */
   outputKey(jobId: string): Promise<string | null>;
   /** Cancels or deletes with the refund the decisions name; files are destroyed by a queued task. null = unknown. */
-  delete(accountId: string, lane: Lane, jobId: string): Promise<DeletedJob | null>;
+  delete(accountId: string, mode: Mode, jobId: string): Promise<DeletedJob | null>;
   /**
    * The job now and after every change of its status or progress, until it has ended, is deleted, or the signal
    * fires (then it just ends). One LISTEN connection a process, whatever the number of watchers; a slow look every
    * few seconds covers lost notifications.
    */
-  watch(accountId: string, lane: Lane, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
+  watch(accountId: string, mode: Mode, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
 }
 
 /** The part of the store that http needs. */

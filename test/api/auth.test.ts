@@ -9,11 +9,11 @@ const secured = operations.filter(({ path, statuses }) => statuses.includes('401
 const address = (path: string) => path.replace('{id}', newId('job'));
 
 describe('keys', () => {
-  it('carry their lane and a checksum that finds every single changed character', () => {
-    for (const lane of ['test', 'live'] as const) {
-      const { key, lastFour } = generateApiKey(lane);
+  it('carry their mode and a checksum that finds every single changed character', () => {
+    for (const mode of ['test', 'live'] as const) {
+      const { key, lastFour } = generateApiKey(mode);
       expect(key).toMatch(/^svc_(test|live)_[0-9A-Za-z]{38}$/);
-      expect(parseApiKey(key)).toEqual({ lane, lastFour });
+      expect(parseApiKey(key)).toEqual({ mode, lastFour });
       expect(key.endsWith(lastFour)).toBe(true);
       for (let at = 'svc_live_'.length; at < key.length; at += 1) {
         const changed = key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1);
@@ -22,7 +22,7 @@ describe('keys', () => {
     }
   });
 
-  it('do not change lanes with their prefix', () => {
+  it('do not change modes with their prefix', () => {
     const { key } = generateApiKey('test');
     expect(parseApiKey(key.replace('svc_test_', 'svc_live_'))).toBeNull();
   });

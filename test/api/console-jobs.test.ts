@@ -39,11 +39,11 @@ afterAll(() => world.close());
 const request = { video_url: 'https://media.example.com/a.mp4', resolution: '1080p' };
 
 describe('the list', () => {
-  it('has both lanes, newest first, in pages, filtered by lane, state and part of the id', async () => {
+  it('has both modes, newest first, in pages, filtered by mode, state and part of the id', async () => {
     const person = await world.person({ credits: 1000 });
     const made: string[] = [];
-    for (const lane of ['live', 'test', 'live', 'test', 'test'] as const) {
-      made.unshift((await makeJob(world, person.accountId, { lane })).id);
+    for (const mode of ['live', 'test', 'live', 'test', 'test'] as const) {
+      made.unshift((await makeJob(world, person.accountId, { mode })).id);
     }
     await endJob(world, made[4]!, 'done');
     await person.browser.call(`/console/api/jobs/${made[2]!}`, { method: 'DELETE' });
@@ -55,8 +55,8 @@ describe('the list', () => {
     const first = await list('limit=3');
     expect(first).toEqual({ ids: left.slice(0, 3), next: left[2] });
     expect(await list(`limit=3&starting_after=${first.next!}`)).toEqual({ ids: left.slice(3), next: null });
-    expect((await list('lane=live')).ids).toEqual([made[4]]);
-    expect((await list('lane=test')).ids).toEqual([made[0], made[1], made[3]]);
+    expect((await list('mode=live')).ids).toEqual([made[4]]);
+    expect((await list('mode=test')).ids).toEqual([made[0], made[1], made[3]]);
     expect((await list('status=done')).ids).toEqual([made[4]]);
     expect((await list(`q=${made[3]!.slice(-9)}`)).ids).toEqual([made[3]]);
     expect((await list('q=zzzz_zzz')).ids).toEqual([]);
@@ -66,7 +66,7 @@ describe('the list', () => {
   it('names the source without its query', async () => {
     const job = await makeJob(world, ours.accountId);
     const { data } = await ours.browser.call<ConsoleJobList>(`/console/api/jobs?q=${job.id}`);
-    expect(data[0]).toMatchObject({ source_name: 'holiday film.mp4', lane: 'live', status: 'queued' });
+    expect(data[0]).toMatchObject({ source_name: 'holiday film.mp4', mode: 'live', status: 'queued' });
   });
 });
 
@@ -76,7 +76,7 @@ describe('a job in full', () => {
     await endJob(world, job.id, 'done');
     const detail = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
     expect(detail).toMatchObject({
-      lane: 'live',
+      mode: 'live',
       video_url: job.videoUrl,
       model: 'none',
       requested: { sharpen: 0.4 },
@@ -101,7 +101,7 @@ describe('a job in full', () => {
   });
 
   it('says that a sandbox job failed because it was asked to', async () => {
-    const job = await makeJob(world, ours.accountId, { lane: 'test' });
+    const job = await makeJob(world, ours.accountId, { mode: 'test' });
     const { fence } = (await world.store.leases.claim(job.id, 'sandbox', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The sandbox was asked to fail.' });
     const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
@@ -157,22 +157,22 @@ describe('making a job', () => {
 
   it('in the sandbox: nothing is measured or charged, approved or not', async () => {
     const person = await world.person({ approved: false });
-    const response = await create({ lane: 'test', request: { ...request, secure: true } }, {}, person);
+    const response = await create({ mode: 'test', request: { ...request, secure: true } }, {}, person);
     expect(response.status).toBe(201);
-    expect(await response.json()).toMatchObject({ lane: 'test', tier: 'secure', credits_charged: 0 });
+    expect(await response.json()).toMatchObject({ mode: 'test', tier: 'secure', credits_charged: 0 });
     expect(measured).toEqual([]);
   });
 
-  it('in the live lane: measured and charged as a key would be', async () => {
-    const response = await create({ lane: 'live', request: { ...request, resolution: '4k', secure: true } });
-    expect(await response.json()).toMatchObject({ lane: 'live', tier: 'secure', credits_charged: 42 * 12, duration_seconds: 42 });
+  it('in live mode: measured and charged as a key would be', async () => {
+    const response = await create({ mode: 'live', request: { ...request, resolution: '4k', secure: true } });
+    expect(await response.json()).toMatchObject({ mode: 'live', tier: 'secure', credits_charged: 42 * 12, duration_seconds: 42 });
     expect(measured).toEqual(['https://media.example.com/a.mp4']);
   });
 
-  it('403 account_pending_approval in the live lane until approval, for quotes too', async () => {
+  it('403 account_pending_approval in live mode until approval, for quotes too', async () => {
     const person = await world.person({ approved: false });
     for (const path of ['/console/api/jobs', '/console/api/quotes']) {
-      const response = await person.browser.request(path, { method: 'POST', json: { lane: 'live', request } });
+      const response = await person.browser.request(path, { method: 'POST', json: { mode: 'live', request } });
       expect(response.status).toBe(403);
       expect((await errorOf(response)).code).toBe('account_pending_approval');
     }
@@ -180,7 +180,7 @@ describe('making a job', () => {
   });
 
   it('402 insufficient_credits', async () => {
-    const response = await create({ lane: 'live', request }, {}, await world.person());
+    const response = await create({ mode: 'live', request }, {}, await world.person());
     expect(response.status).toBe(402);
     expect((await errorOf(response)).code).toBe('insufficient_credits');
   });
@@ -189,22 +189,22 @@ describe('making a job', () => {
     const headers = { 'Idempotency-Key': 'form-1' };
     const ids = [];
     for (let i = 0; i < 2; i += 1) {
-      ids.push(((await (await create({ lane: 'test', request }, headers)).json()) as ConsoleJob).id);
+      ids.push(((await (await create({ mode: 'test', request }, headers)).json()) as ConsoleJob).id);
     }
     expect(ids[0]).toBe(ids[1]);
-    const other = await create({ lane: 'test', request: { ...request, resolution: '4k' } }, headers);
+    const other = await create({ mode: 'test', request: { ...request, resolution: '4k' } }, headers);
     expect(other.status).toBe(409);
     expect((await errorOf(other)).code).toBe('idempotency_key_reused');
   });
 
   const refused = [
-    [{ lane: 'live', request: { ...request, video_url: 'file:///etc/passwd' } }, 'url_not_allowed', '/request/video_url'],
-    [{ lane: 'live', request: { ...request, webhook_url: 'x' } }, 'url_not_allowed', '/request/webhook_url'],
-    [{ lane: 'live', request: { ...request, duration_seconds: 0 } }, 'invalid_request', '/request/duration_seconds'],
-    [{ lane: 'live', request: { ...request, model: 'nobody' } }, 'invalid_request', '/request/model'],
-    [{ lane: 'live', request: { video_url: request.video_url } }, 'invalid_request', '/request/resolution'],
-    [{ lane: 'both', request }, 'invalid_request', '/lane'],
-    [{ request }, 'invalid_request', '/lane'],
+    [{ mode: 'live', request: { ...request, video_url: 'file:///etc/passwd' } }, 'url_not_allowed', '/request/video_url'],
+    [{ mode: 'live', request: { ...request, webhook_url: 'x' } }, 'url_not_allowed', '/request/webhook_url'],
+    [{ mode: 'live', request: { ...request, duration_seconds: 0 } }, 'invalid_request', '/request/duration_seconds'],
+    [{ mode: 'live', request: { ...request, model: 'nobody' } }, 'invalid_request', '/request/model'],
+    [{ mode: 'live', request: { video_url: request.video_url } }, 'invalid_request', '/request/resolution'],
+    [{ mode: 'both', request }, 'invalid_request', '/mode'],
+    [{ request }, 'invalid_request', '/mode'],
   ] as const;
   it.each(refused)('400 for %j', async (json, code, param) => {
     const response = await create(json);
@@ -214,14 +214,14 @@ describe('making a job', () => {
 
   it('400 with the code of the measurement, pointing at the address', async () => {
     refusal = new ReelmendError('unreadable_video', 'The video cannot be decoded.');
-    const response = await create({ lane: 'live', request });
+    const response = await create({ mode: 'live', request });
     expect(await errorOf(response)).toMatchObject({ code: 'unreadable_video', param: '/request/video_url' });
   });
 
   it('a quote before it', async () => {
-    const quote = await ours.browser.post<Quote>('/console/api/quotes', { lane: 'live', request });
+    const quote = await ours.browser.post<Quote>('/console/api/quotes', { mode: 'live', request });
     expect(quote).toMatchObject({ credits: 42 * 3, duration_seconds: 42, sandbox: false });
-    const sandbox = await ours.browser.post<Quote>('/console/api/quotes', { lane: 'test', request });
+    const sandbox = await ours.browser.post<Quote>('/console/api/quotes', { mode: 'test', request });
     expect(sandbox).toMatchObject({ credits: 0, sandbox: true });
   });
 });
@@ -240,7 +240,7 @@ describe('the sandbox', () => {
     const post = (person: Person, n: number) =>
       person.browser.request('/console/api/jobs', {
         method: 'POST',
-        json: { lane: 'test', request: { video_url: `https://example.com/${n}.mp4`, resolution: '1080p' } },
+        json: { mode: 'test', request: { video_url: `https://example.com/${n}.mp4`, resolution: '1080p' } },
         headers: { 'Idempotency-Key': `job-${n}` },
       });
     const [pending, approved] = [await small.person({ approved: false }), await small.person()];
@@ -256,7 +256,7 @@ describe('the sandbox', () => {
 
   it('17.14: links to the sample that its jobs share', async () => {
     const { browser, accountId } = await world.person();
-    const job = await makeJob(world, accountId, { lane: 'test' });
+    const job = await makeJob(world, accountId, { mode: 'test' });
     const key = 'samples/sandbox-1080p-0123456789abcdef.mp4';
     world.objects.set(key, Buffer.from('the sample'));
     const { fence } = (await world.store.leases.claim(job.id, 'sandbox', 'worker-of-tests', 60))!;

@@ -48,8 +48,8 @@ const lastEvent = async (accountId: string) => (await world.store.events.list({ 
 
 describe('keys', () => {
   it('are shown once, work at once, and are logged with who made them', async () => {
-    const made = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'live', tier: 'secure' });
-    expect(made.key).toMatchObject({ lane: 'live', tier: 'secure', state: 'active', last_four: made.secret.slice(-4) });
+    const made = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'secure' });
+    expect(made.key).toMatchObject({ mode: 'live', tier: 'secure', state: 'active', last_four: made.secret.slice(-4) });
     const principal = await world.store.keys.authenticate(hashApiKey(made.secret, pepper));
     expect(principal).toMatchObject({ keyId: made.key.id, account: { id: ours.accountId } });
     expect(await lastEvent(ours.accountId)).toMatchObject({
@@ -65,11 +65,11 @@ describe('keys', () => {
     [0, 'expired'],
     [7, 'expiring'],
   ] as const)('rotate with an overlap of %i days', async (overlap_days, state) => {
-    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'test', tier: 'standard' });
+    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'test', tier: 'standard' });
     const path = `/console/api/keys/${key.id}/rotation`;
     const rotated = await ours.browser.post<ConsoleRotatedKey>(path, { overlap_days });
     expect(rotated.replaced).toMatchObject({ id: key.id, state });
-    expect(rotated.key).toMatchObject({ lane: 'test', tier: 'standard', state: 'active' });
+    expect(rotated.key).toMatchObject({ mode: 'test', tier: 'standard', state: 'active' });
     const works = async (text: string) => (await world.store.keys.authenticate(hashApiKey(text, pepper))) !== null;
     expect([await works(secret), await works(rotated.secret)]).toEqual([state === 'expiring', true]);
     expect((await lastEvent(ours.accountId)).data).toMatchObject({ user_id: ours.userId, overlap_days });
@@ -80,7 +80,7 @@ describe('keys', () => {
   });
 
   it('revoke at once, twice alike', async () => {
-    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'live', tier: 'standard' });
+    const { key, secret } = await ours.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'standard' });
     const revoke = () => ours.browser.call<ConsoleKey>(`/console/api/keys/${key.id}`, { method: 'DELETE' });
     const first = await revoke();
     expect(first.state).toBe('revoked');
@@ -89,7 +89,7 @@ describe('keys', () => {
   });
 
   it('of another account are not there', async () => {
-    const { key } = await stranger.browser.post<ConsoleNewKey>('/console/api/keys', { lane: 'live', tier: 'standard' });
+    const { key } = await stranger.browser.post<ConsoleNewKey>('/console/api/keys', { mode: 'live', tier: 'standard' });
     const tries = [
       ours.browser.request(`/console/api/keys/${key.id}`, { method: 'DELETE' }),
       ours.browser.request(`/console/api/keys/${key.id}/rotation`, { method: 'POST', json: { overlap_days: 0 } }),
@@ -102,7 +102,7 @@ describe('keys', () => {
 
   it('17.19: at most 25 of an account work at a time, however many are asked for at once', async () => {
     const { browser } = await world.person();
-    const make = () => browser.request('/console/api/keys', { method: 'POST', json: { lane: 'test', tier: 'standard' } });
+    const make = () => browser.request('/console/api/keys', { method: 'POST', json: { mode: 'test', tier: 'standard' } });
     const responses = await Promise.all(Array.from({ length: 30 }, make));
     const made = responses.filter(({ status }) => status === 201);
     expect(made).toHaveLength(25);
@@ -121,7 +121,7 @@ describe('keys', () => {
 
   it('are listed in pages', async () => {
     const person = await world.person();
-    for (let i = 0; i < 5; i += 1) await person.browser.post('/console/api/keys', { lane: 'test', tier: 'standard' });
+    for (let i = 0; i < 5; i += 1) await person.browser.post('/console/api/keys', { mode: 'test', tier: 'standard' });
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const after: string = cursor === '' ? '' : `&starting_after=${cursor}`;
@@ -164,7 +164,7 @@ describe('webhooks', () => {
     const json = { url: 'https://hooks.example.com/x', event };
     const { job_id } = await ours.browser.post<{ job_id: string }>('/console/api/webhooks/test', json);
     const job = await world.store.jobs.get(ours.accountId, 'test', job_id);
-    expect(job).toMatchObject({ lane: 'test', webhookUrl: 'https://hooks.example.com/x', creditsCharged: 0 });
+    expect(job).toMatchObject({ mode: 'test', webhookUrl: 'https://hooks.example.com/x', creditsCharged: 0 });
     expect(job!.videoUrl).toMatch(event === 'job.failed' ? /\/processing_failed\.mp4$/ : /\/webhook-test\.mp4$/);
   });
 

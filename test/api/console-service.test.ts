@@ -17,7 +17,7 @@ import { checkedFetch } from '../helpers/http-contract.ts';
 import { createSite, type Running, type Site } from '../helpers/service.ts';
 
 const run = promisify(execFile);
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let site: Site;
 let api: Running;
 let receiver: Server;
@@ -194,7 +194,7 @@ describe('a person', () => {
     const { call } = await signIn('dev@example.com', 'correct horse battery');
     const { capabilities } = await call<ConsoleSession>('GET', '/session');
     const request = { video_url: capabilities.sample_url.test, resolution: '1080p' };
-    const { id } = await call<{ id: string }>('POST', '/jobs', { lane: 'test', request });
+    const { id } = await call<{ id: string }>('POST', '/jobs', { mode: 'test', request });
     await until(async () => ((await call<ConsoleJobDetail>('GET', `/jobs/${id}`)).job.status === 'done' ? true : undefined));
     const { result, source } = await call<{ result: { url: string } | null; source: null }>('GET', `/jobs/${id}/links`);
     expect(source).toBeNull();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   world = await makeConsole();
   [ours] = await Promise.all([world.person({ operator: true }), world.person()]);
   const { sql } = world;
-  await sql`INSERT INTO jobs (id, account_id, lane, tier, status, resolution, video_url, duration_seconds,
+  await sql`INSERT INTO jobs (id, account_id, mode, tier, status, resolution, video_url, duration_seconds,
       credits_charged, expires_at, step, created_at, finished_at, error_code, error_message)
     SELECT 'job_' || lpad(to_hex(i), 26, '0'), ${ours.accountId}, CASE i % 4 WHEN 0 THEN 'test' ELSE 'live' END, 'standard',
       CASE i % 100 WHEN 0 THEN 'error' ELSE 'queued' END, '1080p', 'https://media.example.com/' || i, 10,
@@ -25,7 +25,7 @@ beforeAll(async () => {
     FROM generate_series(1, ${count}::int) AS i`;
   await sql.begin(async (tx) => {
     await tx`INSERT INTO ledger_transfers (kind, account_id, job_id, credits, at)
-      SELECT 'charge', account_id, id, 30, created_at FROM jobs WHERE lane = 'live'`;
+      SELECT 'charge', account_id, id, 30, created_at FROM jobs WHERE mode = 'live'`;
     await tx`INSERT INTO ledger_entries (transfer_id, book, account_id, amount, balance)
       SELECT id, 'customer', account_id, -30, 100 FROM ledger_transfers`;
     await tx`INSERT INTO ledger_entries (transfer_id, book, amount) SELECT id, 'revenue', 30 FROM ledger_transfers`;
@@ -52,7 +52,7 @@ async function fullReads() {
 const paths = [
   '/console/api/jobs?limit=100',
   `/console/api/jobs?limit=100&starting_after=${middle}`,
-  '/console/api/jobs?lane=test',
+  '/console/api/jobs?mode=test',
   '/console/api/jobs?status=error',
   '/console/api/jobs?q=00ff',
   `/console/api/jobs/${middle}`,

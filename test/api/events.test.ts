@@ -206,9 +206,9 @@ describe('GET /v1/jobs/{id}/events', () => {
   it('404 for what is no job of the caller’s', async () => {
     const { api } = watched();
     const foreign = fakeJob({ accountId: fakeAccount().id });
-    const otherLane = fakeJob({ accountId: api.account.id, lane: 'test' });
-    for (const job of [foreign, otherLane]) api.store.jobsById.set(job.id, job);
-    for (const id of [foreign.id, otherLane.id, newId('job'), 'nonsense']) {
+    const otherMode = fakeJob({ accountId: api.account.id, mode: 'test' });
+    for (const job of [foreign, otherMode]) api.store.jobsById.set(job.id, job);
+    for (const id of [foreign.id, otherMode.id, newId('job'), 'nonsense']) {
       const response = await api.request(`/v1/jobs/${id}/events`);
       expect(response.status).toBe(404);
       expect((await errorOf(response)).code).toBe('job_not_found');

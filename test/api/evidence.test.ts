@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Lane } from '../../src/domain/job.ts';
+import type { Mode } from '../../src/domain/job.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { verifyAuditLog } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate, verifyCertificate } from '../../src/evidence/certificate.ts';
@@ -34,8 +34,8 @@ async function issue(api: Api, jobId: string) {
   return { payload, jws: await signCertificate(payload, key), keys: { keys: [key.publicJwk] } };
 }
 
-function keep(api: Api, jobId: string, found: CertificateState, lane: Lane = 'live') {
-  api.store.certificatesByJob.set(jobId, { accountId: api.account.id, lane, found });
+function keep(api: Api, jobId: string, found: CertificateState, mode: Mode = 'live') {
+  api.store.certificatesByJob.set(jobId, { accountId: api.account.id, mode, found });
 }
 
 describe('GET /v1/jobs/{id}/deletion-certificate', () => {
@@ -89,14 +89,14 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
     }
   });
 
-  it('404 for unknown jobs, other accounts’ and the other lane’s', async () => {
+  it('404 for unknown jobs, other accounts’ and the other mode’s', async () => {
     const api = makeApi();
-    const [foreign, otherLane] = [newId('job'), newId('job')];
-    const { jws } = await issue(api, otherLane);
-    keep(api, otherLane, { state: 'issued', jws }, 'test');
+    const [foreign, otherMode] = [newId('job'), newId('job')];
+    const { jws } = await issue(api, otherMode);
+    keep(api, otherMode, { state: 'issued', jws }, 'test');
     const accountId = fakeAccount().id;
-    api.store.certificatesByJob.set(foreign, { accountId, lane: 'live', found: { state: 'issued', jws } });
-    for (const id of [foreign, otherLane, newId('job'), 'nonsense']) {
+    api.store.certificatesByJob.set(foreign, { accountId, mode: 'live', found: { state: 'issued', jws } });
+    for (const id of [foreign, otherMode, newId('job'), 'nonsense']) {
       const response = await api.request(`/v1/jobs/${id}/deletion-certificate`, { key: api.keys.liveSecure });
       expect(response.status, id).toBe(404);
       expect((await errorOf(response)).code).toBe('job_not_found');

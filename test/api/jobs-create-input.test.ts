@@ -206,10 +206,10 @@ describe('POST /v1/jobs refuses bodies that are no good JSON', () => {
   });
 });
 
-describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both lanes: %s', (path) => {
-  const ask = async (lane: 'live' | 'test', json: unknown) => {
+describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both modes: %s', (path) => {
+  const ask = async (mode: 'live' | 'test', json: unknown) => {
     const api = makeApi();
-    const response = await api.request(path, { method: 'POST', key: api.keys[lane], json });
+    const response = await api.request(path, { method: 'POST', key: api.keys[mode], json });
     return { response, api };
   };
 
@@ -240,7 +240,7 @@ describe.each(['/v1/jobs', '/v1/quotes'])('addresses in both lanes: %s', (path) 
     'http://example.com:5432/a.mp4',
   ])('17.11: refuse %s alike, and measure nothing', async (address) => {
     for (const field of ['video_url', 'webhook_url']) {
-      const [live, sandbox] = await Promise.all((['live', 'test'] as const).map((lane) => ask(lane, { ...input, [field]: address })));
+      const [live, sandbox] = await Promise.all((['live', 'test'] as const).map((mode) => ask(mode, { ...input, [field]: address })));
       const errors = await Promise.all([live, sandbox].map(async (each) => errorOf(each!.response)));
       for (const error of errors) expect(error).toMatchObject({ code: 'url_not_allowed', param: `/${field}` });
       expect(errors[0]!.message).toBe(errors[1]!.message);

@@ -151,7 +151,7 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     expect(await errorOf(other)).toMatchObject({ code: 'idempotency_key_reused', type: 'conflict_error' });
   });
 
-  it('keeps lanes apart', async () => {
+  it('keeps modes apart', async () => {
     const api = makeApi();
     await api.request('/v1/jobs', { method: 'POST', json: input, headers });
     const sandbox = await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: input, headers });
@@ -271,7 +271,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     expect(api.account.credits).toBe(125);
   });
 
-  it('403 for a secure job with a Standard key, in both lanes and before measuring', async () => {
+  it('403 for a secure job with a Standard key, in both modes and before measuring', async () => {
     const api = makeApi();
     for (const key of [api.keys.live, api.keys.test]) {
       const response = await api.request('/v1/jobs', { method: 'POST', key, json: { ...input, secure: true } });

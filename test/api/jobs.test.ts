@@ -74,10 +74,10 @@ describe('404 job_not_found, the same for every job that is not the caller’s',
       const stranger = fakeAccount();
       api.store.addKey('live', 'standard', stranger);
       const foreign = addJob(api, { ...finished(), accountId: stranger.id });
-      const otherLane = addJob(api, { ...finished(), lane: 'test' });
+      const otherMode = addJob(api, { ...finished(), mode: 'test' });
       const ids = [
         foreign.id,
-        otherLane.id,
+        otherMode.id,
         newId('job'),
         'job_1',
         'nonsense',
@@ -103,7 +103,7 @@ describe('GET /v1/jobs', () => {
   it('lists newest first and pages through to the end', async () => {
     const api = makeApi();
     const made = Array.from({ length: 7 }, () => addJob(api).id);
-    addJob(api, { lane: 'test' });
+    addJob(api, { mode: 'test' });
     const seen: string[] = [];
     let cursor: string | null = null;
     do {

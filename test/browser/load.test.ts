@@ -33,7 +33,7 @@ async function seedJobs(): Promise<void> {
     return {
       id: newId('job'),
       account_id: accountId,
-      lane: 'test',
+      mode: 'test',
       tier: 'standard',
       status: failed ? 'error' : 'done',
       resolution: index % 3 === 0 ? '4k' : '1080p',
@@ -195,7 +195,7 @@ describe('the list of 10,000 jobs', () => {
     const { page } = tab;
     await page.evaluate(() => window.scrollTo(0, 0));
     await page.getByText('clip-9999.mp4').waitFor();
-    const { key } = await world.site.reelmend<{ key: string }>('keys', 'create', accountId, '--lane', 'test');
+    const { key } = await world.site.reelmend<{ key: string }>('keys', 'create', accountId, '--mode', 'test');
     const made = await fetch(`${world.service.url}/v1/jobs`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },

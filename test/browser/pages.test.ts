@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { id } = accounts.find(({ name }) => name === 'Operations')!;
   await world.site.reelmend('accounts', 'approve', id);
   await world.site.reelmend('accounts', 'grant', id, '5000', '--note', 'Welcome');
-  await world.site.reelmend('keys', 'create', id, '--lane', 'test');
+  await world.site.reelmend('keys', 'create', id, '--mode', 'test');
   const { page } = tab;
   const jobOf = () => /job_\w+/.exec(page.url())?.[0] ?? '';
 

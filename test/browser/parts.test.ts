@@ -55,7 +55,7 @@ describe('the lens', () => {
   });
 });
 
-const job = (id: string, part: Partial<ConsoleJob> = {}) => ({ id, lane: 'live', status: 'queued', progress: 0, ...part }) as ConsoleJob;
+const job = (id: string, part: Partial<ConsoleJob> = {}) => ({ id, mode: 'live', status: 'queued', progress: 0, ...part }) as ConsoleJob;
 const pagesOf = (...pages: ConsoleJob[][]): Pages => ({
   pages: pages.map((data) => ({ data, has_more: false, next_cursor: null })),
   pageParams: pages.map(() => undefined),
@@ -84,8 +84,8 @@ describe('changes of jobs worked into a loaded list', () => {
   });
 
   it('adds only what fits the filters', () => {
-    const fresh = changes(job('job_95', { lane: 'test' }), job('job_96'));
-    expect(ids(mergeIntoPages(pages, fresh, { lane: 'test' }))[0]?.[0]).toBe('job_95');
+    const fresh = changes(job('job_95', { mode: 'test' }), job('job_96'));
+    expect(ids(mergeIntoPages(pages, fresh, { mode: 'test' }))[0]?.[0]).toBe('job_95');
     expect(ids(mergeIntoPages(pages, fresh, { q: '96' }))[0]?.[0]).toBe('job_96');
     expect(ids(mergeIntoPages(pagesOf([]), fresh, {}))).toEqual([['job_96', 'job_95']]);
   });

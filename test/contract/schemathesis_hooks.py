@@ -1,7 +1,7 @@
 """What the document cannot say: which of all well-formed addresses and model names exist.
 
 A generated address names no host. Where one is well-formed, it becomes one of a small file server that the runner
-starts, so that a valid body is really accepted (and charged, in the live lane) and nothing is asked of strangers'
+starts, so that a valid body is really accepted (and charged, in live mode) and nothing is asked of strangers'
 hosts. Bodies that are wrong in any way stay wrong: nothing but the address is replaced.
 
 In the console each person has a session of which the fuzzer's own calls could rob it: those that end a session get one
@@ -26,7 +26,7 @@ VIDEO = os.environ["REELMEND_CONTRACT_VIDEO"]
 WEBHOOK = os.environ["REELMEND_CONTRACT_WEBHOOK"]
 LINK = json.loads(os.environ["REELMEND_CONTRACT_LINK"])
 DELETED = os.environ["REELMEND_CONTRACT_DELETED"]
-LIVE = os.environ["REELMEND_CONTRACT_LANE"] == "live"
+LIVE = os.environ["REELMEND_CONTRACT_MODE"] == "live"
 
 CONSOLE = json.loads(os.environ["REELMEND_CONTRACT_CONSOLE"])
 OURS = CONSOLE.get("headers", {})
@@ -85,11 +85,11 @@ def new_session():
 
 
 def new_key():
-    return console("POST", "/keys", {"lane": "test", "tier": "standard"}).json()["key"]["id"]
+    return console("POST", "/keys", {"mode": "test", "tier": "standard"}).json()["key"]["id"]
 
 
 def new_job():
-    body = {"lane": "test", "request": {"video_url": VIDEO, "resolution": "1080p"}}
+    body = {"mode": "test", "request": {"video_url": VIDEO, "resolution": "1080p"}}
     return console("POST", "/jobs", body).json()["id"]
 
 

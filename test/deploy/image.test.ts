@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { ConfigError, loadConfig } from '../../src/app/config.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 
 const run = promisify(execFile);
@@ -67,7 +67,7 @@ describe('compose.yaml', () => {
 
   it('gives API and workers what they need to share nothing but the database and the S3 server', async () => {
     const { services } = parse(await read('compose.yaml'), { merge: true }) as Compose;
-    const source = await read('src/config.ts');
+    const source = await read('src/app/config.ts');
     expect(Object.keys(services)).toEqual(['postgres', 's3', 'api', 'worker', 'engines']);
     for (const name of ['api', 'worker', 'engines']) {
       const environment = services[name]!.environment!;

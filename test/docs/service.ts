@@ -22,7 +22,7 @@ export interface DemoService {
 }
 
 /**
- * The clips that the service would make itself (src/sample.ts), as long and as large, but of five frames a second:
+ * The clips that the service would make itself (src/app/sandbox-sample.ts), as long and as large, but of five frames a second:
  * every real job of the guides takes a fifth of the time.
  */
 async function makeSamples(dataDir: string): Promise<void> {
@@ -54,7 +54,7 @@ export async function startDemo(): Promise<DemoService> {
   });
   try {
     const printed = await ready(child, log);
-    const [live, test] = ['live', 'test'].map((lane) => new RegExp(String.raw`svc_${lane}_\w{38}`).exec(printed)![0]);
+    const [live, test] = ['live', 'test'].map((mode) => new RegExp(String.raw`svc_${mode}_\w{38}`).exec(printed)![0]);
     const words = {
       // first of all: what the others put in might hold these digits
       '9000': `${port + 2}`,

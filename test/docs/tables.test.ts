@@ -5,13 +5,13 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { defaultQuotas } from '../../src/http/middleware/rate-limit.ts';
 import { createHttpMetrics } from '../../src/http/metrics.ts';
 import { statusByCode } from '../../src/http/problem.ts';
 import { createWorkerMetrics } from '../../src/jobs/metrics.ts';
-import { registerDiskMetrics } from '../../src/disk-metrics.ts';
-import { registerServiceMetrics } from '../../src/service-metrics.ts';
+import { registerDiskMetrics } from '../../src/observability/disk-metrics.ts';
+import { registerServiceMetrics } from '../../src/observability/service-metrics.ts';
 import type { Store } from '../../src/store/index.ts';
 import { codeOf, readMarkdown, root } from './markdown.ts';
 
@@ -78,7 +78,7 @@ describe('docs/errors.md', () => {
 
 describe('docs/operating.md', () => {
   const { rows } = readMarkdown('docs/operating.md');
-  const source = readFileSync(join(root, 'src/config.ts'), 'utf8');
+  const source = readFileSync(join(root, 'src/app/config.ts'), 'utf8');
   const variables = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]+): ([\s\S]*?),\n(?= {2}[A-Z]|\}\))/gm)];
   const table = new Map(rows.flatMap((row) => (/^[A-Z0-9_]+$/.test(codeOf(row[0]) ?? '') ? [[codeOf(row[0])!, row]] : [])));
 
@@ -124,7 +124,7 @@ describe('docs/operating.md', () => {
   });
 });
 
-/** What a rule of src/config.ts gives when the variable is unset; null for what is not a fixed value. */
+/** What a rule of src/app/config.ts gives when the variable is unset; null for what is not a fixed value. */
 function defaultOf(name: string, rule: string): string | null {
   if (name === 'REELMEND_RATE_LIMITS') return Object.entries(defaultQuotas).map(([key, count]) => `${key}=${count}`).join(',');
   if (['REELMEND_THREADS', 'REELMEND_METRICS_PORT', 'REELMEND_ALLOW_HOSTS'].includes(name)) return null;

@@ -53,7 +53,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-receivers-'));
   const capture = await startCapture();
   site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '0', REELMEND_ALLOW_HOSTS: capture.hostPort });
-  const { accountId, key } = await createCustomer(site, { lane: 'test' });
+  const { accountId, key } = await createCustomer(site, { mode: 'test' });
   const { url } = await site.start('start');
   const webhook_url = `http://${capture.hostPort}/`;
   const deliver = async () => {

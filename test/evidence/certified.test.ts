@@ -24,9 +24,9 @@ afterEach(async () => {
 
 const create = async (change: Partial<CreateJob> = {}) =>
   (await world.store.jobs.create(jobInput(account, { tier: 'secure', ...change }))).job;
-const remove = (job: JobRecord) => world.store.jobs.delete(account.id, job.lane, job.id);
-const state = (job: JobRecord) => world.store.certificates.get(account.id, job.lane, job.id);
-const statusOf = async (job: JobRecord) => (await world.store.jobs.get(account.id, job.lane, job.id))?.status;
+const remove = (job: JobRecord) => world.store.jobs.delete(account.id, job.mode, job.id);
+const state = (job: JobRecord) => world.store.certificates.get(account.id, job.mode, job.id);
+const statusOf = async (job: JobRecord) => (await world.store.jobs.get(account.id, job.mode, job.id))?.status;
 const evidence = () => createEvidence({ keys: world.store.signingKeys, vault: testVault });
 
 async function certificate(job: JobRecord) {
@@ -72,8 +72,8 @@ describe('a deletion certificate', () => {
     });
   }
 
-  it('is of no other tier, lane, account or job', async () => {
-    const [standard, sandbox] = [await create({ tier: 'standard' }), await create({ lane: 'test' })];
+  it('is of no other tier, mode, account or job', async () => {
+    const [standard, sandbox] = [await create({ tier: 'standard' }), await create({ mode: 'test' })];
     await remove(standard);
     await remove(sandbox);
     expect(await state(standard)).toBeNull();
@@ -182,9 +182,9 @@ describe('a deletion certificate', () => {
     const workshop = await createWorkshop(narrow);
     const owner = await fundedAccount(narrow.store, 60);
     const { job } = await narrow.store.jobs.create(jobInput(owner, { tier: 'secure', durationSeconds: 1, credits: 6 }));
-    await narrow.store.jobs.delete(owner.id, job.lane, job.id);
+    await narrow.store.jobs.delete(owner.id, job.mode, job.id);
     await workshop.worker().start();
-    await eventually(async () => (await narrow.store.certificates.get(owner.id, job.lane, job.id))?.state === 'issued');
+    await eventually(async () => (await narrow.store.certificates.get(owner.id, job.mode, job.id))?.state === 'issued');
     await workshop.close();
     await narrow.close();
   });

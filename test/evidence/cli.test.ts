@@ -22,7 +22,7 @@ import { createSite, type Site } from '../helpers/service.ts';
 import { jobInput } from '../helpers/worker-world.ts';
 
 const run = promisify(execFile);
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let site: Site;
 let dir: string;
 beforeAll(async () => {
@@ -69,7 +69,7 @@ describe('accounts and keys', { timeout: 300_000 }, () => {
     expect(await site.reelmend('accounts', 'set-plan', id, 'studio')).toMatchObject({ plan: 'studio' });
     const old = await site.reelmend<{ id: string; key: string }>('keys', 'create', id, '--tier', 'secure');
     const fresh = await site.reelmend<{ id: string; key: string }>('keys', 'rotate', old.id, '--overlap-days', '3');
-    expect(fresh).toMatchObject({ lane: 'live', tier: 'secure', expiresAt: null, replaces: { id: old.id } });
+    expect(fresh).toMatchObject({ mode: 'live', tier: 'secure', expiresAt: null, replaces: { id: old.id } });
     const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as {
       keyPepper: string;
     };
@@ -100,7 +100,7 @@ describe('closing an account', { timeout: 300_000 }, () => {
     const store = createStore({ url: site.databaseUrl });
     await site.reelmend('keys', 'create', id);
     const open = await store.accounts.get(id);
-    const input = jobInput(open!, { lane: 'test', tier: 'secure' });
+    const input = jobInput(open!, { mode: 'test', tier: 'secure' });
     const jobs = [await store.jobs.create(input), await store.jobs.create(input)].map(({ job }) => job.id);
     const asked = await attempt(site.env, ['accounts', 'close', id]);
     expect(asked).toMatchObject({ status: 1, stderr: expect.stringContaining('for good; add --yes.') });

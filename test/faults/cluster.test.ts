@@ -13,7 +13,7 @@ import postgres from 'postgres';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
-import type { Lane, Tier } from '../../src/domain/job.ts';
+import type { Mode, Tier } from '../../src/domain/job.ts';
 import { createVault } from '../../src/domain/vault.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
@@ -105,12 +105,12 @@ const environment = () => ({
   AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
 });
 
-async function customer(lane: Lane, tier: Tier, credits: number): Promise<Customer> {
+async function customer(mode: Mode, tier: Tier, credits: number): Promise<Customer> {
   const { id: accountId } = await store.accounts.create({ name: 'A customer' });
   await store.accounts.approve(accountId);
   if (credits > 0) await store.accounts.grant(accountId, credits);
-  const { key, lastFour } = generateApiKey(lane);
-  await store.keys.create({ accountId, lane, tier, hash: hashApiKey(key, pepper), lastFour });
+  const { key, lastFour } = generateApiKey(mode);
+  await store.keys.create({ accountId, mode, tier, hash: hashApiKey(key, pepper), lastFour });
   return { accountId, key };
 }
 
@@ -168,13 +168,13 @@ async function order(who: Customer, n: number, body: object, webhook: boolean): 
 async function pooled<T>(count: number, width: number, work: (n: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;
-  const lane = async () => {
+  const mode = async () => {
     while (next < count) {
       const n = next++;
       results[n] = await work(n);
     }
   };
-  await Promise.all(Array.from({ length: width }, lane));
+  await Promise.all(Array.from({ length: width }, mode));
   return results;
 }
 

@@ -94,7 +94,7 @@ describe('everybody at once', () => {
     const account = await fundedAccount(store, 1000);
     const jobs = await Promise.all(Array.from({ length: 12 }, () => liveJob(account)));
     const key = await store.keys.create({
-      ...{ accountId: account.id, lane: 'live', tier: 'secure', lastFour: 'abcd' },
+      ...{ accountId: account.id, mode: 'live', tier: 'secure', lastFour: 'abcd' },
       hash: Buffer.alloc(32, 7),
     });
     await Promise.all(
@@ -117,11 +117,11 @@ describe('everybody at once', () => {
       const account = await fundedAccount(store, 10);
       const lastFour = 'abcd';
       const hash = () => Buffer.from(newId('key').padEnd(32).slice(-32));
-      const key = await store.keys.create({ accountId: account.id, lane: 'test', tier: 'standard', hash: hash(), lastFour });
+      const key = await store.keys.create({ accountId: account.id, mode: 'test', tier: 'standard', hash: hash(), lastFour });
       const user = (await store.users.create(person(account.id, 'a')))!;
       await Promise.allSettled([
         store.keys.rotate(key.id, { hash: hash(), lastFour, overlapDays: 1 }),
-        store.keys.create({ accountId: account.id, lane: 'test', tier: 'standard', hash: hash(), lastFour }),
+        store.keys.create({ accountId: account.id, mode: 'test', tier: 'standard', hash: hash(), lastFour }),
         store.users.create(person(account.id, 'b')),
         store.users.changePassword(user.id, '$argon2id$other$', null),
         store.accounts.close(account.id),

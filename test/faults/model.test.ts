@@ -244,7 +244,7 @@ class Grant extends Step {
 async function agree(model: Model, real: Real): Promise<void> {
   expect((await world.store.accounts.get(real.account.id))!.credits).toBe(model.balance);
   expect(model.balance).toBeGreaterThanOrEqual(0);
-  const { jobs } = await world.store.jobs.list({ accountId: real.account.id, lane: 'live', limit: 1000 });
+  const { jobs } = await world.store.jobs.list({ accountId: real.account.id, mode: 'live', limit: 1000 });
   const listed = new Map(jobs.map((job) => [job.id, job]));
   for (const [index, job] of model.jobs.entries()) {
     const found = listed.get(real.ids[index]!);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import pino from 'pino';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
-import type { Lane } from '../../src/domain/job.ts';
+import type { Mode } from '../../src/domain/job.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { buildApp } from '../../src/http/app.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
@@ -127,12 +127,12 @@ describe('two API processes', () => {
   });
   afterAll(() => Promise.all(stores.map((store) => store.close())));
 
-  async function customer(credits: number, lane: Lane = 'live') {
+  async function customer(credits: number, mode: Mode = 'live') {
     const account = await fundedAccount(world.store, credits);
-    const { key, lastFour } = generateApiKey(lane);
+    const { key, lastFour } = generateApiKey(mode);
     await world.store.keys.create({
       accountId: account.id,
-      lane,
+      mode,
       tier: 'standard',
       hash: hashApiKey(key, 'pepper'),
       lastFour,

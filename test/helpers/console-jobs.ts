@@ -13,7 +13,7 @@ export async function makeJob(
 ): Promise<JobRecord> {
   const { job } = await store.jobs.create({
     account: { id: accountId, retentionDays: 30 },
-    lane: 'live',
+    mode: 'live',
     tier: 'standard',
     resolution: '1080p',
     videoUrl: 'https://media.example.com/holiday%20film.mp4?token=x',

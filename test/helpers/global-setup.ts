@@ -9,7 +9,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { openDatabase } from '../../src/database.ts';
+import { openDatabase } from '../../src/postgres/embedded.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
 const template = `reelmend_template_${process.pid}`;

@@ -3,7 +3,7 @@ import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
-import type { JobRecord, Lane, Tier } from '../../src/domain/job.ts';
+import type { JobRecord, Mode, Tier } from '../../src/domain/job.ts';
 import { isFinal } from '../../src/domain/transitions.ts';
 import type {
   Account,
@@ -33,13 +33,13 @@ export function fakeAccount(overrides: Partial<Account> = {}): Account {
   };
 }
 
-/** In memory, with the store's contract: lanes and accounts apart, idempotency, no overdraft. */
+/** In memory, with the store's contract: modes and accounts apart, idempotency, no overdraft. */
 export class FakeStore implements HttpStore {
   readonly accountsById = new Map<string, Account>();
-  readonly keysByHash = new Map<string, { id: string; accountId: string; lane: Lane; tier: Tier }>();
+  readonly keysByHash = new Map<string, { id: string; accountId: string; mode: Mode; tier: Tier }>();
   readonly jobsById = new Map<string, JobRecord & { accountId: string }>();
   readonly auditLog: AuditEntry[] = [];
-  readonly certificatesByJob = new Map<string, { accountId: string; lane: Lane; found: CertificateState }>();
+  readonly certificatesByJob = new Map<string, { accountId: string; mode: Mode; found: CertificateState }>();
   /** calls that the limiter was asked for, and what it answers when set */
   readonly taken: ({ keyId: string; rateClass: RateClass } & RatePolicy)[] = [];
   verdict: RateVerdict | undefined;
@@ -52,13 +52,13 @@ export class FakeStore implements HttpStore {
   /** thrown by every query when set */
   failure: Error | undefined;
 
-  addKey(lane: Lane, tier: Tier, account: Account): string {
+  addKey(mode: Mode, tier: Tier, account: Account): string {
     this.accountsById.set(account.id, account);
-    const { key } = generateApiKey(lane);
+    const { key } = generateApiKey(mode);
     this.keysByHash.set(hashApiKey(key, pepper).toString('hex'), {
       id: newId('key'),
       accountId: account.id,
-      lane,
+      mode,
       tier,
     });
     return key;
@@ -94,7 +94,7 @@ export class FakeStore implements HttpStore {
       this.#check();
       const key = this.keysByHash.get(hash.toString('hex'));
       if (key === undefined) return null;
-      return { keyId: key.id, lane: key.lane, tier: key.tier, account: this.accountsById.get(key.accountId)! };
+      return { keyId: key.id, mode: key.mode, tier: key.tier, account: this.accountsById.get(key.accountId)! };
     },
     usable: async (keyIds) => {
       this.#check();
@@ -147,10 +147,10 @@ export class FakeStore implements HttpStore {
   };
 
   readonly certificates: HttpStore['certificates'] = {
-    get: async (accountId, lane, jobId) => {
+    get: async (accountId, mode, jobId) => {
       this.#check();
       const kept = this.certificatesByJob.get(jobId);
-      return kept !== undefined && kept.accountId === accountId && kept.lane === lane ? kept.found : null;
+      return kept !== undefined && kept.accountId === accountId && kept.mode === mode ? kept.found : null;
     },
   };
 
@@ -165,14 +165,14 @@ export class FakeStore implements HttpStore {
     return this.#watchers.size;
   }
 
-  async *#watch(accountId: string, lane: Lane, id: string, signal: AbortSignal): AsyncGenerator<JobRecord> {
+  async *#watch(accountId: string, mode: Mode, id: string, signal: AbortSignal): AsyncGenerator<JobRecord> {
     let changed = Promise.withResolvers<void>();
     const wake = () => changed.resolve();
     this.#watchers.add(wake);
     signal.addEventListener('abort', wake);
     try {
       while (!signal.aborted) {
-        const job = this.#visible(accountId, lane, id);
+        const job = this.#visible(accountId, mode, id);
         if (job === null) return;
         yield job;
         if (isFinal(job.status)) return;
@@ -184,14 +184,14 @@ export class FakeStore implements HttpStore {
     }
   }
 
-  #visible(accountId: string, lane: Lane, id: string): (JobRecord & { accountId: string }) | null {
+  #visible(accountId: string, mode: Mode, id: string): (JobRecord & { accountId: string }) | null {
     this.#check();
     const job = this.jobsById.get(id);
-    return job !== undefined && job.accountId === accountId && job.lane === lane ? job : null;
+    return job !== undefined && job.accountId === accountId && job.mode === mode ? job : null;
   }
 
-  #replay(accountId: string, lane: Lane, { key, fingerprint }: Idempotency): JobRecord | null {
-    const used = this.idempotencyKeys.get(JSON.stringify([accountId, lane, key]));
+  #replay(accountId: string, mode: Mode, { key, fingerprint }: Idempotency): JobRecord | null {
+    const used = this.idempotencyKeys.get(JSON.stringify([accountId, mode, key]));
     if (used === undefined) return null;
     if (used.fingerprint !== fingerprint) {
       throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
@@ -201,8 +201,8 @@ export class FakeStore implements HttpStore {
 
   #create(input: CreateJob): { job: JobRecord; replayed: boolean } {
     this.#check();
-    const { account, lane, idempotency } = input;
-    const replay = idempotency === null ? null : this.#replay(account.id, lane, idempotency);
+    const { account, mode, idempotency } = input;
+    const replay = idempotency === null ? null : this.#replay(account.id, mode, idempotency);
     if (replay !== null) return { job: replay, replayed: true };
     const owner = this.accountsById.get(account.id)!;
     if (owner.credits < input.credits) {
@@ -216,29 +216,29 @@ export class FakeStore implements HttpStore {
     this.jobsById.set(job.id, job);
     if (idempotency !== null) {
       const { key, fingerprint } = idempotency;
-      this.idempotencyKeys.set(JSON.stringify([account.id, lane, key]), { fingerprint, jobId: job.id });
+      this.idempotencyKeys.set(JSON.stringify([account.id, mode, key]), { fingerprint, jobId: job.id });
     }
     return { job, replayed: false };
   }
 
-  #list({ accountId, lane, limit, startingAfter, status }: ListJobs) {
+  #list({ accountId, mode, limit, startingAfter, status }: ListJobs) {
     this.#check();
     const all = [...this.jobsById.values()]
-      .filter((job) => job.accountId === accountId && job.lane === lane && (status ?? job.status) === job.status)
+      .filter((job) => job.accountId === accountId && job.mode === mode && (status ?? job.status) === job.status)
       .filter((job) => startingAfter === undefined || job.id < startingAfter)
       .sort((a, b) => (a.id < b.id ? 1 : -1));
     return { jobs: all.slice(0, limit), hasMore: all.length > limit };
   }
 
   readonly jobs: HttpStore['jobs'] = {
-    findReplay: async (accountId, lane, idempotency) => this.#replay(accountId, lane, idempotency),
+    findReplay: async (accountId, mode, idempotency) => this.#replay(accountId, mode, idempotency),
     create: async (input) => this.#create(input),
-    get: async (accountId, lane, id) => this.#visible(accountId, lane, id),
-    watch: (accountId, lane, id, signal) => this.#watch(accountId, lane, id, signal),
+    get: async (accountId, mode, id) => this.#visible(accountId, mode, id),
+    watch: (accountId, mode, id, signal) => this.#watch(accountId, mode, id, signal),
     list: async (query) => this.#list(query),
     outputKey: async (id) => (this.jobsById.get(id)?.output ? `outputs/${id}.mp4` : null),
-    delete: async (accountId, lane, id) => {
-      const job = this.#visible(accountId, lane, id);
+    delete: async (accountId, mode, id) => {
+      const job = this.#visible(accountId, mode, id);
       if (job === null) return null;
       this.jobsById.delete(id);
       return { id, deletedAt: new Date(), refundedCredits: job.status === 'queued' ? job.creditsCharged : 0 };
@@ -252,7 +252,7 @@ export function fakeJob(overrides: Partial<JobRecord> & { accountId: string }): 
   const createdAt = new Date();
   const job: JobRecord = {
     id: newId('job'),
-    lane: 'live',
+    mode: 'live',
     tier: 'standard',
     status: 'queued',
     resolution: '1080p',

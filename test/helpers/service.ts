@@ -9,7 +9,7 @@ import { createTestDatabase } from './database.ts';
 import { checkedFetch } from './http-contract.ts';
 
 const run = promisify(execFile);
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const startTimeoutMs = 180_000;
 
 export type Environment = Record<string, string>;
@@ -115,15 +115,15 @@ export interface Customer {
 /** An approved, funded account with one key, made by the command line. */
 export async function createCustomer(
   site: Site,
-  options: { credits?: number; lane?: 'live' | 'test'; tier?: 'standard' | 'secure'; approve?: boolean } = {},
+  options: { credits?: number; mode?: 'live' | 'test'; tier?: 'standard' | 'secure'; approve?: boolean } = {},
 ): Promise<Customer> {
   const { id } = await site.reelmend<{ id: string }>('accounts', 'create', 'A customer');
   if (options.approve ?? true) await site.reelmend('accounts', 'approve', id);
   const credits = options.credits ?? 10_000;
   if (credits > 0) await site.reelmend('accounts', 'grant', id, String(credits));
-  const lane = options.lane ?? 'live';
+  const mode = options.mode ?? 'live';
   const tier = options.tier ?? 'standard';
-  const { key } = await site.reelmend<{ key: string }>('keys', 'create', id, '--lane', lane, '--tier', tier);
+  const { key } = await site.reelmend<{ key: string }>('keys', 'create', id, '--mode', mode, '--tier', tier);
   return { accountId: id, key };
 }
 

@@ -1,7 +1,7 @@
 /** An account with credits in a database of its own, for tests of the store and the jobs. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import type { Lane, SourceFacts, Tier } from '../../src/domain/job.ts';
+import type { Mode, SourceFacts, Tier } from '../../src/domain/job.ts';
 import { priceInCredits } from '../../src/domain/pricing.ts';
 import { createVault } from '../../src/domain/vault.ts';
 import { createStore, type Store, type StoreOptions } from '../../src/store/index.ts';
@@ -55,13 +55,13 @@ export const sampleSource: SourceFacts = {
 
 /** A live 1080p job of 9.6 s, or whatever `change` says. */
 export function jobInput(account: Account, change: Partial<CreateJob> = {}): CreateJob {
-  const lane: Lane = change.lane ?? 'live';
+  const mode: Mode = change.mode ?? 'live';
   const tier: Tier = change.tier ?? 'standard';
   const durationSeconds = change.durationSeconds ?? 10;
   const resolution = change.resolution ?? '1080p';
   return {
     account: { id: account.id, retentionDays: account.retentionDays },
-    lane,
+    mode,
     tier,
     resolution,
     videoUrl: 'https://videos.example.com/film.mp4?token=secret',
@@ -70,8 +70,8 @@ export function jobInput(account: Account, change: Partial<CreateJob> = {}): Cre
     enhancements: {},
     metadata: { order: '17' },
     durationSeconds,
-    source: lane === 'live' ? sampleSource : null,
-    credits: lane === 'live' ? priceInCredits({ durationSeconds, resolution, tier }) : 0,
+    source: mode === 'live' ? sampleSource : null,
+    credits: mode === 'live' ? priceInCredits({ durationSeconds, resolution, tier }) : 0,
     idempotency: null,
     ...change,
   };

@@ -26,8 +26,8 @@ afterEach(() => shop.close());
 const goalMs = 5000;
 
 const create = async (account: Account, change: Partial<CreateJob> = {}) =>
-  (await world.store.jobs.create(jobInput(account, { lane: 'test', ...change }))).job;
-const status = async (job: JobRecord) => (await world.store.jobs.get(job.accountId, job.lane, job.id))?.status;
+  (await world.store.jobs.create(jobInput(account, { mode: 'test', ...change }))).job;
+const status = async (job: JobRecord) => (await world.store.jobs.get(job.accountId, job.mode, job.id))?.status;
 const done = (job: JobRecord, timeoutMs = 180_000) => eventually(async () => (await status(job)) === 'done', timeoutMs);
 const many = async (count: number, account: Account, change: Partial<CreateJob> = {}) => {
   const jobs: JobRecord[] = [];
@@ -80,7 +80,7 @@ describe('17.15: beside an account that does its worst', { timeout: 400_000 }, (
   it('a deletion and a sandbox job of another are done in time: 80 deletions take a second each', async () => {
     greedy = await fundedAccount(world.store, 80 * 30);
     other = await fundedAccount(world.store, 30);
-    const live = { lane: 'live', credits: 30 } as const;
+    const live = { mode: 'live', credits: 30 } as const;
     await start();
     const kept = await create(other, { ...live, tier: 'secure' });
     const doomed = await many(80, greedy, live);
@@ -106,11 +106,11 @@ describe('17.8: downloads that never end', () => {
     greedy = await fundedAccount(world.store, 300);
     other = await fundedAccount(world.store, 30);
     shop.net.onDownload = (url, signal) => (url.includes('slow') ? hang(signal) : Promise.resolve());
-    const slow = await many(10, greedy, { lane: 'live', credits: 30, videoUrl: 'https://slow.example.com/film.mp4' });
+    const slow = await many(10, greedy, { mode: 'live', credits: 30, videoUrl: 'https://slow.example.com/film.mp4' });
     await start({ workerConcurrency: 1 });
     await eventually(() => shop.net.downloads > 0);
     await sleep(500);
-    const job = await create(other, { lane: 'live', credits: 30, videoUrl: 'https://fast.example.com/film.mp4' });
+    const job = await create(other, { mode: 'live', credits: 30, videoUrl: 'https://fast.example.com/film.mp4' });
     await within(goalMs, () => done(job, 10_000));
     for (const { id } of slow) await world.store.jobs.delete(greedy.id, 'live', id);
   });

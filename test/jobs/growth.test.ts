@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const create = async () => (await world.store.jobs.create(jobInput(account, { lane: 'test' }))).job;
+const create = async () => (await world.store.jobs.create(jobInput(account, { mode: 'test' }))).job;
 
 describe('17.32: accesses to a result', () => {
   const accesses = async (jobId: string) =>

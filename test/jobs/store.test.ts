@@ -72,11 +72,11 @@ describe('accounts and keys', () => {
     const account = await fundedAccount(world.store, 40);
     const other = await fundedAccount(world.store, 40);
     const hash = randomHash();
-    await keys.create({ accountId: account.id, lane: 'live', tier: 'standard', hash, lastFour: 'abcd' });
+    await keys.create({ accountId: account.id, mode: 'live', tier: 'standard', hash, lastFour: 'abcd' });
     const user = await users.create({ email: 'leaves@example.com', password: '$argon2id$quick$', account: { id: account.id } });
     const tokenHash = randomHash();
     await users.openSession({ userId: user!.id, tokenHash, userAgent: '' });
-    const queued = [jobInput(account), jobInput(account, { lane: 'test' })];
+    const queued = [jobInput(account), jobInput(account, { mode: 'test' })];
     const made = await Promise.all(queued.map((input) => jobs.create(input)));
     const { job: kept } = await jobs.create(jobInput(other));
 
@@ -91,7 +91,7 @@ describe('accounts and keys', () => {
 
     expect((await jobs.deleteOfClosed(1)).length + (await jobs.deleteOfClosed(200)).length).toBe(2);
     expect(await jobs.deleteOfClosed(200)).toEqual([]);
-    for (const { job } of made) expect(await jobs.get(account.id, job.lane, job.id)).toBeNull();
+    for (const { job } of made) expect(await jobs.get(account.id, job.mode, job.id)).toBeNull();
     expect(await jobs.get(other.id, 'live', kept.id)).not.toBeNull();
     expect(await accounts.get(account.id)).toMatchObject({ credits: 40 });
     const kinds = await eventKinds(account.id);
@@ -117,13 +117,13 @@ describe('accounts and keys', () => {
     const [first, second, third] = [randomHash(), randomHash(), randomHash()];
     const { id } = await world.store.keys.create({
       accountId: account.id,
-      lane: 'test',
+      mode: 'test',
       tier: 'secure',
       lastFour: 'aaaa',
       hash: first,
     });
     const rotated = (await world.store.keys.rotate(id, { hash: second, lastFour: 'bbbb', overlapDays: 7 }))!;
-    expect(rotated.fresh).toMatchObject({ lane: 'test', tier: 'secure', lastFour: 'bbbb', expiresAt: null });
+    expect(rotated.fresh).toMatchObject({ mode: 'test', tier: 'secure', lastFour: 'bbbb', expiresAt: null });
     expect(await world.store.keys.authenticate(first)).toMatchObject({ keyId: id });
     expect(await world.store.keys.authenticate(second)).toMatchObject({ keyId: rotated.fresh.id, tier: 'secure' });
     await world.sql`UPDATE api_keys SET expires_at = expires_at - interval '7 days' WHERE id = ${id}`;
@@ -144,13 +144,13 @@ describe('accounts and keys', () => {
 
   it('a key authenticates until it is revoked or expired', async () => {
     const account = await fundedAccount(world.store, 1);
-    const key = { accountId: account.id, lane: 'live', tier: 'secure', lastFour: 'wxyz' } as const;
+    const key = { accountId: account.id, mode: 'live', tier: 'secure', lastFour: 'wxyz' } as const;
     const [hash, expired] = [randomHash(), randomHash()];
     const { id } = await world.store.keys.create({ ...key, hash });
     await world.store.keys.create({ ...key, hash: expired, expiresAt: new Date(Date.now() - 1000) });
     const { closedAt, ...owner } = (await world.store.accounts.get(account.id))!;
     expect(closedAt).toBeNull();
-    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, lane: 'live', tier: 'secure', account: owner });
+    expect(await world.store.keys.authenticate(hash)).toEqual({ keyId: id, mode: 'live', tier: 'secure', account: owner });
     expect(await world.store.keys.authenticate(expired)).toBeNull();
     expect(await world.store.keys.authenticate(randomHash())).toBeNull();
     expect((await world.store.keys.list(account.id))[0]?.lastUsedAt).toBeInstanceOf(Date);
@@ -176,7 +176,7 @@ describe('creation', () => {
 
   it('a sandbox job costs nothing and takes the sandbox step', async () => {
     const account = await fundedAccount(world.store, 0);
-    const { job } = await world.store.jobs.create(jobInput(account, { lane: 'test' }));
+    const { job } = await world.store.jobs.create(jobInput(account, { mode: 'test' }));
     expect(job.creditsCharged).toBe(0);
     expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_sandbox' }]);
     expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0, sandboxCredits: 10_000 });
@@ -227,11 +227,11 @@ describe('creation', () => {
     expect(await countJobs(account.id)).toBe(1);
   });
 
-  it('one key of two accounts and of two lanes are different keys', async () => {
+  it('one key of two accounts and of two modes are different keys', async () => {
     const [first, second] = [await fundedAccount(world.store, 60), await fundedAccount(world.store, 60)];
     const made = [
       await world.store.jobs.create(jobInput(first, { idempotency: idempotency('k') })),
-      await world.store.jobs.create(jobInput(first, { idempotency: idempotency('k'), lane: 'test' })),
+      await world.store.jobs.create(jobInput(first, { idempotency: idempotency('k'), mode: 'test' })),
       await world.store.jobs.create(jobInput(second, { idempotency: idempotency('k') })),
     ];
     expect(made.map(({ replayed }) => replayed)).toEqual([false, false, false]);
@@ -255,16 +255,16 @@ describe('creation', () => {
 });
 
 describe('reading', () => {
-  it("another account's, the other lane's and unknown jobs are unknown", async () => {
+  it("another account's, the other mode's and unknown jobs are unknown", async () => {
     const [mine, other] = [await fundedAccount(world.store, 30), await fundedAccount(world.store, 30)];
     const { job } = await world.store.jobs.create(jobInput(mine));
-    for (const [account, lane, id] of [
+    for (const [account, mode, id] of [
       [other.id, 'live', job.id],
       [mine.id, 'test', job.id],
       [mine.id, 'live', 'job_00000000000000000000000000'],
     ] as const) {
-      expect(await world.store.jobs.get(account, lane, id)).toBeNull();
-      expect(await world.store.jobs.delete(account, lane, id)).toBeNull();
+      expect(await world.store.jobs.get(account, mode, id)).toBeNull();
+      expect(await world.store.jobs.delete(account, mode, id)).toBeNull();
     }
   });
 
@@ -274,14 +274,14 @@ describe('reading', () => {
     for (let n = 0; n < 7; n++) ids.unshift((await world.store.jobs.create(jobInput(account))).job.id);
     const seen: string[] = [];
     for (let more = true; more;) {
-      const query = { accountId: account.id, lane: 'live', limit: 3 } as const;
+      const query = { accountId: account.id, mode: 'live', limit: 3 } as const;
       const page = await world.store.jobs.list(seen.length ? { ...query, startingAfter: seen.at(-1)! } : query);
       seen.push(...page.jobs.map((job) => job.id));
       more = page.hasMore;
     }
     expect(seen).toEqual(ids);
     await world.store.leases.claim(ids[2]!, 'ingest', 'w', 20);
-    const running = await world.store.jobs.list({ accountId: account.id, lane: 'live', limit: 10, status: 'running' });
+    const running = await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 10, status: 'running' });
     expect(running.jobs.map((job) => job.id)).toEqual([ids[2]]);
   });
 });
@@ -332,7 +332,7 @@ describe('deletion', () => {
       expect((await world.store.accounts.get(account.id))!.credits).toBe(before + refund);
       expect(await world.store.jobs.get(account.id, 'live', job.id)).toBeNull();
       expect(await world.store.jobs.outputKey(job.id)).toBeNull();
-      expect((await world.store.jobs.list({ accountId: account.id, lane: 'live', limit: 9 })).jobs).toEqual([]);
+      expect((await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 9 })).jobs).toEqual([]);
       expect(await world.store.jobs.delete(account.id, 'live', job.id)).toBeNull();
       const [row] = await world.sql`SELECT * FROM jobs WHERE id = ${job.id}`;
       expect(JSON.stringify(row)).not.toContain('secret');

@@ -183,7 +183,7 @@ describe('watching an account', () => {
     let later = '';
     // The first creation has its id and waits, in its transaction, for a request with the same Idempotency-Key.
     const rolledBack = world.sql.begin(async (tx) => {
-      await tx`INSERT INTO idempotency_keys (account_id, lane, key, fingerprint, job_id, expires_at)
+      await tx`INSERT INTO idempotency_keys (account_id, mode, key, fingerprint, job_id, expires_at)
         VALUES (${account.id}, 'live', ${idempotency.key}, ${idempotency.fingerprint}, ${holder}, now() + interval '1 day')`;
       earlier = world.store.jobs.create(jobInput(account, { idempotency })).then(({ job }) => job.id);
       await eventually(async () => {

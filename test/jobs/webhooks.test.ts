@@ -109,7 +109,7 @@ describe('a webhook', () => {
     await startWorker();
     await settled('delivered');
     await eventually(async () => {
-      const { jobs } = await world.store.jobs.list({ accountId: account.id, lane: 'live', limit: 5 });
+      const { jobs } = await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 5 });
       return jobs.every(({ status }) => status === 'done');
     });
     expect(received).toHaveLength(1);

@@ -29,7 +29,7 @@ afterEach(async () => {
 const scratchFiles = () => readdir(join(shop.dataDir, 'scratch')).catch(() => []);
 const create = async (change: Partial<CreateJob> = {}) =>
   (await world.store.jobs.create(jobInput(account, change))).job;
-const now = (job: JobRecord) => world.store.jobs.get(account.id, job.lane, job.id);
+const now = (job: JobRecord) => world.store.jobs.get(account.id, job.mode, job.id);
 const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status);
 const credits = async () => (await world.store.accounts.get(account.id))!.credits;
 const kinds = async (job: JobRecord) =>
@@ -349,7 +349,7 @@ describe('a sandbox job', () => {
     ['processing_failed.mp4', 'error'],
   ] as const) {
     it(`of ${file} ends ${status}, fetching nothing and costing nothing`, async () => {
-      const job = await create({ lane: 'test', videoUrl: `https://example.com/${file}`, resolution: '4k' });
+      const job = await create({ mode: 'test', videoUrl: `https://example.com/${file}`, resolution: '4k' });
       await shop.worker().start();
       await ended(job, status);
       const over = (await now(job))!;
@@ -366,7 +366,7 @@ describe('a sandbox job', () => {
 
   it('17.14: shares one stored sample with all others of its size, which the deletion of one leaves alone', async () => {
     const jobs = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => create({ lane: 'test', tier: 'secure', resolution: n % 2 ? '4k' : '1080p' })),
+      Array.from({ length: 20 }, (_, n) => create({ mode: 'test', tier: 'secure', resolution: n % 2 ? '4k' : '1080p' })),
     );
     await shop.worker().start();
     await Promise.all(jobs.map((job) => ended(job, 'done')));
@@ -388,7 +388,7 @@ describe('a sandbox job', () => {
   it('17.14: waits until there is room on disk for the sample', async () => {
     let freeBytes = 0;
     const disk = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
-    const job = await create({ lane: 'test' });
+    const job = await create({ mode: 'test' });
     const tuning = { room: { delayS: 0.2, patienceS: 60 } };
     await shop.worker({ deps: { disk }, tuning, config: { sandboxDelayMs: 10 } }).start();
     await eventually(async () => (await world.sql`SELECT attempt FROM jobs WHERE id = ${job.id}`)[0]!['attempt'] > 2, 20_000);
@@ -401,8 +401,8 @@ describe('a sandbox job', () => {
   it('takes its delay, does not wait behind media jobs, and slow.* shows progress', async () => {
     shop.media.onEnhance = ({ signal }) => hang(signal);
     const blocker = await create();
-    const slow = await create({ lane: 'test', videoUrl: 'https://example.com/slow.mp4' });
-    const plain = await create({ lane: 'test' });
+    const slow = await create({ mode: 'test', videoUrl: 'https://example.com/slow.mp4' });
+    const plain = await create({ mode: 'test' });
     await shop.worker({ config: { workerConcurrency: 1, sandboxDelayMs: 700 } }).start();
     const start = performance.now();
     await ended(plain, 'done');
@@ -410,7 +410,7 @@ describe('a sandbox job', () => {
     await eventually(async () => ((await now(slow))?.progress ?? 0) > 0.02);
     expect((await now(slow))!).toMatchObject({ status: 'running', etaSeconds: expect.any(Number) });
     expect((await now(blocker))?.status).toBe('running');
-    for (const job of [slow, blocker]) await world.store.jobs.delete(account.id, job.lane, job.id);
+    for (const job of [slow, blocker]) await world.store.jobs.delete(account.id, job.mode, job.id);
   });
 });
 
@@ -430,7 +430,7 @@ describe('a worker that is told to stop', () => {
     const stopped = worker.stop();
     await world.store.accounts.grant(account.id, 30);
     const other = await create();
-    const sandboxed = await create({ lane: 'test' });
+    const sandboxed = await create({ mode: 'test' });
     await ended(sandboxed, 'done');
     expect((await now(job))?.status).toBe('running');
     resolve();

@@ -123,7 +123,7 @@ describe.each(kinds)('a child confined by %s', (kind) => {
 
 describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   it('reads its input and writes its output folder, and no other file', async () => {
-    const outside = [canary, input, '/etc/passwd', '/root', '/usr/bin/env', '/app/.env', '/app/src/config.ts'];
+    const outside = [canary, input, '/etc/passwd', '/root', '/usr/bin/env', '/app/.env', '/app/src/app/config.ts'];
     const readOnly = ['/in/made', '/in/source', '/app/made', '/app/src/media/child.ts', '/made', '/usr/lib/made'];
     const read = ['/in/source', ...outside];
     const write = ['/out/made', ...readOnly];

@@ -27,7 +27,7 @@ beforeAll(async () => {
   examples = await readmeExamples(project.installed);
   for (const [i, code] of examples.entries()) await project.write(`readme/${i}.ts`, code);
   site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '300' });
-  ({ key } = await createCustomer(site, { lane: 'test' }));
+  ({ key } = await createCustomer(site, { mode: 'test' }));
   api = await site.start('start');
 });
 

@@ -1,8 +1,8 @@
 /** The environment of the service: what is wrong in it is said in one line that names the variable. */
 import { describe, expect, it } from 'vitest';
-import { misspelt } from '../../src/config-hints.ts';
-import { loadConfig } from '../../src/config.ts';
-import { connectionError } from '../../src/open-store.ts';
+import { misspelt } from '../../src/app/config-hints.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { connectionError } from '../../src/app/open-store.ts';
 
 describe('a wrong value', () => {
   it.each([

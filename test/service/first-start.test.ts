@@ -61,7 +61,7 @@ async function checkConsole(text: string, file: string): Promise<void> {
   const uploaded = await checkedFetch(`${url}/console/api/uploads`, { method: 'POST', headers: binary, body: await readFile(file) });
   const { video_url } = (await uploaded.json()) as { video_url: string };
   for (const address of [session.capabilities.sample_url.live, video_url]) {
-    const body = JSON.stringify({ lane: 'live', request: { video_url: address, resolution: '1080p' } });
+    const body = JSON.stringify({ mode: 'live', request: { video_url: address, resolution: '1080p' } });
     const quoted = await checkedFetch(`${url}/console/api/quotes`, { method: 'POST', headers: { ...headers, ...json }, body });
     expect(await quoted.json()).toMatchObject({ sandbox: false, source: { video_codec: 'h264' } });
   }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createMeasure, measureSlots } from '../../src/measure.ts';
+import { createMeasure, measureSlots } from '../../src/app/measure.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { createNetClient } from '../../src/net/index.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildMetricsApp, createHttpMetrics } from '../../src/http/metrics.ts';
-import { registerServiceMetrics } from '../../src/service-metrics.ts';
+import { registerServiceMetrics } from '../../src/observability/service-metrics.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { startSilentServer } from '../helpers/silent-server.ts';
 import { createWorld, type World } from '../helpers/worker-world.ts';

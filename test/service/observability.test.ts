@@ -57,7 +57,7 @@ beforeAll(async () => {
     OTEL_BSP_SCHEDULE_DELAY: '200',
   });
   live = await createCustomer(site);
-  sandbox = await createCustomer(site, { lane: 'test' });
+  sandbox = await createCustomer(site, { mode: 'test' });
   api = await site.start('start');
   metricsUrl = (JSON.parse(api.log.find((line) => line.includes('"msg":"metrics"'))!) as { url: string }).url;
   prometheus = await startPrometheus({ target: new URL(metricsUrl).host, rules });

@@ -128,9 +128,9 @@ function freshJobs(changes: Changes, known: ReadonlySet<string>, filters: JobFil
     .sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-function fits(job: ConsoleJob, { lane, status, q }: JobFilters): boolean {
+function fits(job: ConsoleJob, { mode, status, q }: JobFilters): boolean {
   return (
-    (lane === undefined || job.lane === lane) &&
+    (mode === undefined || job.mode === mode) &&
     (status === undefined || job.status === status) &&
     (q === undefined || job.id.includes(q))
   );

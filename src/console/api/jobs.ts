@@ -16,14 +16,14 @@ import type {
   ConsoleListJobsResponse,
   ConsoleUploadResponse,
   JobStatus,
-  Lane,
+  Mode,
 } from '../../contract/types.gen.ts';
 import { call, upload } from './client.ts';
 import { useList } from './lists.ts';
 import { sessionKey } from './session.ts';
 
 export interface JobFilters {
-  lane?: Lane;
+  mode?: Mode;
   status?: JobStatus;
   /** part of the id */
   q?: string;

@@ -2,7 +2,7 @@
 import { Sparkles } from 'lucide-react';
 import { type FormEvent, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { JobInput, Lane, Resolution } from '../../contract/types.gen.ts';
+import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useCreateJob } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
@@ -20,7 +20,7 @@ type SourceKind = 'sample' | 'address' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
 
 export interface Draft {
-  lane: Lane;
+  mode: Mode;
   kind: SourceKind;
   address: string;
   /** address under which the service keeps an uploaded file */
@@ -72,11 +72,11 @@ export function EnhancePage() {
           <Extras draft={draft} patch={patch} problem={problem('webhook_url')} />
         </div>
         <div className="quote stack">
-          <QuotePanel quote={quote} lane={draft.lane} ready={body !== null} />
+          <QuotePanel quote={quote} mode={draft.mode} ready={body !== null} />
           {error !== null && <ErrorNotice error={error} />}
           <Button type="submit" tone="primary" wide busy={busy} disabled={quote.data === undefined || quote.isStale}>
             <Sparkles size={15} aria-hidden="true" />
-            {draft.lane === 'live' ? 'Enhance' : 'Run in the sandbox'}
+            {draft.mode === 'live' ? 'Enhance' : 'Run in the sandbox'}
           </Button>
         </div>
       </form>
@@ -86,7 +86,7 @@ export function EnhancePage() {
 
 function firstDraft(approved: boolean, liveSample: boolean): Draft {
   return {
-    lane: approved ? 'live' : 'test',
+    mode: approved ? 'live' : 'test',
     kind: approved && !liveSample ? 'address' : 'sample',
     address: '',
     uploaded: '',
@@ -99,9 +99,9 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
 }
 
 /** What is sent; null as long as there is no source. */
-function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { lane: Lane; request: JobInput } | null {
-  const { lane, kind, resolution, secure, webhook, model, strengths } = draft;
-  const url = { sample: sample[lane], address: draft.address.trim(), file: draft.uploaded }[kind];
+function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { mode: Mode; request: JobInput } | null {
+  const { mode, kind, resolution, secure, webhook, model, strengths } = draft;
+  const url = { sample: sample[mode], address: draft.address.trim(), file: draft.uploaded }[kind];
   if (url === null || !/^https?:\/\/[^/]/.test(url)) return null;
   const request: JobInput = { video_url: url, resolution };
   if (secure) request.secure = true;
@@ -112,7 +112,7 @@ function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { 
     if (strength === 'auto') continue;
     request.enhancements = { ...request.enhancements, [name]: strength === 'off' ? 'off' : Number(strength) };
   }
-  return { lane, request };
+  return { mode, request };
 }
 
 interface PartProps {
@@ -122,20 +122,20 @@ interface PartProps {
 
 function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved: boolean; problem: string | undefined }) {
   const { capabilities } = useSession();
-  const { lane, kind } = draft;
-  const noSample = capabilities.sample_url[lane] === null;
-  // What the other lane does not offer is not kept.
-  const kindFor = (next: Lane): SourceKind => {
+  const { mode, kind } = draft;
+  const noSample = capabilities.sample_url[mode] === null;
+  // What the other mode does not offer is not kept.
+  const kindFor = (next: Mode): SourceKind => {
     if (kind === 'file' && next === 'test') return 'sample';
     return kind === 'sample' && capabilities.sample_url[next] === null ? 'address' : kind;
   };
   return (
     <Panel title="Source">
       <div className="stack">
-        <Choices<Lane>
-          label="Lane"
-          value={lane}
-          onChange={(next) => patch({ lane: next, kind: kindFor(next) })}
+        <Choices<Mode>
+          label="Mode"
+          value={mode}
+          onChange={(next) => patch({ mode: next, kind: kindFor(next) })}
           choices={[
             { value: 'live', title: 'Live', text: approved ? 'Real enhancement, charged.' : 'Waits for approval.', disabled: !approved },
             { value: 'test', title: 'Sandbox', text: 'A mock job: nothing is fetched or charged.' },
@@ -148,7 +148,7 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           choices={[
             { value: 'sample', title: 'Sample', text: noSample ? 'This service cannot fetch its own sample.' : 'A bundled clip of a few seconds.', disabled: noSample },
             { value: 'address', title: 'Address', text: 'A public https:// link to the file.' },
-            ...(capabilities.upload && lane === 'live' ? [{ value: 'file' as const, title: 'File', text: 'From this computer (local demo).' }] : []),
+            ...(capabilities.upload && mode === 'live' ? [{ value: 'file' as const, title: 'File', text: 'From this computer (local demo).' }] : []),
           ]}
         />
         {kind === 'address' && (
@@ -159,7 +159,7 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
             placeholder="https://media.example.com/holiday.mp4"
             value={draft.address}
             problem={problem}
-            hint={lane === 'test' ? 'The last part of the path steers the sandbox, such as slow.mp4 or processing_failed.mp4.' : 'Up to 10 minutes and 2 GB.'}
+            hint={mode === 'test' ? 'The last part of the path steers the sandbox, such as slow.mp4 or processing_failed.mp4.' : 'Up to 10 minutes and 2 GB.'}
             onChange={(event) => patch({ address: event.target.value })}
           />
         )}

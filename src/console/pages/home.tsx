@@ -12,7 +12,7 @@ import { Button, LinkButton } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { useAction } from '../ui/dialog.tsx';
 import { Empty, ErrorNotice, Load, Notice } from '../ui/feedback.tsx';
-import { JobState, LaneBadge } from '../ui/job-status.tsx';
+import { JobState, ModeBadge } from '../ui/job-status.tsx';
 import { Figures, Page, Panel } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
 import { sampleOffer } from './sample.ts';
@@ -110,7 +110,7 @@ function SampleButton() {
   const [, navigate] = useLocation();
   const offer = sampleOffer(session);
   const { run, busy, error } = useAction(async () => {
-    const job = await createJob({ lane: offer.lane, request: { video_url: offer.url, resolution: '1080p' } }, newIdempotencyKey());
+    const job = await createJob({ mode: offer.mode, request: { video_url: offer.url, resolution: '1080p' } }, newIdempotencyKey());
     navigate(`/jobs/${job.id}`);
   });
   return (
@@ -138,7 +138,7 @@ function LatestJobs({ jobs }: { jobs: readonly ConsoleJob[] }) {
           </Link>
           <JobState job={job} />
           <span className="extra">
-            <LaneBadge lane={job.lane} />
+            <ModeBadge mode={job.mode} />
           </span>
           <span className="small muted">
             <Ago at={job.created_at} />

@@ -8,7 +8,7 @@ import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, form
 import { Button, CopyButton } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Failed, Notice, ProgressBar, Skeleton } from '../ui/feedback.tsx';
-import { LaneBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
+import { ModeBadge, StatusBadge, TierBadge } from '../ui/job-status.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { num, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -33,7 +33,7 @@ export function JobPage({ id }: { id: string }) {
 }
 
 function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (deletion: JobDeletion) => void }) {
-  const { job, lane } = detail;
+  const { job, mode } = detail;
   return (
     <Page
       title={detail.source_name || 'Video'}
@@ -41,7 +41,7 @@ function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted:
       intro={
         <span className="row">
           <StatusBadge status={job.status} />
-          <LaneBadge lane={lane} />
+          <ModeBadge mode={mode} />
           <TierBadge tier={job.tier} />
           <code className="wrap-anywhere">{job.id}</code>
           <CopyButton text={job.id} label="Copy the job’s id" bare />

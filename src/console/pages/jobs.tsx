@@ -3,13 +3,13 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Film, Search } from 'lucide-react';
 import { memo, useDeferredValue, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import type { ConsoleJob, JobStatus, Lane } from '../../contract/types.gen.ts';
+import type { ConsoleJob, JobStatus, Mode } from '../../contract/types.gen.ts';
 import { type JobFilters, useJobs } from '../api/jobs.ts';
 import { formatCount, formatDuration, plural, shortId } from '../app/format.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
 import { Empty, Failed, Skeleton } from '../ui/feedback.tsx';
 import { CompactSelect } from '../ui/field.tsx';
-import { JobState, LaneBadge, TierBadge } from '../ui/job-status.tsx';
+import { JobState, ModeBadge, TierBadge } from '../ui/job-status.tsx';
 import { Page } from '../ui/panel.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -25,7 +25,7 @@ export function JobsPage() {
         <Toolbar filters={filters} onChange={setFilter} count={jobs?.length} more={list.hasMore} />
         {jobs === undefined && list.isPending && <Skeleton lines={8} />}
         {jobs === undefined && !list.isPending && <Failed error={list.error} onRetry={() => void list.refetch()} />}
-        {jobs?.length === 0 && <NoJobs filtered={filtered} onClear={() => setFilter({ lane: undefined, status: undefined, q: undefined })} />}
+        {jobs?.length === 0 && <NoJobs filtered={filtered} onClear={() => setFilter({ mode: undefined, status: undefined, q: undefined })} />}
         {jobs !== undefined && jobs.length > 0 && (
           <JobTable jobs={jobs} hasMore={list.hasMore} isLoading={list.isLoadingMore} loadMore={() => void list.loadMore()} />
         )}
@@ -40,10 +40,10 @@ type FilterChange = { [K in keyof JobFilters]: JobFilters[K] | undefined };
 function useFilters(): [JobFilters, (change: FilterChange) => void] {
   const [params, setParams] = useSearchParams();
   const filters: JobFilters = {};
-  const lane = params.get('lane');
+  const mode = params.get('mode');
   const status = params.get('status');
   const q = params.get('q');
-  if (lane === 'live' || lane === 'test') filters.lane = lane;
+  if (mode === 'live' || mode === 'test') filters.mode = mode;
   if (status !== null && ['queued', 'running', 'done', 'error'].includes(status)) filters.status = status as JobStatus;
   if (q !== null && /^[0-9a-z_]{1,30}$/.test(q)) filters.q = q;
   const change = (next: FilterChange) => {
@@ -89,8 +89,8 @@ function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
         <option value="done">Done</option>
         <option value="error">Failed</option>
       </CompactSelect>
-      <CompactSelect label="Lane" value={filters.lane ?? ''} onChange={(event) => onChange({ lane: (event.target.value || undefined) as Lane | undefined })}>
-        <option value="">Both lanes</option>
+      <CompactSelect label="Mode" value={filters.mode ?? ''} onChange={(event) => onChange({ mode: (event.target.value || undefined) as Mode | undefined })}>
+        <option value="">Both modes</option>
         <option value="live">Live</option>
         <option value="test">Sandbox</option>
       </CompactSelect>
@@ -143,7 +143,7 @@ function JobTable({ jobs, hasMore, isLoading, loadMore }: TableProps) {
   return (
     <div className="jobs" role="table" aria-label="Jobs" aria-rowcount={hasMore ? -1 : jobs.length + 1}>
       <div className="jobs-head" role="row" aria-rowindex={1}>
-        {['Source', 'State', 'Lane', 'Target', 'Length', 'Credits', 'Made'].map((name) => (
+        {['Source', 'State', 'Mode', 'Target', 'Length', 'Credits', 'Made'].map((name) => (
           <span key={name} role="columnheader">
             {name}
           </span>
@@ -194,8 +194,8 @@ const JobRow = memo(function JobRow({ job, index, offset, height }: RowProps) {
       <span role="cell" className="cell-state">
         <JobState job={job} />
       </span>
-      <span role="cell" className="cell-lane row">
-        <LaneBadge lane={job.lane} />
+      <span role="cell" className="cell-mode row">
+        <ModeBadge mode={job.mode} />
         {job.tier === 'secure' && <TierBadge tier="secure" />}
       </span>
       <span role="cell" className="cell-target">

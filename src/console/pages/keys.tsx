@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { KeyRound, MoreHorizontal, Plus, RefreshCw, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import type { ConsoleKey, Lane, Tier } from '../../contract/types.gen.ts';
+import type { ConsoleKey, Mode, Tier } from '../../contract/types.gen.ts';
 import { createKey, revokeKey, rotateKey, useKeys } from '../api/account.ts';
 import { useSession } from '../api/session.ts';
 import { plural } from '../app/format.ts';
@@ -11,7 +11,7 @@ import { CodeBlock, Secret } from '../ui/code.tsx';
 import { ConfirmDialog, Dialog, useAction } from '../ui/dialog.tsx';
 import { Badge, Empty, ErrorNotice, Load, Notice, type Tone } from '../ui/feedback.tsx';
 import { Choices, SelectField } from '../ui/field.tsx';
-import { LaneBadge, TierBadge } from '../ui/job-status.tsx';
+import { ModeBadge, TierBadge } from '../ui/job-status.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 import { More } from '../ui/more.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
@@ -67,13 +67,13 @@ const states: Record<ConsoleKey['state'], { tone: Tone; text: string }> = {
   revoked: { tone: 'plain', text: 'Revoked' },
 };
 
-function masked({ lane, last_four }: ConsoleKey): string {
-  return `svc_${lane}_…${last_four}`;
+function masked({ mode, last_four }: ConsoleKey): string {
+  return `svc_${mode}_…${last_four}`;
 }
 
 function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open: Open) => void }) {
   return (
-    <Table columns={['Key', 'Lane', 'Tier', 'State', 'Last used', 'Made', hidden('Actions')]}>
+    <Table columns={['Key', 'Mode', 'Tier', 'State', 'Last used', 'Made', hidden('Actions')]}>
       {keys.map((key) => (
         <KeyRow key={key.id} record={key} onOpen={onOpen} />
       ))}
@@ -89,8 +89,8 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
       <td data-label="Key">
         <code title={record.id}>{masked(record)}</code>
       </td>
-      <td data-label="Lane">
-        <LaneBadge lane={record.lane} />
+      <td data-label="Mode">
+        <ModeBadge mode={record.mode} />
       </td>
       <td data-label="Tier">
         <TierBadge tier={record.tier} />
@@ -144,10 +144,10 @@ interface CreateProps {
 
 function CreateDialog({ onClose, onCreated }: CreateProps) {
   const approved = useSession().account.approval_status === 'approved';
-  const [lane, setLane] = useState<Lane>('test');
+  const [mode, setMode] = useState<Mode>('test');
   const [tier, setTier] = useState<Tier>('standard');
   const { run, busy, error } = useAction(async () => {
-    const { key, secret } = await createKey({ lane, tier });
+    const { key, secret } = await createKey({ mode, tier });
     onCreated(key, secret);
   });
   const submit = (event: FormEvent) => {
@@ -157,10 +157,10 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
   return (
     <Dialog title="Create a key" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <Choices<Lane>
-          label="Lane"
-          value={lane}
-          onChange={setLane}
+        <Choices<Mode>
+          label="Mode"
+          value={mode}
+          onChange={setMode}
           choices={[
             { value: 'test', title: 'Sandbox', text: 'Mock jobs, never charged.' },
             { value: 'live', title: 'Live', text: approved ? 'Real jobs, charged.' : 'Works once the account is approved.' },
@@ -195,7 +195,7 @@ function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: (
   });
   return (
     <Dialog title={`Rotate ${masked(old)}`} onClose={onClose}>
-      <p className="muted">A new key of the same lane and tier takes over. Both work until the old one ends.</p>
+      <p className="muted">A new key of the same mode and tier takes over. Both work until the old one ends.</p>
       <SelectField label="The old key works for" value={days} onChange={(event) => setDays(event.target.value)}>
         <option value="0">no longer: it ends at once</option>
         {[1, 2, 3, 5, 7].map((count) => (
@@ -241,7 +241,7 @@ function ShownOnce({ keyRecord, secret, onClose }: { keyRecord: ConsoleKey; secr
       <Notice tone="warn" title="Copy it now.">
         It is shown this once; the service keeps only its hash.
       </Notice>
-      <Secret value={secret} label={`the ${keyRecord.lane === 'live' ? 'live' : 'sandbox'} key`} />
+      <Secret value={secret} label={`the ${keyRecord.mode === 'live' ? 'live' : 'sandbox'} key`} />
       <div className="stack-s">
         <span className="small muted">Try it:</span>
         <CodeBlock text={call} wrap label="test call" />

@@ -5,7 +5,7 @@ import type { OperatorFailure, OperatorQueue, OperatorWorker } from '../../contr
 import { useFailures, useOverview, useWorkers } from '../api/operator.ts';
 import { formatCount, formatDuration, formatPercent, plural, shortId } from '../app/format.ts';
 import { Badge, Empty, Load, Notice, ProgressBar } from '../ui/feedback.tsx';
-import { LaneBadge } from '../ui/job-status.tsx';
+import { ModeBadge } from '../ui/job-status.tsx';
 import { More } from '../ui/more.tsx';
 import { Facts, Figures, Page, Panel } from '../ui/panel.tsx';
 import { num, Table } from '../ui/table.tsx';
@@ -162,7 +162,7 @@ export function OperatorFailuresPage() {
 
 function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
   return (
-    <Table columns={['Job', 'Account', 'Why', 'Lane', num('Tries'), num('When')]}>
+    <Table columns={['Job', 'Account', 'Why', 'Mode', num('Tries'), num('When')]}>
       {failures.map((failure) => (
         <tr key={failure.job_id}>
           <td data-label="Job">
@@ -177,8 +177,8 @@ function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
               <span className="small muted">{failure.message}</span>
             </span>
           </td>
-          <td data-label="Lane">
-            <LaneBadge lane={failure.lane} />
+          <td data-label="Mode">
+            <ModeBadge mode={failure.mode} />
           </td>
           <td data-label="Tries" className="num">{failure.attempts}</td>
           <td data-label="When" className="num small muted">

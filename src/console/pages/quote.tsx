@@ -1,14 +1,14 @@
 /** The price of a draft, asked for when typing has paused. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { JobInput, Lane, Quote } from '../../contract/types.gen.ts';
+import type { JobInput, Mode, Quote } from '../../contract/types.gen.ts';
 import { quote as askQuote } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
 import { creditsInDollars, formatBytes, formatCount, formatDuration } from '../app/format.ts';
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
 
-type Body = { lane: Lane; request: JobInput };
+type Body = { mode: Mode; request: JobInput };
 const pauseMs = 450;
 
 export interface QuoteState {
@@ -44,7 +44,7 @@ export function useQuote(body: Body | null): QuoteState {
   };
 }
 
-export function QuotePanel({ quote, lane, ready }: { quote: QuoteState; lane: Lane; ready: boolean }) {
+export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mode; ready: boolean }) {
   const { data, error, isFetching } = quote;
   return (
     <Panel title="Price">
@@ -57,13 +57,13 @@ export function QuotePanel({ quote, lane, ready }: { quote: QuoteState; lane: La
           </p>
         )}
         {error !== null && error !== undefined && <ErrorNotice error={error} />}
-        {ready && data !== undefined && <Price quote={data} lane={lane} />}
+        {ready && data !== undefined && <Price quote={data} mode={mode} />}
       </div>
     </Panel>
   );
 }
 
-function Price({ quote, lane }: { quote: Quote; lane: Lane }) {
+function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
   const { credits } = useSession().account;
   const { source } = quote;
   return (
@@ -79,10 +79,10 @@ function Price({ quote, lane }: { quote: Quote; lane: Lane }) {
             ['Source', `${source.width} × ${source.height}, ${source.video_codec}`],
             ['File', formatBytes(source.size_bytes)],
           ] as const)),
-          ['Balance', lane === 'live' ? `${formatCount(credits)} credits` : 'not touched'],
+          ['Balance', mode === 'live' ? `${formatCount(credits)} credits` : 'not touched'],
         ]}
       />
-      {lane === 'live' && credits < quote.credits && (
+      {mode === 'live' && credits < quote.credits && (
         <Notice tone="warn">The balance does not cover this job. Ask the operator of this service for credits.</Notice>
       )}
     </>

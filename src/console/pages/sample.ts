@@ -1,8 +1,8 @@
-/** Which lane the bundled sample can run in for this account, and how to say so. */
-import type { ConsoleSession, Lane } from '../../contract/types.gen.ts';
+/** Which mode the bundled sample can run in for this account, and how to say so. */
+import type { ConsoleSession, Mode } from '../../contract/types.gen.ts';
 
 export interface SampleOffer {
-  lane: Lane;
+  mode: Mode;
   url: string;
   text: string;
 }
@@ -14,8 +14,8 @@ export function sampleOffer({ account, capabilities }: ConsoleSession): SampleOf
   const { live, test } = capabilities.sample_url;
   if (live !== null && account.approval_status === 'approved' && account.credits >= sampleCredits) {
     const text = 'A clip of a few seconds is enhanced for real; then compare before and after.';
-    return { lane: 'live', url: live, text };
+    return { mode: 'live', url: live, text };
   }
   const text = 'A mock job in the sandbox: it runs through in seconds and hands out a test picture. Nothing is charged.';
-  return { lane: 'test', url: test, text };
+  return { mode: 'test', url: test, text };
 }

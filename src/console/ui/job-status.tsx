@@ -1,4 +1,4 @@
-import type { ConsoleJob, JobStatus, Lane, Tier } from '../../contract/types.gen.ts';
+import type { ConsoleJob, JobStatus, Mode, Tier } from '../../contract/types.gen.ts';
 import { formatDuration, formatPercent } from '../app/format.ts';
 import { Badge, ProgressBar, type Tone } from './feedback.tsx';
 
@@ -32,8 +32,8 @@ export function JobState({ job }: { job: Pick<ConsoleJob, 'id' | 'status' | 'pro
   );
 }
 
-export function LaneBadge({ lane }: { lane: Lane }) {
-  return lane === 'live' ? <Badge tone="accent">Live</Badge> : <Badge>Sandbox</Badge>;
+export function ModeBadge({ mode }: { mode: Mode }) {
+  return mode === 'live' ? <Badge tone="accent">Live</Badge> : <Badge>Sandbox</Badge>;
 }
 
 export function TierBadge({ tier }: { tier: Tier }) {

@@ -1,8 +1,8 @@
-/** Jobs of the account behind the session, in both lanes. */
+/** Jobs of the account behind the session, in both modes. */
 import type { Context } from 'hono';
 import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
-import type { JobRecord, Lane } from '../../domain/job.ts';
+import type { JobRecord, Mode } from '../../domain/job.ts';
 import { errorHelp, momentText, sourceName } from '../../domain/job-words.ts';
 import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
@@ -33,10 +33,10 @@ type JobHandlers = Pick<
   | 'consoleUpload'
 >;
 
-/** Whoever is signed in may ask for what any key of the account may; the lane is chosen with each call. */
-export function principalOf(c: Context<AppEnv>, lane: Lane): Principal {
+/** Whoever is signed in may ask for what any key of the account may; the mode is chosen with each call. */
+export function principalOf(c: Context<AppEnv>, mode: Mode): Principal {
   const { account, user } = c.get('session');
-  return { keyId: user.id, lane, tier: 'secure', account };
+  return { keyId: user.id, mode, tier: 'secure', account };
 }
 
 /** Refusals of a job name the fields of its own body, which lies in `request` here. */
@@ -61,16 +61,16 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
   };
   return {
     consoleListJobs: async (c) => {
-      const { limit, starting_after, lane, status, q } = c.req.valid('query');
+      const { limit, starting_after, mode, status, q } = c.req.valid('query');
       const accountId = c.get('session').account.id;
-      const query = { accountId, limit, startingAfter: starting_after, lane, status, text: q };
+      const query = { accountId, limit, startingAfter: starting_after, mode, status, text: q };
       const rows = await store.consoleJobs.list(query);
       return c.json(pageOf(rows, limit, { present: presentConsoleJob, cursor: ({ id }) => id }), 200);
     },
 
     consoleCreateJob: async (c) => {
-      const { lane, request: body } = c.req.valid('json');
-      const principal = principalOf(c, lane);
+      const { mode, request: body } = c.req.valid('json');
+      const principal = principalOf(c, mode);
       assertApproved(principal);
       const idempotencyKey = c.req.valid('header')['Idempotency-Key'];
       const { job } = await insideRequest(
@@ -80,8 +80,8 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     },
 
     consoleCreateQuote: async (c) => {
-      const { lane, request: body } = c.req.valid('json');
-      const principal = principalOf(c, lane);
+      const { mode, request: body } = c.req.valid('json');
+      const principal = principalOf(c, mode);
       assertApproved(principal);
       return c.json(await insideRequest(createQuote(deps, { principal, body, signal: c.req.raw.signal })), 200);
     },
@@ -93,9 +93,9 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     },
 
     consoleDeleteJob: async (c) => {
-      const { lane, tier, id: jobId } = await ownJob(c, c.req.valid('param').id);
-      const principal = { ...principalOf(c, lane), tier };
-      const deletion = await store.jobs.delete(principal.account.id, lane, jobId);
+      const { mode, tier, id: jobId } = await ownJob(c, c.req.valid('param').id);
+      const principal = { ...principalOf(c, mode), tier };
+      const deletion = await store.jobs.delete(principal.account.id, mode, jobId);
       if (deletion === null) throw jobNotFound();
       const certificate = await issuedCertificate(deps, { principal, jobId, signal: c.req.raw.signal });
       const deletedAt = deletion.deletedAt.toISOString();
@@ -124,7 +124,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       if (uploads === undefined) throw new ReelmendError('not_found', 'This service takes no uploads.');
       const { account } = c.get('session');
       // Only live jobs use what is uploaded.
-      assertApproved({ lane: 'live', account });
+      assertApproved({ mode: 'live', account });
       if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
         const message = 'The file must be sent as application/octet-stream.';
         throw new ReelmendError('unsupported_media_type', message);
@@ -155,13 +155,13 @@ async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerato
 function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
   return {
     job: presentJob(job),
-    lane: job.lane,
+    mode: job.mode,
     source_name: sourceName(job.videoUrl),
     video_url: job.videoUrl,
     webhook_url: job.webhookUrl,
     model: job.model,
     requested: job.enhancements,
-    error_help: job.error === null ? null : errorHelp(job.lane, job.error.code),
+    error_help: job.error === null ? null : errorHelp(job.mode, job.error.code),
     timeline: moments.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: momentText(kind), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
   };

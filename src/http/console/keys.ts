@@ -29,10 +29,10 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
 
     consoleCreateKey: async (c) => {
       const { account, user } = c.get('session');
-      const { lane, tier } = c.req.valid('json');
-      const { key: secret, lastFour } = generateApiKey(lane);
+      const { mode, tier } = c.req.valid('json');
+      const { key: secret, lastFour } = generateApiKey(mode);
       const hash = hashApiKey(secret, keyPepper);
-      const key = await store.keys.create({ accountId: account.id, lane, tier, hash, lastFour }, { user_id: user.id });
+      const key = await store.keys.create({ accountId: account.id, mode, tier, hash, lastFour }, { user_id: user.id });
       return c.json({ key: presentKey(key), secret }, 201);
     },
 
@@ -47,7 +47,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
     consoleRotateKey: async (c) => {
       const { account, user } = c.get('session');
       const old = await ownKey(account.id, c.req.valid('param').id);
-      const { key: secret, lastFour } = generateApiKey(old.lane);
+      const { key: secret, lastFour } = generateApiKey(old.mode);
       const fresh = { hash: hashApiKey(secret, keyPepper), lastFour, overlapDays: c.req.valid('json').overlap_days };
       const rotated = await store.keys.rotate(old.id, fresh, { user_id: user.id });
       if (rotated === null) throw new ReelmendError('key_not_active', 'The key is revoked or has expired.');

@@ -47,7 +47,7 @@ function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['s
 export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
   return {
     id: key.id,
-    lane: key.lane,
+    mode: key.mode,
     tier: key.tier,
     last_four: key.lastFour,
     state: keyState(key, now),
@@ -61,7 +61,7 @@ export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
 export function presentConsoleJob(job: JobRecord): ConsoleJob {
   return {
     id: job.id,
-    lane: job.lane,
+    mode: job.mode,
     tier: job.tier,
     status: job.status,
     resolution: job.resolution,

@@ -28,8 +28,8 @@ function bearerKey(header: string | undefined): string {
 }
 
 /** Throws ReelmendError `account_pending_approval` for live work until approval. */
-export function assertApproved({ lane, account }: Pick<Principal, 'lane' | 'account'>): void {
-  if (lane === 'test' || account.approvalStatus === 'approved') return;
+export function assertApproved({ mode, account }: Pick<Principal, 'mode' | 'account'>): void {
+  if (mode === 'test' || account.approvalStatus === 'approved') return;
   const why =
     account.approvalStatus === 'pending'
       ? 'The account is not approved for live processing yet; the sandbox key works meanwhile.'
@@ -66,7 +66,7 @@ export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
     const parsed = parseApiKey(key);
     if (parsed === null) throw invalid();
     const principal = await lookUp(hashApiKey(key, keyPepper));
-    if (principal === null || principal.lane !== parsed.lane) throw invalid();
+    if (principal === null || principal.mode !== parsed.mode) throw invalid();
     c.set('principal', principal);
     await next();
   });

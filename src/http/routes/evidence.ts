@@ -31,11 +31,11 @@ export function evidenceHandlers(
     getDeletionCertificate: async (c) => {
       const principal = c.get('principal');
       assertSecureKey(principal);
-      const { account, lane } = principal;
+      const { account, mode } = principal;
       const { id } = c.req.valid('param');
-      const found = await certificates.get(account.id, lane, id);
+      const found = await certificates.get(account.id, mode, id);
       // A Standard job has no certificate; as long as it exists, it is nevertheless a job that is not deleted.
-      if (found?.state === 'not_deleted' || (found === null && (await jobs.get(account.id, lane, id)) !== null)) {
+      if (found?.state === 'not_deleted' || (found === null && (await jobs.get(account.id, mode, id)) !== null)) {
         throw new ReelmendError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
       }
       if (found === null) throw jobNotFound();
@@ -82,7 +82,7 @@ export async function issuedCertificate(
   const end = performance.now() + (options?.certificateWaitMs ?? defaultCertificateWaitMs);
   try {
     for (let pause = firstLookMs; ; pause = Math.min(pause * 2, slowestLookMs)) {
-      const found = await store.certificates.get(principal.account.id, principal.lane, jobId);
+      const found = await store.certificates.get(principal.account.id, principal.mode, jobId);
       if (found?.state === 'issued') return found.jws;
       if (found === null || performance.now() + pause > end) return null;
       await sleep(pause, undefined, { signal });

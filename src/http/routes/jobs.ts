@@ -40,11 +40,11 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
     },
 
     listJobs: async (c) => {
-      const { account, lane } = c.get('principal');
+      const { account, mode } = c.get('principal');
       const { limit, starting_after, status } = c.req.valid('query');
       const page = await jobs.list({
         accountId: account.id,
-        lane,
+        mode,
         limit,
         ...(starting_after === undefined ? {} : { startingAfter: starting_after }),
         ...(status === undefined ? {} : { status }),
@@ -55,8 +55,8 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
     },
 
     getJob: async (c) => {
-      const { account, lane } = c.get('principal');
-      const job = await jobs.get(account.id, lane, c.req.valid('param').id);
+      const { account, mode } = c.get('principal');
+      const job = await jobs.get(account.id, mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
       return c.json(presentJob(job), 200);
     },
@@ -65,7 +65,7 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
 
     deleteJob: async (c) => {
       const principal = c.get('principal');
-      const deletion = await jobs.delete(principal.account.id, principal.lane, c.req.valid('param').id);
+      const deletion = await jobs.delete(principal.account.id, principal.mode, c.req.valid('param').id);
       if (deletion === null) throw jobNotFound();
       const certificate = await issuedCertificate(deps, { principal, jobId: deletion.id, signal: c.req.raw.signal });
       const deletedAt = deletion.deletedAt.toISOString();
@@ -76,14 +76,14 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
 }
 
 async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): Promise<Response> {
-  const { account, lane, keyId } = c.get('principal');
+  const { account, mode, keyId } = c.get('principal');
   const { jobs } = deps.store;
-  if ((await jobs.get(account.id, lane, jobId)) === null) throw jobNotFound();
+  if ((await jobs.get(account.id, mode, jobId)) === null) throw jobNotFound();
   // Hono answers HEAD through this handler and drops the body: a watch started for it would go on.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
   return eventStream(c, {
     place: deps.streams.open({ credential: keyId, accountId: account.id }),
-    run: jobEvents({ jobId, watch: (signal) => jobs.watch(account.id, lane, jobId, signal) }),
+    run: jobEvents({ jobId, watch: (signal) => jobs.watch(account.id, mode, jobId, signal) }),
     heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,
     onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),

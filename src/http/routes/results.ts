@@ -10,8 +10,8 @@ export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
   const { jobs, audit } = deps.store;
   return {
     getJobResult: async (c) => {
-      const { account, lane, keyId } = c.get('principal');
-      const job = await jobs.get(account.id, lane, c.req.valid('param').id);
+      const { account, mode, keyId } = c.get('principal');
+      const job = await jobs.get(account.id, mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
       const result = await resultOf(deps, job);
       // Recorded before the link leaves; a HEAD request gets none.

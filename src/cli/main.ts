@@ -2,17 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { accountCommands, keyCommands } from './cli/accounts.ts';
-import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './cli/operations.ts';
-import { modelsCommands } from './cli/models.ts';
-import { configWith, withEncoder, withMachine } from './cli/options.ts';
-import { operatorCommands, userCommands } from './cli/users.ts';
-import { verifyCommands } from './cli/verify.ts';
-import { type Config, loadConfig } from './config.ts';
-import type { Roles } from './main.ts';
-import type { Strength } from './domain/job.ts';
+import { accountCommands, keyCommands } from './accounts.ts';
+import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './operations.ts';
+import { modelsCommands } from './models.ts';
+import { configWith, withEncoder, withMachine } from './options.ts';
+import { operatorCommands, userCommands } from './users.ts';
+import { verifyCommands } from './verify.ts';
+import { type Config, loadConfig } from '../app/config.ts';
+import type { Roles } from '../app/service.ts';
+import type { Strength } from '../domain/job.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
 
 function strength(text: string): Strength {
   if (text === 'auto' || text === 'off') return text;
@@ -46,17 +46,17 @@ function withEnhancements(command: Command) {
 
 // Each command loads what it runs on, and no more: the whole service takes a second to load.
 const media = async (config: Config) => {
-  const [{ createMedia }, { installedModels }] = await Promise.all([import('./media/index.ts'), import('./media/models.ts')]);
+  const [{ createMedia }, { installedModels }] = await Promise.all([import('../media/index.ts'), import('../media/models.ts')]);
   return createMedia({ requireSandbox: config.requireSandbox, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
 };
 const start = async (roles: Roles) => {
   const config = loadConfig();
-  if (!config.restart) return (await import('./cli/start.ts')).startCommand(config, roles);
-  const [{ supervise }, { createLogger }] = await Promise.all([import('./cli/supervise.ts'), import('./logger.ts')]);
+  if (!config.restart) return (await import('./start.ts')).startCommand(config, roles);
+  const [{ supervise }, { createLogger }] = await Promise.all([import('./supervise.ts'), import('../observability/logger.ts')]);
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   process.exitCode = await supervise({ command, logger: createLogger(config) });
 };
-const enhance = () => import('./cli/enhance.ts');
+const enhance = () => import('./enhance-file.ts');
 
 function program(): Command {
   const reelmend = new Command('reelmend')
@@ -100,7 +100,7 @@ function program(): Command {
   reelmend
     .command('health')
     .description('whether the service of this environment answers; for health checks')
-    .action(async () => (await import('./cli/health.ts')).healthCommand(loadConfig()));
+    .action(async () => (await import('./health.ts')).healthCommand(loadConfig()));
 
   const groups = [
     ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],

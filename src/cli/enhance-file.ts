@@ -2,7 +2,7 @@
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import type { Config } from '../config.ts';
+import type { Config } from '../app/config.ts';
 import type { Strength } from '../domain/job.ts';
 import type { EnhanceResult, Media, Progress } from '../media/types.ts';
 

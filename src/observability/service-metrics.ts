@@ -1,6 +1,6 @@
 /** Gauges of the whole service, read from its database when Prometheus asks; every process tells the same. */
 import { Gauge, type Registry } from 'prom-client';
-import type { Store } from './store/index.ts';
+import type { Store } from '../store/index.ts';
 
 export interface ServiceMetricsOptions {
   registry: Registry;

@@ -6,23 +6,23 @@ import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Config } from './config.ts';
-import { createConsole, type DemoParts } from './console-service.ts';
-import { registerDiskMetrics } from './disk-metrics.ts';
-import { buildApp } from './http/app.ts';
-import { answerParserErrors } from './http/parser-errors.ts';
-import { buildMetricsApp, createHttpMetrics } from './http/metrics.ts';
-import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from './jobs/index.ts';
-import { createLogger } from './logger.ts';
+import { createConsole, type DemoParts } from './console.ts';
+import { registerDiskMetrics } from '../observability/disk-metrics.ts';
+import { buildApp } from '../http/app.ts';
+import { answerParserErrors } from '../http/parser-errors.ts';
+import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
+import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from '../jobs/index.ts';
+import { createLogger } from '../observability/logger.ts';
 import { createMeasure, measureSlots } from './measure.ts';
-import { createMedia } from './media/index.ts';
-import { installedModels, modelNames } from './media/models.ts';
-import { createNetClient } from './net/index.ts';
+import { createMedia } from '../media/index.ts';
+import { installedModels, modelNames } from '../media/models.ts';
+import { createNetClient } from '../net/index.ts';
 import { openStore } from './open-store.ts';
-import { createSandboxSample } from './sample.ts';
-import { registerServiceMetrics } from './service-metrics.ts';
-import { createStorage, storageFolder } from './storage/index.ts';
-import type { Store } from './store/index.ts';
-import { startTracing } from './tracing.ts';
+import { createSandboxSample } from './sandbox-sample.ts';
+import { registerServiceMetrics } from '../observability/service-metrics.ts';
+import { createStorage, storageFolder } from '../storage/index.ts';
+import type { Store } from '../store/index.ts';
+import { startTracing } from '../observability/tracing.ts';
 
 export interface Roles {
   api: boolean;
@@ -108,7 +108,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const ends = { stop: () => shutdown.run(), hurry: () => worker?.hurry() };
   if (!roles.api) return { url: null, store, keyPepper: secrets.keyPepper, logger, ...ends };
 
-  const description = await readFile(new URL('../openapi.yaml', import.meta.url), 'utf8');
+  const description = await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8');
   const measure = createMeasure({ net, media });
   const { rateLimits, sandboxDelayMs } = config;
   const app = buildApp({

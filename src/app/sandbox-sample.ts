@@ -1,12 +1,12 @@
-/** Clips that the service makes itself: the demo's source, and what jobs of the sandbox lane hand out. */
+/** Clips that the service makes itself: the demo's source, and what jobs of test mode hand out. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Resolution } from './domain/job.ts';
-import type { Media } from './media/types.ts';
+import type { Resolution } from '../domain/job.ts';
+import type { Media } from '../media/types.ts';
 
 const run = promisify(execFile);
 const makeTimeoutMs = 120_000;
@@ -34,7 +34,7 @@ export async function sourceClip(dataDir: string, seconds: number, picture: keyo
   });
 }
 
-/** The sandbox lane's result: the test picture (its running clock is the watermark) at the job's target size. */
+/** Test mode's result: the test picture (its running clock is the watermark) at the job's target size. */
 export function createSandboxSample(deps: { dataDir: string; media: Media }) {
   const running = new Map<Resolution, Promise<string>>();
   const make = async (resolution: Resolution) => {

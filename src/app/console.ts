@@ -1,9 +1,9 @@
 /** The console's parts, from the configuration. */
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
-import { createPasswords } from './domain/passwords.ts';
-import type { ConsoleDeps, Uploads } from './http/console/deps.ts';
-import type { Store } from './store/index.ts';
+import { createPasswords } from '../domain/passwords.ts';
+import type { ConsoleDeps, Uploads } from '../http/console/deps.ts';
+import type { Store } from '../store/index.ts';
 
 /** What a local demo offers beside the usual. */
 export interface DemoParts {
@@ -24,7 +24,7 @@ export function createConsole({ config, store, demo }: ConsoleServiceOptions): C
   return {
     store,
     passwords: createPasswords(),
-    pageDir: fileURLToPath(new URL('../build/console', import.meta.url)),
+    pageDir: fileURLToPath(new URL('../../build/console', import.meta.url)),
     secureCookies: publicUrl?.startsWith('https:') ?? false,
     origins,
     mediaOrigins: s3 === undefined ? origins : [bucketOrigin(s3)],

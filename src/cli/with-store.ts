@@ -1,7 +1,7 @@
 /** What the commands with a database share: opening it, printing JSON, refusing unknown ids. */
 import { InvalidArgumentError } from 'commander';
-import { type Config, loadConfig } from '../config.ts';
-import type { openStore } from '../open-store.ts';
+import { type Config, loadConfig } from '../app/config.ts';
+import type { openStore } from '../app/open-store.ts';
 
 export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 
@@ -9,7 +9,7 @@ export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = loadConfig();
   // Loaded when it is needed: `--help` and the offline commands do without the database's driver.
-  const opened = await (await import('../open-store.ts')).openStore(config);
+  const opened = await (await import('../app/open-store.ts')).openStore(config);
   try {
     return await work({ ...opened, config });
   } finally {

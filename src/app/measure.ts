@@ -1,11 +1,11 @@
 /** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
-import { ReelmendError } from './domain/errors.ts';
-import { FairSemaphore } from './domain/fair-semaphore.ts';
-import { maxDurationS, maxFrameRate, maxSourceBytes } from './domain/limits.ts';
-import type { MeasuredSource } from './domain/job.ts';
-import { sourceFacts } from './media/facts.ts';
-import type { Media } from './media/types.ts';
-import type { NetClient } from './net/types.ts';
+import { ReelmendError } from '../domain/errors.ts';
+import { FairSemaphore } from '../domain/fair-semaphore.ts';
+import { maxDurationS, maxFrameRate, maxSourceBytes } from '../domain/limits.ts';
+import type { MeasuredSource } from '../domain/job.ts';
+import { sourceFacts } from '../media/facts.ts';
+import type { Media } from '../media/types.ts';
+import type { NetClient } from '../net/types.ts';
 
 /** The caller's signal ends a measurement earlier; this only ends a child that is stuck. */
 const probeTimeoutMs = 30_000;

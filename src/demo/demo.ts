@@ -8,11 +8,11 @@ import { stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SingleBar } from 'cli-progress';
-import { generateApiKey, hashApiKey } from './domain/api-key.ts';
-import { createPasswords } from './domain/passwords.ts';
-import type { Lane } from './domain/job.ts';
-import type { Service } from './main.ts';
-import { uploadPath } from './storage/uploads.ts';
+import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
+import { createPasswords } from '../domain/passwords.ts';
+import type { Mode } from '../domain/job.ts';
+import type { Service } from '../app/service.ts';
+import { uploadPath } from '../storage/uploads.ts';
 
 const demoName = 'Demo';
 const demoEmail = 'demo@localhost';
@@ -33,10 +33,10 @@ export async function createDemoAccount(service: Service): Promise<DemoKeys | nu
   const account = await service.store.accounts.create({ name: demoName });
   await service.store.accounts.approve(account.id);
   await service.store.accounts.grant(account.id, demoCredits, 'demo');
-  const issue = async (lane: Lane) => {
-    const { key, lastFour } = generateApiKey(lane);
+  const issue = async (mode: Mode) => {
+    const { key, lastFour } = generateApiKey(mode);
     const hash = hashApiKey(key, service.keyPepper);
-    await service.store.keys.create({ accountId: account.id, lane, tier: 'standard', hash, lastFour });
+    await service.store.keys.create({ accountId: account.id, mode, tier: 'standard', hash, lastFour });
     return key;
   };
   const user = { email: demoEmail, password: randomBytes(12).toString('base64url') };
@@ -126,7 +126,7 @@ Reelmend is running at ${url}, its console at ${url}/console.
 Keys and passwords are shown once. In place of lost ones:
 
   scripts/reelmend accounts list                  the accounts, by id
-  scripts/reelmend keys create ACCOUNT            a live key; --lane test for a sandbox key
+  scripts/reelmend keys create ACCOUNT            a live key; --mode test for a sandbox key
   scripts/reelmend users list                     who signs in to the console
   scripts/reelmend users reset-password EMAIL     a new password
 

@@ -1,6 +1,6 @@
 /** Gauges of the file systems that a process writes to, read when Prometheus asks. */
 import { Gauge, type Registry } from 'prom-client';
-import { diskRoom } from './storage/disk.ts';
+import { diskRoom } from '../storage/disk.ts';
 
 export interface DiskMetricsOptions {
   registry: Registry;

@@ -1,10 +1,10 @@
 /** The database with what hangs on it alone: for the processes of the service and for commands. */
 import type { Config } from './config.ts';
-import { openDatabase } from './database.ts';
-import { createVault } from './domain/vault.ts';
-import { createEvidence } from './evidence/index.ts';
+import { openDatabase } from '../postgres/embedded.ts';
+import { createVault } from '../domain/vault.ts';
+import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
-import { createStore, migrate } from './store/index.ts';
+import { createStore, migrate } from '../store/index.ts';
 
 /** The database, migrated, with its store: what every command needs. */
 export async function openStore(config: Config) {
