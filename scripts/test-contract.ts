@@ -1,8 +1,8 @@
 /**
- * Starts the real service (API, worker, PostgreSQL) on loopback and lets Schemathesis loose on it: every operation,
- * all checks, all phases, with sandbox and live keys of both tiers and with a session of the console, under one fixed
- * seed and one that is drawn and printed (`--seed N` repeats it). Fails on any failure, error or skipped operation, and when some operation never
- * answered a well-formed request with success.
+ * Starts the real service (API, worker, PostgreSQL) on loopback and runs Schemathesis against it: every operation, all
+ * checks, all phases. One run per audience (keys, console) under a fixed seed; with `--long` keys of both modes and
+ * tiers, half of them under a drawn seed that is printed (`--seed N` repeats it). Fails on any failure, error or skipped
+ * operation, and when an operation never answered a well-formed request with success.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -36,6 +36,8 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     /** only the run of that name */
     only: { type: 'string' },
+    /** all modes and tiers, with a drawn seed */
+    long: { type: 'boolean', default: false },
   },
 });
 
@@ -407,15 +409,20 @@ function neverAccepted(verdicts: Verdict[]): string[] {
 
 async function main(): Promise<number> {
   const drawn = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
-  const all: Run[] = [
-    { name: 'sandbox-secure', audience: 'keys', mode: 'test', tier: 'secure', seed: fixedSeed, examples: 20 },
-    { name: 'sandbox-standard', audience: 'keys', mode: 'test', tier: 'standard', seed: drawn, examples: 10 },
-    { name: 'live-secure', audience: 'keys', mode: 'live', tier: 'secure', seed: fixedSeed, examples: 12 },
-    { name: 'live-standard', audience: 'keys', mode: 'live', tier: 'standard', seed: drawn, examples: 10 },
+  // The runs of a mode follow each other and the modes stand side by side: of the short runs, keys beside the console.
+  const short: Run[] = [
+    { name: 'live-secure', audience: 'keys', mode: 'live', tier: 'secure', seed: fixedSeed, examples: 10 },
     { name: 'console', audience: 'console', mode: 'test', tier: 'standard', seed: fixedSeed, examples: 10 },
   ];
+  const long: Run[] = [
+    ...short,
+    { name: 'test-secure', audience: 'keys', mode: 'test', tier: 'secure', seed: drawn, examples: 20 },
+    { name: 'test-standard', audience: 'keys', mode: 'test', tier: 'standard', seed: drawn, examples: 10 },
+    { name: 'live-standard', audience: 'keys', mode: 'live', tier: 'standard', seed: drawn, examples: 10 },
+  ];
+  const all = values.long || values.seed !== undefined || values.only !== undefined ? long : short;
   const runs = all.filter(({ name }) => values.only === undefined || values.only === name);
-  console.log(`Seeds: ${fixedSeed} (fixed) and ${drawn} (drawn; --seed ${drawn} repeats it)`);
+  console.log(`Seeds: ${fixedSeed} (fixed)${all === long ? ` and ${drawn} (drawn; --seed ${drawn} repeats it)` : ''}`);
   await rm(reports, { recursive: true, force: true });
   await mkdir(reports, { recursive: true });
   const folder = await mkdtemp(join(tmpdir(), 'reelmend-contract-'));

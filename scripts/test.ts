@@ -1,95 +1,186 @@
 /**
- * Runs every check of the project, one after the other, and closes with `N passed, N failed`. Each test of the
- * runners counts; a check without tests of its own (types, lint, generated code) counts as one.
+ * Runs every check of the project and closes with a table of times, the slowest tests, and `N passed, N failed`. Each
+ * test of a runner counts; a check without tests of its own (types, lint, generated code) counts as one.
+ *
+ *   npm test                what decides whether a change is good
+ *   npm test -- --all       also the steps whose files have not changed since they passed
+ *   npm run test:long       the long proofs
  */
-import { spawn } from 'node:child_process';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { ctestReport, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
 
 interface Count {
   passed: number;
   failed: number;
 }
 
-interface Step {
+interface TestTime {
   name: string;
-  command: string[];
-  /** counts from the report that the runner wrote; without it the exit status counts as one check */
-  report?: () => Promise<Count>;
+  seconds: number;
 }
 
-const reports = join('build', 'reports');
-const vitestReport = join(reports, 'vitest.json');
-const ctestReport = join(reports, 'ctest.xml');
+interface Outcome extends Count {
+  name: string;
+  /** wall-clock and processor time; null: not run, because nothing changed */
+  seconds: number | null;
+  cpuSeconds: number;
+  tests: TestTime[];
+}
 
 const vitestFiles = z.object({
-  testResults: z.array(z.object({ status: z.string(), assertionResults: z.array(z.object({ status: z.string() })) })),
+  testResults: z.array(
+    z.object({
+      status: z.string(),
+      name: z.string(),
+      startTime: z.number(),
+      endTime: z.number(),
+      assertionResults: z.array(z.object({ status: z.string() })),
+    }),
+  ),
 });
 
 /** A file that failed as a whole (it does not load, a hook threw) counts as one failure. */
-async function vitestCounts(): Promise<Count> {
-  const { testResults } = vitestFiles.parse(JSON.parse(await readFile(vitestReport, 'utf8')));
+function readVitest(): { count: Count; tests: TestTime[] } {
+  const { testResults } = vitestFiles.parse(JSON.parse(readFileSync(vitestReport, 'utf8')));
   const tests = (status: string) => testResults.flatMap((file) => file.assertionResults).filter((test) => test.status === status);
   const broken = testResults.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
-  return { passed: tests('passed').length, failed: tests('failed').length + broken.length };
+  return {
+    count: { passed: tests('passed').length, failed: tests('failed').length + broken.length },
+    tests: testResults.map((file) => ({
+      name: file.name.replace(`${process.cwd()}/`, ''),
+      seconds: (file.endTime - file.startTime) / 1000,
+    })),
+  };
 }
 
-const steps: Step[] = [
-  { name: 'types, lint, directions', command: ['bash', 'scripts/lint'] },
-  { name: 'generated code is current', command: ['bash', 'scripts/generate', '--check'] },
-  {
-    name: 'engine',
-    command: ['bash', 'scripts/test-engine', '--output-junit', join(process.cwd(), ctestReport)],
-    report: async () => {
-      const xml = await readFile(ctestReport, 'utf8');
-      const attribute = (name: string) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`, 's').exec(xml)?.[1] ?? Number.NaN);
-      const failed = attribute('failures');
-      return { passed: attribute('tests') - failed - attribute('skipped') - attribute('disabled'), failed };
-    },
-  },
-  { name: 'engine, with the libav of Debian 13', command: ['bash', 'scripts/test-libav-headers'] },
-  { name: 'CUDA stages, without a GPU', command: ['bash', 'scripts/test-cuda'] },
-  { name: 'engine, fuzzed', command: ['bash', 'scripts/fuzz-engine', '--short'] },
-  {
-    name: 'service',
-    command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
-    report: vitestCounts,
-  },
-  { name: 'contract, by Schemathesis', command: ['bash', 'scripts/test-contract'] },
-  { name: 'every documented status was seen', command: ['node', 'scripts/contract-coverage.ts'] },
-];
+function readCtest(): { count: Count; tests: TestTime[] } {
+  const xml = readFileSync(ctestReport, 'utf8');
+  const attribute = (name: string) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`, 's').exec(xml)?.[1] ?? Number.NaN);
+  const failed = attribute('failures');
+  const cases = xml.matchAll(/<testcase name="([^"]*)"[^>]*? time="([\d.]+)"/g);
+  return {
+    count: { passed: attribute('tests') - failed - attribute('skipped') - attribute('disabled'), failed },
+    tests: Array.from(cases, ([, name, time]) => ({ name: name!.split(' ')[0]!, seconds: Number(time) })),
+  };
+}
 
-function execute(command: string[]): Promise<boolean> {
+/** Exit status 0, and the processor time of the command and of all that it waited for. */
+function execute(command: string[]): Promise<{ ok: boolean; cpuSeconds: number }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'inherit', 'inherit'] });
+    const timed = 'TIMEFORMAT="%U %S"; { time "$@" 1>&4 2>&5; } 2>&3';
+    const child = spawn('bash', ['-c', timed, 'step', ...command], { stdio: ['ignore', 'ignore', 'inherit', 'pipe', 1, 2] });
+    let times = '';
+    child.stdio[3]!.on('data', (chunk: Buffer) => (times += chunk.toString()));
     child.once('error', reject);
-    child.once('exit', (code) => resolve(code === 0));
+    child.once('close', (code) => {
+      const cpuSeconds = times.trim().split(/\s+/).reduce((sum, part) => sum + Number(part), 0);
+      resolve({ ok: code === 0, cpuSeconds: Number.isFinite(cpuSeconds) ? cpuSeconds : 0 });
+    });
   });
 }
 
 /** A runner that failed without failing a test (it crashed, or wrote no report) counts as one failure. */
-async function count(step: Step): Promise<Count> {
-  const ok = await execute(step.command);
-  const fallback = ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
-  if (step.report === undefined) return fallback;
-  const counted = await step.report().catch(() => ({ passed: 0, failed: 1 }));
-  if (Number.isNaN(counted.passed + counted.failed) || counted.passed + counted.failed === 0) return { passed: 0, failed: 1 };
-  return !ok && counted.failed === 0 ? { ...counted, failed: 1 } : counted;
+function countOf(step: Step, ok: boolean): { count: Count; tests: TestTime[] } {
+  if (step.report === undefined) return { count: ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }, tests: [] };
+  try {
+    const { count, tests } = step.report === 'vitest' ? readVitest() : readCtest();
+    if (!(count.passed + count.failed > 0)) return { count: { passed: 0, failed: 1 }, tests };
+    return { count: !ok && count.failed === 0 ? { ...count, failed: 1 } : count, tests };
+  } catch {
+    return { count: { passed: 0, failed: 1 }, tests: [] };
+  }
 }
 
-await rm(reports, { recursive: true, force: true });
-await mkdir(reports, { recursive: true });
-const total: Count = { passed: 0, failed: 0 };
-for (const step of steps) {
-  console.log(`\n==> ${step.name}`);
-  const started = performance.now();
-  const { passed, failed } = await count(step);
-  total.passed += passed;
-  total.failed += failed;
-  console.log(`==> ${step.name}: ${passed} passed, ${failed} failed in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+/** Of the files that decide a step's outcome, the processor and the compiler; undefined: the step always runs. */
+function fingerprint({ name, command, inputs }: Step): string | undefined {
+  if (inputs === undefined) return undefined;
+  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
+  const files = git('ls-files', '-co', '--exclude-standard', '-z', '--', ...inputs).split('\0').filter(Boolean).sort();
+  const hash = createHash('sha256').update(JSON.stringify([name, command, process.version, cpus()[0]?.model]));
+  hash.update(execFileSync('c++', ['--version'])).update(readFileSync('/var/lib/dpkg/status'));
+  for (const file of files) hash.update(`\0${file}\0`).update(readIfThere(file));
+  return hash.digest('hex');
 }
-console.log(`\n${total.passed} passed, ${total.failed} failed`);
-process.exitCode = total.failed === 0 ? 0 : 1;
+
+function readIfThere(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    return Buffer.alloc(0); // deleted, and not yet staged
+  }
+}
+
+const passedBefore = z.object({ fingerprint: z.string(), passed: z.number() });
+
+/** What steps passed with which fingerprint; outlives runs, so that a change of TypeScript alone costs minutes. */
+class Memory {
+  readonly #folder = join('build', 'passed');
+  #file = (step: Step) => join(this.#folder, `${step.name.replace(/\W+/g, '-')}.json`);
+
+  recall(step: Step, now: string | undefined): number | undefined {
+    try {
+      const kept = passedBefore.parse(JSON.parse(readFileSync(this.#file(step), 'utf8')));
+      return now !== undefined && kept.fingerprint === now ? kept.passed : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  keep(step: Step, now: string | undefined, { passed, failed }: Count): void {
+    rmSync(this.#file(step), { force: true });
+    if (now === undefined || failed > 0) return;
+    mkdirSync(this.#folder, { recursive: true });
+    writeFileSync(this.#file(step), JSON.stringify({ fingerprint: now, passed }));
+  }
+}
+
+async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcome> {
+  const now = fingerprint(step);
+  const recalled = all ? undefined : memory.recall(step, now);
+  console.log(`\n==> ${step.name}`);
+  if (recalled !== undefined) {
+    console.log(`==> ${step.name}: its files have not changed since ${recalled} passed`);
+    return { name: step.name, passed: recalled, failed: 0, seconds: null, cpuSeconds: 0, tests: [] };
+  }
+  const started = performance.now();
+  const { ok, cpuSeconds } = await execute(step.command);
+  const { count, tests } = countOf(step, ok);
+  const seconds = (performance.now() - started) / 1000;
+  memory.keep(step, now, count);
+  console.log(`==> ${step.name}: ${count.passed} passed, ${count.failed} failed in ${seconds.toFixed(1)} s`);
+  return { name: step.name, ...count, seconds, cpuSeconds, tests };
+}
+
+function printTimes(outcomes: Outcome[], totalSeconds: number): void {
+  const width = Math.max(...outcomes.map(({ name }) => name.length));
+  const row = (name: string, ...cells: string[]) => console.log(name.padEnd(width), ...cells.map((cell) => cell.padStart(9)));
+  console.log('');
+  row('step', 'passed', 'failed', 'wall', 'processor');
+  for (const { name, passed, failed, seconds, cpuSeconds } of outcomes) {
+    const times = seconds === null ? ['unchanged', ''] : [`${seconds.toFixed(0)} s`, `${cpuSeconds.toFixed(0)} s`];
+    row(name, String(passed), String(failed), ...times);
+  }
+  row('all', '', '', `${totalSeconds.toFixed(0)} s`, `${availableParallelism()} cores`);
+  const slowest = outcomes.flatMap(({ tests }) => tests).sort((a, b) => b.seconds - a.seconds).slice(0, 10);
+  if (slowest.length > 0) console.log('\nslowest tests of the engine and test files of the service');
+  for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
+}
+
+const { values } = parseArgs({ options: { all: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } } });
+rmSync(reports, { recursive: true, force: true });
+mkdirSync(reports, { recursive: true });
+const memory = new Memory();
+const outcomes: Outcome[] = [];
+for (const step of values.long ? longSteps : shortSteps) outcomes.push(await runStep(step, memory, values.all));
+printTimes(outcomes, performance.now() / 1000);
+const sum = (key: keyof Count) => outcomes.reduce((total, outcome) => total + outcome[key], 0);
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);
+process.exitCode = sum('failed') === 0 ? 0 : 1;

@@ -1,0 +1,45 @@
+/** The checks of `npm test` and `npm run test:long`: what each runs and which files decide its outcome. */
+
+export interface Step {
+  name: string;
+  command: string[];
+  /**
+   * git pathspecs of the files that decide the outcome. A step whose files have not changed since it passed is not run
+   * again (`npm test -- --all` runs it); without any it always runs.
+   */
+  inputs?: string[];
+  /** where its tests are counted; without it the exit status counts as one check */
+  report?: 'vitest' | 'ctest';
+}
+
+const typescript = ['*.ts', '*.tsx', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html'];
+const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
+
+/** Reports lie here, one file per runner; scripts/test.ts reads them. */
+export const reports = 'build/reports';
+export const vitestReport = `${reports}/vitest.json`;
+export const ctestReport = `${reports}/ctest.xml`;
+
+export const shortSteps: Step[] = [
+  { name: 'types, lint, directions', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
+  { name: 'generated code is current', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json'] },
+  { name: 'engine', command: ['bash', 'scripts/test-engine', '--output-junit', `${process.cwd()}/${ctestReport}`], inputs: engine, report: 'ctest' },
+  { name: 'engine, with the libav of Debian 13', command: ['bash', 'scripts/test-libav-headers'], inputs: engine },
+  { name: 'CUDA stages, without a GPU', command: ['bash', 'scripts/test-cuda'], inputs: engine },
+  { name: 'engine, fuzzed', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
+  { name: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
+  { name: 'contract, by Schemathesis', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, 'migrations/', 'test/', 'native/', 'scripts/'] },
+  { name: 'every documented status was seen', command: ['node', 'scripts/contract-coverage.ts'] },
+];
+
+export const longSteps: Step[] = [
+  { name: 'engine, under ThreadSanitizer', command: ['bash', 'scripts/test-engine', '--tsan'] },
+  { name: 'engine, under AddressSanitizer', command: ['bash', 'scripts/test-engine', '--asan'] },
+  { name: 'engine, fuzzed for long', command: ['bash', 'scripts/fuzz-engine'] },
+  { name: 'CUDA stages, all architectures', command: ['bash', 'scripts/test-cuda', '--long'] },
+  { name: 'service, many deaths and random seeds', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults'] },
+  { name: 'contract, all modes and tiers', command: ['bash', 'scripts/test-contract', '--long'] },
+  { name: 'converter of networks', command: ['bash', 'engine/convert/run', 'test', '--long'] },
+  { name: 'training ground', command: ['bash', 'engine/training/ground.sh', 'test'] },
+  { name: 'other distributions', command: ['bash', 'scripts/test-distributions'] },
+];
