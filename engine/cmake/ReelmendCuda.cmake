@@ -58,7 +58,7 @@ foreach(source IN LISTS cuda_sources)
   add_custom_command(
     OUTPUT "${object}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/cuda"
-    COMMAND ${REELMEND_CCACHE} "${REELMEND_NVCC}" -std=c++20 -O3 ${reelmend_gencode} -DREELMEND_CUDA
+    COMMAND ${REELMEND_COMPILER_LAUNCHER} "${REELMEND_NVCC}" -std=c++20 -O3 ${reelmend_gencode} -DREELMEND_CUDA
       -Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror,-fPIC,-fvisibility=hidden
       "-I${CMAKE_CURRENT_SOURCE_DIR}/src" "-I${CMAKE_CURRENT_SOURCE_DIR}/include"
       -MD -MF "${object}.d" -c "${source}" -o "${object}"

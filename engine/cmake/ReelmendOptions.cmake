@@ -5,8 +5,15 @@ if(NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# Every checkout on a machine shares the compiler cache: paths below the checkout are made relative, and precompiled
+# headers count by what they hold (ccache's manual, "Precompiled headers").
 find_program(REELMEND_CCACHE ccache)
 mark_as_advanced(REELMEND_CCACHE)
+cmake_path(GET PROJECT_SOURCE_DIR PARENT_PATH reelmend_checkout)
+if(REELMEND_CCACHE)
+  set(REELMEND_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${reelmend_checkout}" CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${REELMEND_CCACHE}")
+endif()
 
 set(reelmend_sanitize_flags "")
 if(REELMEND_SANITIZE)
@@ -34,6 +41,7 @@ function(reelmend_settings target)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(REELMEND_CCACHE)
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${REELMEND_CCACHE}")
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${REELMEND_COMPILER_LAUNCHER}")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
 endfunction()

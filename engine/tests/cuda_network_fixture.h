@@ -11,6 +11,7 @@
 #include "cuda/processor.h"
 #include "cuda_network_standin.h"
 #include "helpers/clips.h"
+#include "helpers/test_paths.h"
 #include "helpers/onnx_file.h"
 #include "inference/engine_cache.h"
 #include "inference/gpu_model.h"
@@ -40,7 +41,7 @@ class CudaNetworkTest : public ::testing::Test {
   static ModelFile Fast() {
     ModelFile file;
     file.name = "fast";
-    file.path = std::string(REELMEND_SOURCE_DIR) + "/models/fast-x2.onnx";
+    file.path = test_paths::SourceDir() + "/models/fast-x2.onnx";
     file.multiple = 2;
     file.halo = 22;
     return file;

@@ -15,10 +15,11 @@
 #include "faces/face_stage.h"
 #include "reelmend/enhance.h"
 #include "helpers/clips.h"
+#include "helpers/test_paths.h"
 
 namespace reelmend::faces {
 
-inline const std::string kPerson = std::string(REELMEND_SOURCE_DIR) + "/tests/media/face.jpg";
+inline const std::string kPerson = test_paths::SourceDir() + "/tests/media/face.jpg";
 
 #define NEEDS_DETECTOR() \
   if (!CanDetectFaces()) GTEST_SKIP() << "No face detector in this build: faces are NOT tested (scripts/setup-faces)."
@@ -33,7 +34,7 @@ inline ModelFile FaceModel(const std::string& path) {
 }
 
 inline ModelFile Shipped() {
-  ModelFile file = FaceModel(std::string(REELMEND_SOURCE_DIR) + "/models/faces-256.onnx");
+  ModelFile file = FaceModel(test_paths::SourceDir() + "/models/faces-256.onnx");
   file.max_change = 32;
   return file;
 }

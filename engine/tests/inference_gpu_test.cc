@@ -16,6 +16,7 @@
 
 #include "reelmend/error.h"
 #include "helpers/onnx_file.h"
+#include "helpers/test_paths.h"
 #include "inference/backend.h"
 #include "inference/engine_cache.h"
 #include "inference/gpu_model.h"
@@ -37,7 +38,7 @@ std::string ReadBytes(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-std::string Shipped(const std::string& name) { return ReadBytes(fs::path(REELMEND_SOURCE_DIR) / "models" / name); }
+std::string Shipped(const std::string& name) { return ReadBytes(fs::path(test_paths::SourceDir()) / "models" / name); }
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reelmend/enhance.h"
+#include "helpers/test_paths.h"
 #include "media/frame_import.h"
 #include "pipeline/picture_stats.h"
 #include "pipeline/pixel_chain.h"
@@ -91,7 +92,7 @@ std::vector<Source> Sources() {
   }
   std::vector<fs::path> photos;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(REELMEND_SOURCE_DIR) / "../../shared/train-photos", none)) {
+  for (const auto& entry : fs::directory_iterator(fs::path(test_paths::SourceDir()) / "../../shared/train-photos", none)) {
     const std::string type = entry.path().extension();
     if (type == ".jpg" || type == ".webp" || type == ".png") photos.push_back(entry.path());
   }

@@ -10,6 +10,7 @@
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
 #include "helpers/clips.h"
+#include "helpers/test_paths.h"
 
 namespace reelmend {
 namespace {
@@ -339,7 +340,7 @@ RealFile Known(const std::string& name) {
 std::vector<std::string> RealFiles() {
   std::vector<std::string> names;
   std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(REELMEND_SHARED_MEDIA, missing)) {
+  for (const auto& entry : std::filesystem::directory_iterator(test_paths::SharedMediaDir(), missing)) {
     if (entry.is_regular_file() && entry.path().extension() != ".tsv") names.push_back(entry.path().filename());
   }
   std::ranges::sort(names);
@@ -365,7 +366,7 @@ class RealMatrix : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
   const RealFile known = Known(GetParam());
-  const std::string source = std::string(REELMEND_SHARED_MEDIA) + "/" + GetParam();
+  const std::string source = test_paths::SharedMediaDir() + "/" + GetParam();
   const TemporaryFolder folder;
   const std::string output = folder.File("out.mp4");
   EnhanceOptions options = PlainOptions();
@@ -419,7 +420,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealMatrix);
 INSTANTIATE_TEST_SUITE_P(Files, RealMatrix, ::testing::ValuesIn(RealFiles()), PlainName);
 
 TEST(RealMatrixFiles, AreThere) {
-  if (RealFiles().empty()) GTEST_SKIP() << "no sample files in " << REELMEND_SHARED_MEDIA;
+  if (RealFiles().empty()) GTEST_SKIP() << "no sample files in " << test_paths::SharedMediaDir();
 }
 
 std::string RowName(const ::testing::TestParamInfo<Row>& info) {

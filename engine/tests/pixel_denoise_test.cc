@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "reelmend/error.h"
+#include "helpers/test_paths.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
@@ -214,7 +215,7 @@ TEST(EstimateNoise, ThreadsDoNotChangeTheResult) {
 
 /// First picture at `seconds` of a camera's file as 8-bit 4:2:0; empty when it or ffmpeg is not there.
 Image CameraPicture(const std::string& file, double seconds, PictureSize size) {
-  const std::string path = std::string(REELMEND_SHARED_MEDIA) + "/" + file;
+  const std::string path = test_paths::SharedMediaDir() + "/" + file;
   if (!std::filesystem::exists(path)) return {};
   const std::string command = "ffmpeg -v error -nostdin -ss " + std::to_string(seconds) + " -i '" + path +
                               "' -frames:v 1 -vf scale=" + std::to_string(size.width) + ":" +

@@ -11,6 +11,7 @@
 #include "cuda/processor.h"
 #include "reelmend/error.h"
 #include "helpers/clips.h"
+#include "helpers/test_paths.h"
 #include "inference/backend.h"
 #include "inference/gpu_model.h"
 #include "inference/half.h"
@@ -35,7 +36,7 @@ ModelFile Shipped(const std::string& file, ModelFile::Precision precision) {
   model.scale = file.find("-x1") == std::string::npos ? 2 : 1;
   // Programs that were built on another machine (scripts/prove-gpu --pack) run in the checkout's folder.
   model.path = "engine/models/" + file;
-  if (!FileExists(model.path)) model.path = std::string(REELMEND_SOURCE_DIR) + "/models/" + file;
+  if (!FileExists(model.path)) model.path = test_paths::SourceDir() + "/models/" + file;
   model.precision = precision;
   model.multiple = 2;
   model.halo = model.name == "quality" ? 38 : 22;
