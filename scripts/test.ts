@@ -1,6 +1,6 @@
 /**
- * Runs every check of the project, one after the other, and closes with `N passed, N failed`. Each test of the
- * runners counts; a check without tests of its own (types, lint, generated code) counts as one.
+ * Runs all checks of the project one after the other and ends with `N passed, N failed`. Counts each test of the runners.
+ * A check without tests of its own (types, lint, generated code) counts as one.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ interface Count {
 interface Step {
   name: string;
   command: string[];
-  /** counts from the report that the runner wrote; without it the exit status counts as one check */
+  /** reads the counts from the runner's report; without it, the exit status counts as one check */
   report?: () => Promise<Count>;
 }
 
@@ -27,7 +27,7 @@ const vitestFiles = z.object({
   testResults: z.array(z.object({ status: z.string(), assertionResults: z.array(z.object({ status: z.string() })) })),
 });
 
-/** A file that failed as a whole (it does not load, a hook threw) counts as one failure. */
+/** A file that failed as a whole (import error, hook error) counts as one failure. */
 async function vitestCounts(): Promise<Count> {
   const { testResults } = vitestFiles.parse(JSON.parse(await readFile(vitestReport, 'utf8')));
   const tests = (status: string) => testResults.flatMap((file) => file.assertionResults).filter((test) => test.status === status);
@@ -70,7 +70,7 @@ function execute(command: string[]): Promise<boolean> {
   });
 }
 
-/** A runner that failed without failing a test (it crashed, or wrote no report) counts as one failure. */
+/** A runner that failed without a failed test (it crashed, or wrote no report) counts as one failure. */
 async function count(step: Step): Promise<Count> {
   const ok = await execute(step.command);
   const fallback = ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
