@@ -1,4 +1,4 @@
-/** The peers of bench-api: bare Hono handlers that do one query, or one transaction with an `add_job`. */
+/** The peers of bench-api: bare Hono handlers that run one query, or one transaction with an `add_job`. */
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import postgres from 'postgres';

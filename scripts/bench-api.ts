@@ -1,8 +1,8 @@
 /**
- * `npm run bench:api`: throughput and latency of reading a job and of creating a sandbox job, each beside a bare
- * Hono handler in the same run: one postgres.js query for the reading (goal: half of its throughput), one bare
- * transaction with an `add_job` for the creation (goal: half). Both servers run in processes of their own and are
- * loaded in turn by the same client. Prints one JSON object; the ratios count, machines are noisy.
+ * `npm run bench:api`: measures throughput and latency of reading a job and of creating a test job. The peer is a bare
+ * Hono handler in the same run: one postgres.js query to read, one transaction with an `add_job` to create. The goal is
+ * half of the peer's throughput. Each server has its own process; one client loads them in turn. Prints one JSON object.
+ * Machines are noisy, so compare the ratios.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -28,7 +28,7 @@ interface Load {
   p99_ms: number;
 }
 
-/** Starts a server and resolves to the base URL that its log or output names. */
+/** Starts a server and resolves to the base URL that it prints. */
 function startServer(command: string, args: string[], env: Record<string, string>): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(command, args, { env: { PATH: process.env['PATH']!, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   return new Promise((resolve, reject) => {
@@ -74,8 +74,8 @@ const summary = (loads: Load[]): Load => ({
 });
 
 /**
- * Loads the two in turn; the first round warms both up and is not counted. The queue is emptied before each load, as
- * workers that keep up would: `add_job` becomes slower with every row that waits.
+ * Loads the two in turn. The first round is a warm-up and does not count. Empties the queue before each load, as workers
+ * do that keep up, because `add_job` gets slower with each waiting row.
  */
 async function compare(queue: postgres.Sql, ours: Target, peer: Target): Promise<{ ours: Load; peer: Load; ratio: number }> {
   const loads: { ours: Load[]; peer: Load[] } = { ours: [], peer: [] };
@@ -96,7 +96,7 @@ async function compare(queue: postgres.Sql, ours: Target, peer: Target): Promise
 
 interface Keys {
   live: string;
-  /** one of each account: an account's audit log orders its own creations, not those of others */
+  /** one key per account, because an account's audit log serializes its creations */
   test: string[];
   jobId: string;
 }

@@ -1,9 +1,9 @@
 /**
- * scripts/bench-encoder builds and calls this: VMAF (mean and lowest tenth of the frames), bits and core-seconds of x264
- * presets × quality factors against the enhanced frames as they were before encoding. Prints one JSON object.
+ * Called by scripts/bench-encoder. Measures VMAF (mean and lowest tenth of the frames), bits and core-seconds of x264
+ * presets × quality factors against the enhanced frames before encoding. Prints one JSON object.
  *
- * The default to choose is the combination of the least core-seconds whose VMAF is at least 95 on every clip, and among
- * those of equal preset the one of the least bits.
+ * Choose as default the combination with the fewest core-seconds whose VMAF is at least 95 on every clip. Among
+ * combinations with the same preset, choose the one with the fewest bits.
  */
 import { spawn } from 'node:child_process';
 import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -77,7 +77,7 @@ function run(command: string, args: string[]): Promise<string> {
   });
 }
 
-/** Clips made here, and short real ones where they are. */
+/** Generated clips, and short real ones if there are any. */
 async function clips(folder: string): Promise<{ name: string; path: string }[]> {
   const made: [string, string][] = [
     ['test picture with grain', 'testsrc2=s=960x540:r=24:d=3,noise=alls=6:allf=t'],
@@ -107,8 +107,8 @@ async function clips(folder: string): Promise<{ name: string; path: string }[]> 
 }
 
 /**
- * Both sides go in as raw samples without tags: beside an untagged reference, ffmpeg converts the colours of a tagged
- * MP4, which costs 16 points of VMAF that have nothing to do with the encoder.
+ * Compares raw samples without tags. With an untagged reference, ffmpeg would convert the colours of a tagged MP4, which
+ * costs 16 points of VMAF that the encoder did not cause.
  */
 async function compare(folder: string, encoded: Encoded): Promise<Score> {
   const log = join(folder, 'vmaf.json');
@@ -129,7 +129,7 @@ async function compare(folder: string, encoded: Encoded): Promise<Score> {
   return { mean: mean(scores), lowest, psnr: mean(metrics.map((metric) => metric.psnr_y)) };
 }
 
-/** A nearly lossless encode, by the same path, must score as one: otherwise it is the comparison that is measured. */
+/** A nearly lossless encode must score as one; otherwise the comparison itself is wrong. */
 async function checkComparison(folder: string, control: Encoded): Promise<void> {
   const score = await compare(folder, control);
   if (score.mean >= 98 && score.psnr >= 50) return;

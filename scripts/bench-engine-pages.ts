@@ -1,6 +1,6 @@
 /**
- * The tables that `npm run bench:engine -- --page` writes into engine/bench/results, from what it measured. In
- * kernels.md only the lines between the marks are written; what helped and what did not is told around them by hand.
+ * Writes the tables of `npm run bench:engine -- --page` into engine/bench/results. In kernels.md it replaces only the lines
+ * between the marks; the text around them is written by hand.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';

@@ -2,11 +2,10 @@
  * `npm run bench:engine` (through scripts/bench-engine, which builds): measures the engine and prints one JSON
  * object on stdout.
  *
- * Efficiency = pipeline fps ÷ (cores ÷ sum of the stages' core-seconds a frame). Each stage's core-seconds come
- * from a process that runs that stage alone (decode; pixels over decoded frames; encode over rendered frames),
- * the pipeline's fps from a process that runs everything: so 1 means that decode, pixel work and encode overlap
- * without a core ever idling or work being done twice. What other processes of the machine took meanwhile is
- * read from /proc/stat and reported; `efficiency_of_free_cores` leaves it out of the cores.
+ * Efficiency = pipeline fps ÷ (cores ÷ sum of the stages' core-seconds per frame). One process runs each stage alone
+ * (decode; pixels over decoded frames; encode over rendered frames) to measure its core-seconds. Another process runs the
+ * whole pipeline to measure its fps. Efficiency 1 means that decode, pixel work and encode overlap, no core idles, and no
+ * work is done twice. /proc/stat shows the CPU time of other processes; `efficiency_of_free_cores` excludes it.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -21,7 +20,7 @@ const cores = availableParallelism();
 const clockTicksPerSecond = 100;
 const rounds = isQuick ? 2 : 3;
 
-/** The engine's own default (EncoderOptions in reelmend/enhance.h), for the peers. */
+/** The engine's default (EncoderOptions in reelmend/enhance.h), for the peers. */
 const engineQuality = ['-preset', 'superfast', '-crf', '16'];
 
 interface Part {
@@ -64,7 +63,7 @@ async function part(args: string[]): Promise<Part> {
   return JSON.parse(await run(join(buildFolder, 'bench_pipeline'), args)) as Part;
 }
 
-/** Core-seconds that the whole machine has worked and idled since it started. */
+/** Busy and idle core-seconds of the whole machine since it started. */
 async function machine(): Promise<Machine> {
   const line = (await readFile('/proc/stat', 'utf8')).split('\n', 1)[0] ?? '';
   const [user, nice, system, idle, wait, irq, soft, steal] = line.trim().split(/\s+/).slice(1).map(Number) as number[];
@@ -75,7 +74,7 @@ async function machine(): Promise<Machine> {
   };
 }
 
-/** Moving shapes and a zoom, with grain: nothing that a codec gets for free. */
+/** Moving shapes and a zoom, with grain, so that the codec has to work. */
 async function makeClip(path: string, size: string, seconds: number, rate: number): Promise<void> {
   const picture = `testsrc2=s=${size}:r=${rate}:d=${seconds},noise=alls=8:allf=t`;
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
@@ -108,8 +107,8 @@ interface Peer {
 }
 
 /**
- * Most of the work by the ffmpeg command line, threads as it likes: decode, resize, sharpen, x264 alike, sound copied.
- * Its processor time is what `-benchmark` tells.
+ * Most of the work with the ffmpeg command line and its own choice of threads: decode, resize, sharpen, the same x264
+ * settings, audio copied. `-benchmark` reports its CPU time.
  */
 async function peer(clip: string, filter: string, out: string, frames: number): Promise<Peer> {
   const encoder = ['-c:v', 'libx264', ...engineQuality, '-profile:v', 'high', '-g', '60'];
@@ -146,7 +145,7 @@ async function efficiencyRound(clip: string, out: string, frames: number, networ
   };
 }
 
-/** 540p to 1080p with `fast` in int8; undefined where networks cannot run. */
+/** 540p to 1080p with `fast` in int8; undefined if networks cannot run. */
 async function withFast(clip: string, out: string, frames: number) {
   const results: Round[] = [];
   for (let i = 0; i < rounds; ++i) {
@@ -176,7 +175,7 @@ function bestAndAll(results: Round[]) {
   };
 }
 
-/** What grows with the video's length (the containers' indexes) against what a short one needs. */
+/** Memory of a long video (whose container index grows) against that of a short one. */
 async function memory(folder: string, mainJobMegabytes: number) {
   const short = join(folder, 'short.mp4');
   const long = join(folder, 'long.mp4');
@@ -208,7 +207,7 @@ async function fourK(folder: string) {
   return { fps: round(whole.frames / whole.wall_s, 2), core_ms_per_frame: round(perFrame(whole) * 1e3), peak_rss_mb: whole.peak_rss_mb };
 }
 
-/** What the stage for faces costs at 1080p: the search alone where there is nobody, and each face that is restored. */
+/** Cost of the face stage at 1080p: detection without faces, and each restored face. */
 async function faces(folder: string) {
   const costs: Record<string, Record<string, number>> = {};
   for (const people of [0, 1, 3]) {
@@ -257,9 +256,9 @@ async function main(): Promise<void> {
     }
     const { best, rounds: allRounds } = bestAndAll(results);
     const bestPeer = Math.max(...peers.map((p) => Math.max(p.zscale.fps, p.swscale.fps)));
-    // Within a round both had the machine in about the same state; rounds are not comparable on a shared one.
+    // Compare within a round only: on a shared machine, its state differs between rounds.
     const ratios = results.map((r, i) => r.pipeline_fps / Math.max(peers[i]!.zscale.fps, peers[i]!.swscale.fps));
-    // Of processor time: other programs of the machine disturb it least. Below 1: less than ffmpeg needs.
+    // Ratio of CPU time, which other programs disturb least. Below 1: less than ffmpeg needs.
     const costs = results.map((r, i) => {
       const least = Math.min(peers[i]!.zscale.core_ms_per_frame, peers[i]!.swscale.core_ms_per_frame);
       return r.pipeline_core_ms_per_frame / least;

@@ -1,6 +1,6 @@
 /**
- * Quality and speed of the installed networks on a folder of pictures or clips; the measuring is done by
- * engine/bench/bench_networks.cc, VMAF of clips by an FFmpeg that has libvmaf.
+ * Measures quality and speed of the installed networks on a folder of pictures or clips, with
+ * engine/bench/bench_networks.cc. An FFmpeg with libvmaf measures VMAF of clips.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Which of the statuses that openapi.yaml lists did no test produce? The checks of responses in the tests
- * (test/helpers/http-contract.ts) write what they saw; this runs after them, prints what is missing and fails on it.
+ * Fails if no test produced a status that openapi.yaml lists, and prints the missing ones. Runs after the tests, whose
+ * response checks (test/helpers/http-contract.ts) record each status.
  */
 import { readFileSync } from 'node:fs';
 import { operations, statusesFile } from '../test/helpers/http-contract.ts';

@@ -13,8 +13,8 @@ function generatedFiles(base: string): string[] {
 }
 
 /**
- * The client's runtime, which the generator copies as it is, was not written for `exactOptionalPropertyTypes`. Its
- * types stay in force for its users; only its own bodies go unchecked.
+ * The generator copies the client's runtime, which does not compile with `exactOptionalPropertyTypes`. Its users still get
+ * its types; only its own function bodies are not checked.
  */
 const unchecked = [
   'client/client.gen.ts',
@@ -31,7 +31,7 @@ function relaxRuntime(base: string): void {
   }
 }
 
-/** Advice to use another package, with an address that is not ours to name. */
+/** Advice to use another package, with a URL that does not belong in our code. */
 function dropForeignAdvice(base: string): void {
   const path = join(base, 'src/sdk/client/types.gen.ts');
   const text = readFileSync(path, 'utf8');
@@ -53,7 +53,7 @@ async function main(): Promise<number> {
   const fresh = mkdtempSync(join(tmpdir(), 'reelmend-generate-'));
   try {
     process.env['REELMEND_GENERATE_INTO'] = fresh;
-    // The configuration file is found by its name.
+    // The generator finds the configuration file by its name.
     await createClient({} as UserConfig);
     relaxRuntime(fresh);
     dropForeignAdvice(fresh);
