@@ -35,7 +35,7 @@ export const shortSteps: Step[] = [
 export const longSteps: Step[] = [
   { name: 'engine, under ThreadSanitizer', command: ['bash', 'scripts/test-engine', '--tsan'] },
   { name: 'engine, under AddressSanitizer', command: ['bash', 'scripts/test-engine', '--asan'] },
-  { name: 'engine, fuzzed for long', command: ['bash', 'scripts/fuzz-engine'] },
+  { name: 'engine, fuzzed for long', command: ['bash', 'scripts/fuzz-engine', '--long'] },
   { name: 'CUDA stages, all architectures', command: ['bash', 'scripts/test-cuda', '--long'] },
   { name: 'service, many deaths and random seeds', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults'] },
   { name: 'contract, all modes and tiers', command: ['bash', 'scripts/test-contract', '--long'] },
