@@ -135,7 +135,7 @@ export interface CompiledEngine {
   /** the GPU's name where the engine is tied to it, else empty */
   device: string;
   precision: string;
-  /** its name in the folder */
+  /** its name in the folder; empty where it could not be built */
   file: string;
   width: number;
   height: number;
@@ -145,6 +145,8 @@ export interface CompiledEngine {
   contexts: number;
   /** pictures in each of them */
   batch: number;
+  /** one sentence, where the GPU has too little memory to build it; else empty */
+  notBuilt: string;
   /** one sentence, where the GPU is here and could not be measured; else empty */
   notMeasured: string;
 }

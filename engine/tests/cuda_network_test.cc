@@ -10,6 +10,7 @@
 #include "cuda_network_fixture.h"
 #include "reelmend/error.h"
 #include "helpers/clips.h"
+#include "inference/engine_compiler.h"
 #include "inference/gpu_model.h"
 #include "pipeline/stage_chain.h"
 
@@ -230,6 +231,43 @@ TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
   options.may_write_engines = true;
   pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
   EXPECT_EQ(log_->built, 1);
+}
+
+TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
+  log_->builds_slowly = true;
+  log_->builds_up_to = 1280 * 720;
+  const auto plenty = Late(0);
+  const DeviceFacts& facts = plenty->facts();
+  CompileRequest request;
+  request.folder = folder_.File("engines");
+  const auto engines = inference::CompileEngines(std::make_shared<StandInBackend>(plenty, log_), Rgb(),
+                                                 {{facts.compute_major, facts.compute_minor}, facts.name}, request);
+  ASSERT_EQ(engines.size(), 2U);
+  EXPECT_EQ(engines[0].file, "");
+  EXPECT_NE(engines[0].not_built.find("too little free memory"), std::string::npos) << engines[0].not_built;
+  EXPECT_EQ(engines[1].width, 0);
+  EXPECT_TRUE(FileExists(request.folder + "/" + engines[1].file));
+  EXPECT_EQ(log_->built, 1);
+
+  const std::string in = Clip("160x540", 0.12);
+  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  options.engine_folder = request.folder;
+  options.may_write_engines = false;
+  log_->workspace_bytes = 8 << 20;
+  pipeline::EnhanceOn(ProcessorOn(plenty), in, folder_.File("whole.mp4"), options);
+  bool was_cut = false;
+  for (std::size_t memory = plenty->peak(); memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
+    const int before = log_->loaded;
+    try {
+      pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("less.mp4"), options);
+    } catch (const Error& error) {
+      FAIL() << error.what();
+    }
+    was_cut = log_->loaded - before > 1;
+  }
+  EXPECT_TRUE(was_cut) << "no picture was done in tiles";
+  EXPECT_EQ(log_->built, 1);
+  EXPECT_EQ(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4")));
 }
 
 TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {

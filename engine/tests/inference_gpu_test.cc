@@ -473,7 +473,7 @@ TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
   const auto is_about_memory = [&](std::initializer_list<std::pair<bool, const char*>> messages) {
     Messages all;
     for (const auto& [is_error, message] : messages) all.Add(is_error, message);
-    return all.is_about_memory();
+    return all.any_is_about_memory();
   };
   EXPECT_FALSE(is_about_memory({}));
   EXPECT_FALSE(is_about_memory({{true, kNoTactic}})) << "the model is the reason";
@@ -486,6 +486,16 @@ TEST(Fault17_37, ABuilderOutOfMemoryIsKnownByAnyOfItsMessages) {
   both.Add(true, "the first");
   both.Add(true, "what it broke");
   EXPECT_EQ(both.first_error(), "the first");
+}
+
+TEST(TensorRtMessages, AWarningIsNoReasonForAFailureOutsideOfBuilds) {
+  Messages messages;
+  messages.Add(false, "Device memory is insufficient to use tactic.");  // of a build on another thread
+  messages.Add(true, "Error Code 1: Serialization (the plan is damaged)");
+  EXPECT_TRUE(messages.any_is_about_memory());
+  EXPECT_FALSE(messages.error_is_about_memory());
+  messages.Add(true, "Error Code 2: OutOfMemory (Requested size was 8589934592 bytes.)");
+  EXPECT_TRUE(messages.error_is_about_memory());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <new>
 #include <vector>
 
@@ -10,9 +11,11 @@
 #include "media/av_error.h"
 #include "media/demuxer.h"
 #include "media/video_decoder.h"
+#include "pipeline/frame_source.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
+#include <libavutil/mem.h>
 }
 
 namespace reelmend::media {
@@ -21,8 +24,6 @@ namespace {
 using reelmend::testing::Ffmpeg;
 using reelmend::testing::TemporaryFolder;
 using reelmend::testing::VideoInput;
-
-using UniqueBuffer = std::unique_ptr<AVBufferRef, FreeByAddress<av_buffer_unref>>;
 
 TEST(GpuDecoder, GivesWayToTheCpusWhereItRefusesTheStream) {
   const TemporaryFolder folder;
@@ -92,12 +93,93 @@ TEST(Fault17_35, ARefusedStreamIsDecodedByFrameThreads) {
   }
 }
 
+TEST(GpuDecoder, OutlivesTheDemuxerOfItsStream) {
+  const TemporaryFolder folder;
+  const std::string file = folder.File("h264.mp4");
+  Ffmpeg(VideoInput("320x180", 0.4) + " -c:v libx264 -pix_fmt yuv420p " + file);
+  const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
+  FileSource source(file);
+  Demuxer first(source, {});
+  VideoDecoder decoder(*first.video(), {}, 1, device.get());
+  first.video()->codecpar->codec_id = AV_CODEC_ID_NONE;  // what freed memory may say
+  Demuxer second(source, {});
+  second.ReadVideoOnly();
+  int frames = 0;
+  const auto count = [&](UniqueFrame) { ++frames; };
+  const UniquePacket packet = MakePacket();
+  while (second.ReadPacket(packet.get())) {
+    decoder.Decode(packet.get(), count);
+    av_packet_unref(packet.get());
+  }
+  decoder.Decode(nullptr, count);
+  EXPECT_EQ(frames, 10);
+}
+
+TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
+  const TemporaryFolder folder;
+  const std::string file = folder.File("h264.mp4");
+  Ffmpeg(VideoInput("320x180", 0.8) + " -c:v libx264 -pix_fmt yuv420p " + file);
+  const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
+  EnhanceOptions options = reelmend::testing::PlainOptions();
+  options.segment = Segment{0, 0.4, 0};  // nothing to seek to: the demuxer is opened a second time
+  const pipeline::Plan plan = pipeline::MakePlan(file, options, 1, {});
+  pipeline::StageClocks clocks;
+  pipeline::FrameSource source(file, plan, options, 1, {}, clocks, device.get());
+  int frames = 0;
+  source.Run([&](const pipeline::TimedFrame&) { return ++frames > 0; });
+  EXPECT_EQ(frames, 10);
+  EXPECT_EQ(source.undecodable(), 0);
+}
+
+/// libav allocates no block above `bytes` while this lives.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(std::size_t bytes) { av_max_alloc(bytes); }
+  ~MemoryLimit() { av_max_alloc(INT_MAX); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+};
+
 TEST(Fault17_35, ADecoderIsMadeWithTheSurfacesThatItCanHave) {
-  EXPECT_EQ(SurfacesWithin(20), 20);
-  EXPECT_EQ(SurfacesWithin(34), 32);
-  EXPECT_THROW(ThrowExhausted(false), std::bad_alloc);
+  const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA)));
+  const AVCodec* codec = avcodec_find_decoder_by_name("vp9");
+  ASSERT_NE(codec, nullptr);
+  for (const int outside : {12, 40}) {
+    const UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
+    context->hw_device_ctx = CheckAlloc(av_buffer_ref(device.get()));
+    context->extra_hw_frames = outside;
+    context->coded_width = context->width = 640;
+    context->coded_height = context->height = 360;
+    context->sw_pix_fmt = AV_PIX_FMT_YUV420P;
+    const UniqueBuffer surfaces = DescribeSurfaces(*context);
+    ASSERT_TRUE(surfaces);
+    const int count = reinterpret_cast<const AVHWFramesContext*>(surfaces->data)->initial_pool_size;
+    EXPECT_GT(count, 12);
+    EXPECT_LE(count, 32) << "NVDEC makes no more";
+  }
+}
+
+TEST(Fault17_35, WithoutMemoryTheErrorSaysWhoseItWas) {
+  const TemporaryFolder folder;
+  const std::string file = folder.File("h264.mp4");
+  Ffmpeg(VideoInput("320x180", 0.2) + " -c:v libx264 -pix_fmt yuv420p " + file);
+  FileSource source(file);
+  Demuxer demuxer(source, {});
+  demuxer.ReadVideoOnly();
+  const UniquePacket packet = MakePacket();
+  ASSERT_TRUE(demuxer.ReadPacket(packet.get()));
+  const auto ignore = [](UniqueFrame) {};
+  {
+    VideoDecoder decoder(*demuxer.video(), {}, 1);
+    const MemoryLimit less_than_a_picture(20'000);
+    EXPECT_THROW(decoder.Decode(packet.get(), ignore), std::bad_alloc);
+  }
+  const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
+  VideoDecoder decoder(*demuxer.video(), {}, 1, device.get());
+  const MemoryLimit nothing(16);
   try {
-    ThrowExhausted(true);
+    decoder.Decode(packet.get(), ignore);
+    FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << "another device may decode it";
   }

@@ -92,7 +92,21 @@ TEST_F(SourcesTest, Fault17_5_RefusesASingleEncryptedTrack) {
   const std::string clear = Make("clear.mp4", VideoInput("320x180", 1) + " " + ToneInput(1) + kH264 + "-c:a aac");
   ExpectEncrypted(Renamed(clear, "stsd", "avc1", "encv"));
   ExpectEncrypted(Renamed(clear, "stsd", "mp4a", "enca"));
+  ExpectEncrypted(Renamed(clear, "stsd", "avc1", "drmi"));
   ExpectEncrypted(Renamed(clear, "stsd", "mp4a", "drms"));
+}
+
+TEST_F(SourcesTest, RefusesEncryptedPacketsWhereTheHeadersAreOutOfReach) {
+  // More boxes before the movie's description than are looked at. The media lies before them, so that no offset changes.
+  const std::string file = Make("encrypted.mp4", VideoInput("320x180", 1) + kH264 + kCommonEncryption);
+  std::string bytes = ReadFile(file);
+  const std::size_t moov = bytes.find("moov");
+  ASSERT_NE(moov, std::string::npos);
+  std::string padding;
+  for (int i = 0; i < 10'001; ++i) padding += std::string("\0\0\0\x08", 4) + "free";
+  bytes.insert(moov - 4, padding);
+  std::ofstream(file, std::ios::binary) << bytes;
+  ExpectEncrypted(file);
 }
 
 TEST_F(SourcesTest, Fault17_5_RefusesEncryptedWebm) {

@@ -138,6 +138,7 @@ Napi::Object ToJs(Napi::Env env, const CompiledEngine& engine) {
   object.Set("buildMs", engine.build_ms);
   object.Set("contexts", engine.contexts);
   object.Set("batch", engine.batch);
+  object.Set("notBuilt", engine.not_built);
   object.Set("notMeasured", engine.not_measured);
   return object;
 }

@@ -138,6 +138,10 @@ async function compileModels(media: Media, config: Config, name: string | undefi
         const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
         const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} pictures at once`;
         const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
+        if (options.json !== true && engine.notBuilt !== '') {
+          console.error(`${label(model)}: ${size} for ${place} was not built: ${engine.notBuilt}`);
+          continue;
+        }
         console.log(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
         if (engine.notMeasured !== '') console.error(`${label(model)}: not measured on this machine’s GPU: ${engine.notMeasured}`);
       }

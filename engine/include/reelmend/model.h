@@ -75,12 +75,13 @@ struct CompiledEngine {
   std::string target;     ///< compute capability, "8.9"
   std::string device;     ///< the GPU's name where the engine is tied to it
   std::string precision;  ///< "fp16", "int8", "fp32"
-  std::string file;       ///< its name in the folder
+  std::string file;       ///< its name in the folder; empty where it could not be built
   int width = 0;          ///< of the pictures that go in; 0: any size from 64×64 to 4096×2304
   int height = 0;
   double build_ms = 0;    ///< 0: it was there already
   int contexts = 0;       ///< that jobs have at once, as measured on this machine's GPU; 0: it is not here …
   int batch = 0;          ///< … and pictures in each
+  std::string not_built;     ///< one sentence, where the GPU has too little memory to build it
   std::string not_measured;  ///< one sentence, where the GPU is here and could not be measured
 };
 

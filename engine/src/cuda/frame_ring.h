@@ -13,7 +13,7 @@
 
 namespace reelmend::cuda {
 
-using UniqueBuffer = std::unique_ptr<AVBufferRef, media::FreeByAddress<av_buffer_unref>>;
+using media::UniqueBuffer;
 
 /// Note [Rings cannot starve]
 /// A picture is out of its ring from Take until the last reference to its AVFrame is gone. The places where it can

@@ -329,7 +329,9 @@ class CudaProcessor : public pipeline::Processor {
         try {
           return MakeGpuEncoder(options, frames.get(), queued);
         } catch (const Error& error) {
-          // All sessions taken, or a size that this GPU does not encode: the CPU encodes what the GPU made.
+          // All sessions taken, or a size that this GPU does not encode: the CPU encodes what the GPU made. A refusal is not
+          // remembered for the next job: sessions become free again, another size may be encoded, and asking costs
+          // milliseconds, because no picture is made before.
           if (error.code() != ErrorCode::kUnavailable) throw;
         }
       }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "media/av_error.h"
 #include "media/source_policy.h"
@@ -69,7 +71,9 @@ UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
 /// Note [Clocks that jump]
 /// A joined recording starts its clock again, a paused one sets it forward. Both are followed as the picture's are: a step
 /// back of more than a second is closed up, a step forward is filled with silence. One packet's time may also be damaged.
-/// So a frame that jumps is held until the next one: when that has jumped as well, the clock has.
+/// So a frame that jumps is held until the next one: when that has jumped as well, the clock has. The first frames are held
+/// too, until two that follow each other agree. Several damaged times in a row look like a clock that was set back and
+/// soon forward again: the step back is undone then, and no silence is written.
 class EncodedAudio : public AudioTrack {
  public:
   EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
@@ -81,9 +85,8 @@ class EncodedAudio : public AudioTrack {
         packet_(MakePacket()),
         fifo_(CheckAlloc(
             av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {
-    AVCodecParameters* parameters = CheckAlloc(avcodec_parameters_alloc());
-    const std::unique_ptr<AVCodecParameters, FreeByAddress<avcodec_parameters_free>> owner(parameters);
-    CheckAv(avcodec_parameters_from_context(parameters, encoder_.get()), ErrorCode::kInternal,
+    const UniqueCodecParameters parameters(CheckAlloc(avcodec_parameters_alloc()));
+    CheckAv(avcodec_parameters_from_context(parameters.get(), encoder_.get()), ErrorCode::kInternal,
             "The sound's parameters cannot be told");
     index_ = muxer.AddStream(*parameters, encoder_->time_base, tags);
   }
@@ -94,6 +97,7 @@ class EncodedAudio : public AudioTrack {
 
   void Finish() override {
     if (avcodec_send_packet(decoder_.get(), nullptr) >= 0) ReceiveDecoded();
+    if (!has_begun_) BeginAt(FirstPosition());
     if (held_) WriteSound(*std::exchange(held_, nullptr));
     if (resampler_) Resample(nullptr);
     EncodeReady(1);
@@ -109,12 +113,12 @@ class EncodedAudio : public AudioTrack {
 
   /// See Note [Clocks that jump].
   void Place(UniqueFrame frame) {
+    if (!has_begun_) return Begin(std::move(frame));
     if (held_) {
       const UniqueFrame held = std::exchange(held_, nullptr);
       if (HasJumpedToo(*frame, *held)) FollowClock(Drift(*held));
       WriteSound(*held);
     }
-    if (!has_begun_) Begin(*frame);
     if (HasJumped(Drift(*frame))) {
       held_ = std::move(frame);
     } else {
@@ -122,11 +126,44 @@ class EncodedAudio : public AudioTrack {
     }
   }
 
-  /// The first frame that has a time tells where the track begins.
-  void Begin(const AVFrame& frame) {
-    if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return;
+  /// Collects the first frames until two neighbours agree in time: from them the beginning of the track is known.
+  void Begin(UniqueFrame frame) {
+    constexpr std::size_t kMostFrames = 32;
+    const bool is_timed = frame->best_effort_timestamp != AV_NOPTS_VALUE;
+    const std::int64_t position = is_timed ? Position(*frame) : 0;
+    const bool agrees = is_timed && witness_ && !HasJumped(position - *witness_);
+    if (is_timed) witness_ = position;
+    if (witness_) *witness_ += OutputSamples(*frame);
+    const std::int64_t before = first_samples_;
+    first_samples_ += OutputSamples(*frame);
+    first_frames_.push_back(std::move(frame));
+    if (agrees) {
+      BeginAt(position - before);
+    } else if (first_frames_.size() >= kMostFrames) {
+      BeginAt(FirstPosition());
+    }
+  }
+
+  /// Of the first frames, by the first time that any of them tells; the origin where none does.
+  std::int64_t FirstPosition() const {
+    std::int64_t before = 0;
+    for (const UniqueFrame& frame : first_frames_) {
+      if (frame->best_effort_timestamp != AV_NOPTS_VALUE) return Position(*frame) - before;
+      before += OutputSamples(*frame);
+    }
+    return 0;
+  }
+
+  void BeginAt(std::int64_t position) {
     has_begun_ = true;
-    next_in_ = next_out_ = Position(frame);
+    next_in_ = next_out_ = position;
+    for (const UniqueFrame& frame : first_frames_) WriteSound(*frame);
+    first_frames_.clear();
+  }
+
+  /// Samples of the output that a frame becomes.
+  std::int64_t OutputSamples(const AVFrame& frame) const {
+    return av_rescale(frame.nb_samples, encoder_->sample_rate, frame.sample_rate);
   }
 
   /// Of the source's clock, in samples from the origin.
@@ -136,7 +173,7 @@ class EncodedAudio : public AudioTrack {
 
   /// Samples by which a frame's time lies after the end of what has been written; 0 where it tells none.
   std::int64_t Drift(const AVFrame& frame) const {
-    return has_begun_ && frame.best_effort_timestamp != AV_NOPTS_VALUE ? Position(frame) - next_in_ : 0;
+    return frame.best_effort_timestamp == AV_NOPTS_VALUE ? 0 : Position(frame) - next_in_;
   }
 
   bool HasJumped(std::int64_t drift) const {
@@ -148,12 +185,18 @@ class EncodedAudio : public AudioTrack {
   bool HasJumpedToo(const AVFrame& frame, const AVFrame& held) const {
     if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return true;
     const std::int64_t rate = encoder_->sample_rate;
-    const std::int64_t drift = Drift(frame) - av_rescale(held.nb_samples, rate, held.sample_rate);
+    const std::int64_t drift = Drift(frame) - OutputSamples(held);
     return Drift(held) < 0 ? drift < -rate : drift > Drift(held) - rate / 10;
   }
 
-  /// Back: closed up. Forward: filled, as far as all silence together is believable.
+  /// Back: closed up. Forward to where the clock was before it went back: that step is undone. Forward otherwise: filled, as
+  /// far as all silence together is believable.
   void FollowClock(std::int64_t drift) {
+    if (step_back_ > 0 && !HasJumped(drift - step_back_)) {
+      offset_ -= std::exchange(step_back_, 0);
+      return;
+    }
+    step_back_ = std::max<std::int64_t>(0, -drift);
     const auto longest = static_cast<std::int64_t>(longest_silence_s_ * encoder_->sample_rate);
     if (drift < 0 || drift > longest - silence_) {
       offset_ -= drift;
@@ -269,7 +312,11 @@ class EncodedAudio : public AudioTrack {
   int in_rate_ = 0;
   int in_channels_ = 0;
   bool has_begun_ = false;
-  std::int64_t offset_ = 0;    ///< samples by which the source's clock was moved
+  std::vector<UniqueFrame> first_frames_;  ///< until the track has begun
+  std::int64_t first_samples_ = 0;         ///< of them together, as samples of the output
+  std::optional<std::int64_t> witness_;    ///< where the next frame should lie, by the last time before the beginning
+  std::int64_t offset_ = 0;     ///< samples by which the source's clock was moved
+  std::int64_t step_back_ = 0;  ///< the last part of offset_, where the clock went back
   std::int64_t silence_ = 0;   ///< samples of it that were written
   std::int64_t next_in_ = 0;   ///< position of the next sample to queue, in samples from the origin
   std::int64_t next_out_ = 0;  ///< position of the next sample to encode

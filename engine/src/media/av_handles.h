@@ -49,6 +49,7 @@ struct CloseFileIo {
 
 using UniquePacket = std::unique_ptr<AVPacket, FreeByAddress<av_packet_free>>;
 using UniqueFrame = std::unique_ptr<AVFrame, FreeByAddress<av_frame_free>>;
+using UniqueCodecParameters = std::unique_ptr<AVCodecParameters, FreeByAddress<avcodec_parameters_free>>;
 using UniqueCodecContext = std::unique_ptr<AVCodecContext, FreeByAddress<avcodec_free_context>>;
 using UniqueInputContext = std::unique_ptr<AVFormatContext, FreeByAddress<avformat_close_input>>;
 using UniqueOutputContext = std::unique_ptr<AVFormatContext, FreeByValue<avformat_free_context>>;
@@ -59,6 +60,7 @@ using UniqueFilterInOut = std::unique_ptr<AVFilterInOut, FreeByAddress<avfilter_
 using UniqueScaler = std::unique_ptr<SwsContext, FreeByValue<sws_freeContext>>;
 using UniqueResampler = std::unique_ptr<SwrContext, FreeByAddress<swr_free>>;
 using UniqueAudioFifo = std::unique_ptr<AVAudioFifo, FreeByValue<av_audio_fifo_free>>;
+using UniqueBuffer = std::unique_ptr<AVBufferRef, FreeByAddress<av_buffer_unref>>;
 using UniqueBufferPool = std::unique_ptr<AVBufferPool, FreeByAddress<av_buffer_pool_uninit>>;
 using UniqueAvMemory = std::unique_ptr<void, FreeByValue<av_free>>;
 

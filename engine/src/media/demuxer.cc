@@ -19,6 +19,10 @@ int RefuseToOpen(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary
   throw Error(ErrorCode::kUnreadableVideo, sentence);
 }
 
+[[noreturn]] void ThrowEncrypted() {
+  ThrowUnreadable("The video is encrypted: without its key its pictures or its sound cannot be decoded.");
+}
+
 bool IsStillPicture(const AVStream* stream) {
   constexpr int kStill = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS | AV_DISPOSITION_STILL_IMAGE;
   return (stream->disposition & kStill) != 0;
@@ -56,7 +60,7 @@ Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
   Describe();
   const bool is_encrypted = IsEncrypted(*context_);
   io_.RethrowPending();
-  if (is_encrypted) ThrowUnreadable("The video is encrypted: without its key its pictures or its sound cannot be decoded.");
+  if (is_encrypted) ThrowEncrypted();
   ChooseStreams();
 }
 
@@ -183,6 +187,7 @@ bool Demuxer::ReadAny(AVPacket* packet) {
   // Mostly a packet whose damaged size asks for gigabytes.
   if (result == AVERROR(ENOMEM)) ThrowUnreadable("A part of the file claims to be larger than can be held in memory.");
   if (result < 0) return false;
+  if (IsEncrypted(*packet)) ThrowEncrypted();
   CountPacket();
   return true;
 }

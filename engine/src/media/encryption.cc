@@ -86,4 +86,8 @@ bool IsEncrypted(AVFormatContext& context) {
   return HasKeyId(context);
 }
 
+bool IsEncrypted(const AVPacket& packet) {
+  return av_packet_get_side_data(&packet, AV_PKT_DATA_ENCRYPTION_INFO, nullptr) != nullptr;
+}
+
 }  // namespace reelmend::media

@@ -9,4 +9,7 @@ namespace reelmend::media {
 /// WebM. Reads the headers again and leaves the reading position as it was.
 bool IsEncrypted(AVFormatContext& context);
 
+/// Whether libav says of a packet that it is encrypted. A second sign, for files whose headers are too odd to be read again.
+bool IsEncrypted(const AVPacket& packet);
+
 }  // namespace reelmend::media

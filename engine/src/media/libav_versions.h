@@ -1,5 +1,6 @@
-// What differs between the releases of libav that the engine builds with, FFmpeg 5.1 to 9. The rest of the engine calls
-// these functions and compares no version. scripts/test-libav-headers compiles it against other releases' headers.
+// Differences between the releases of libav. Only these functions compare versions; the rest of the engine calls them.
+// Compiled against FFmpeg 5.1 (Debian 12), 7.1 (Debian 13) and 9.0 (Debian 14, in preparation) by scripts/test-libav-headers.
+// Releases between them are expected to work and were not compiled.
 #pragma once
 
 #include <cstddef>

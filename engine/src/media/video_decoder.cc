@@ -57,18 +57,27 @@ constexpr int kMostSurfaces = 32;
 
 /// Lays out the surfaces of a GPU's decoder. Where this fails, libav does it by itself and tells what is wrong.
 void LayOutSurfaces(AVCodecContext& context) {
-  AVBufferRef* buffer = nullptr;
-  if (avcodec_get_hw_frames_parameters(&context, context.hw_device_ctx, AV_PIX_FMT_CUDA, &buffer) < 0) return;
-  auto& frames = *reinterpret_cast<AVHWFramesContext*>(buffer->data);
-  frames.initial_pool_size = SurfacesWithin(frames.initial_pool_size);
-  if (av_hwframe_ctx_init(buffer) < 0) return av_buffer_unref(&buffer);
+  UniqueBuffer surfaces = DescribeSurfaces(context);
+  if (!surfaces || av_hwframe_ctx_init(surfaces.get()) < 0) return;
   av_buffer_unref(&context.hw_frames_ctx);
-  context.hw_frames_ctx = buffer;
+  context.hw_frames_ctx = surfaces.release();
+}
+
+/// A GPU's decoder has a fixed number of surfaces, which another device may not need; a CPU's takes the process's memory.
+[[noreturn]] void ThrowExhausted(bool is_on_gpu) {
+  if (!is_on_gpu) throw std::bad_alloc();
+  throw Error(ErrorCode::kUnavailable, "The GPU's video decoder has no surface left for this video.");
 }
 
 }  // namespace
 
-int SurfacesWithin(int wanted) { return std::min(wanted, kMostSurfaces); }
+UniqueBuffer DescribeSurfaces(AVCodecContext& context) {
+  AVBufferRef* buffer = nullptr;
+  if (avcodec_get_hw_frames_parameters(&context, context.hw_device_ctx, AV_PIX_FMT_CUDA, &buffer) < 0) return nullptr;
+  auto& frames = *reinterpret_cast<AVHWFramesContext*>(buffer->data);
+  frames.initial_pool_size = std::min(frames.initial_pool_size, kMostSurfaces);
+  return UniqueBuffer(buffer);
+}
 
 /// CUDA surfaces where libav offers them. When the GPU refuses the stream, libav asks again without them: then nothing is
 /// chosen, and the packet is decoded by a decoder for the CPU (Note [A refused stream]).
@@ -111,27 +120,26 @@ UniqueFrame ToHost(const AVFrame& frame) {
   return host;
 }
 
-void ThrowExhausted(bool is_on_gpu) {
-  if (!is_on_gpu) throw std::bad_alloc();
-  throw Error(ErrorCode::kUnavailable, "The GPU's video decoder has no surface left for this video.");
-}
-
 VideoDecoder::VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu)
-    : stream_(stream), max_pixels_(limits.max_pixels), threads_(threads) {
+    : parameters_(CheckAlloc(avcodec_parameters_alloc())),
+      time_base_(stream.time_base),
+      frame_rate_(stream.avg_frame_rate),
+      max_pixels_(limits.max_pixels),
+      threads_(threads) {
+  CheckAv(avcodec_parameters_copy(parameters_.get(), stream.codecpar), ErrorCode::kInternal, "No memory for the video's header");
   Open(gpu != nullptr ? GpuDecoder(*stream.codecpar) : nullptr, gpu);
 }
 
 void VideoDecoder::Open(const AVCodec* gpu_codec, AVBufferRef* gpu) {
-  const AVStream& stream = stream_;
-  const AVCodec* codec = gpu_codec != nullptr ? gpu_codec : FindAllowedDecoder(stream.codecpar->codec_id);
+  const AVCodec* codec = gpu_codec != nullptr ? gpu_codec : FindAllowedDecoder(parameters_->codec_id);
   if (codec == nullptr) throw Error(ErrorCode::kUnreadableVideo, "The video's codec is not supported.");
   const int exported = context_ ? context_->export_side_data : 0;
   context_.reset(CheckAlloc(avcodec_alloc_context3(codec)));
   context_->export_side_data = exported;
-  CheckAv(avcodec_parameters_to_context(context_.get(), stream.codecpar), ErrorCode::kUnreadableVideo,
+  CheckAv(avcodec_parameters_to_context(context_.get(), parameters_.get()), ErrorCode::kUnreadableVideo,
           "The video's header is damaged");
-  context_->pkt_timebase = stream.time_base;
-  context_->framerate = stream.avg_frame_rate;
+  context_->pkt_timebase = time_base_;
+  context_->framerate = frame_rate_;
   context_->thread_count = threads_;
   context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   context_->max_pixels = max_pixels_;

@@ -16,13 +16,9 @@ bool SuitsGpu(const AVCodecParameters& parameters);
 /// A frame of a GPU's memory as one of the host's, with all its properties. Throws Error{kUnavailable}.
 UniqueFrame ToHost(const AVFrame& frame);
 
-/// Surfaces that a GPU's decoder is made with, of those that libav counts for a stream. More than it can have would be
-/// refused; what a stream declares is more than it uses.
-int SurfacesWithin(int wanted);
-
-/// For a decoder that ran out of memory: a GPU's has a fixed number of surfaces, which another device may not need
-/// (Error{kUnavailable}); a CPU's takes the process's memory (std::bad_alloc).
-[[noreturn]] void ThrowExhausted(bool is_on_gpu);
+/// The surfaces of a GPU's decoder as libav counts them for a stream, at most as many as NVDEC can have: more would be
+/// refused, and a stream declares more than it uses. Not initialised yet. Null where libav counts none.
+UniqueBuffer DescribeSurfaces(AVCodecContext& context);
 
 /// Decoder of one video stream.
 ///
@@ -34,12 +30,13 @@ int SurfacesWithin(int wanted);
 class VideoDecoder {
  public:
   /// `threads` ≥ 1 is the number of decoding threads. `gpu`: a CUDA device of libav's whose decoder is to be used where
-  /// it can (SuitsGpu), borrowed; frames of other videos, and of those that it refuses, lie in the host's memory. `stream`
-  /// lives as long as the decoder. Throws Error{kUnreadableVideo}.
+  /// it can (SuitsGpu), borrowed; frames of other videos, and of those that it refuses, lie in the host's memory. What is
+  /// needed of `stream` is copied. Throws Error{kUnreadableVideo}.
   VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu = nullptr);
 
   /// Decodes one packet (nullptr: no more packets, hand out what is held back) and calls `on_frame` for
   /// every frame that comes out. The frame is the callee's to move from; `best_effort_timestamp` is its time.
+  /// Throws Error{kUnavailable} where a GPU's decoder has no surface left, std::bad_alloc where a CPU's has no memory.
   void Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame);
 
   /// From now on frames carry the stream's quantisers (AV_FRAME_DATA_VIDEO_ENC_PARAMS), where the decoder tells them.
@@ -62,7 +59,9 @@ class VideoDecoder {
   void Receive(const std::function<void(UniqueFrame)>& on_frame);
   void CountError(int result);
 
-  const AVStream& stream_;
+  UniqueCodecParameters parameters_;  ///< copies: a demuxer that is replaced takes its stream with it
+  AVRational time_base_;
+  AVRational frame_rate_;
   std::int64_t max_pixels_;
   int threads_;
   bool is_on_gpu_ = false;

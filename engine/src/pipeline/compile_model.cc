@@ -1,6 +1,5 @@
 // Engines ahead of time. In this room since it asks the GPUs as well as the backends.
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "cuda/network_rate.h"
 #include "reelmend/error.h"
 #include "reelmend/model.h"
+#include "inference/engine_compiler.h"
 #include "inference/gpu_model.h"
 
 namespace reelmend {
@@ -51,25 +51,6 @@ std::vector<Site> SitesOf(const inference::GpuBackend& backend) {
   return sites;
 }
 
-CompiledEngine Compile(const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& model, const Site& site,
-                       const CompileRequest& request, bool is_range) {
-  CompiledEngine engine;
-  engine.backend = backend->name() + " " + backend->version();
-  engine.target = site.place.target.text();
-  engine.device = site.place.device;
-  inference::GpuModel compiler(backend, model, site.place, inference::EngineCache(request.folder));
-  engine.width = compiler.RoundedUp(request.width);
-  engine.height = compiler.RoundedUp(request.height);
-  engine.precision = compiler.precision();
-  const auto start = std::chrono::steady_clock::now();
-  if (is_range) engine.width = engine.height = 0;
-  engine.file = is_range ? compiler.CompileRange() : compiler.Compile(engine.width, engine.height);
-  if (compiler.built() > 0) {
-    engine.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  }
-  return engine;
-}
-
 /// On each kind of GPU here that the engine is for; what is told of it is the first one's. An engine that cannot be measured is
 /// an engine all the same.
 void Measure(const ModelFile& model, const CompileRequest& request, CompiledEngine& engine) {
@@ -94,13 +75,11 @@ std::vector<CompiledEngine> CompileWith(const std::shared_ptr<inference::GpuBack
   std::vector<CompiledEngine> engines;
   for (const Site& site : SitesOf(*backend)) {
     if (site.device) cuda::OpenCudaDevice(*site.device)->MakeCurrent();
-    engines.push_back(Compile(backend, model, site, request, false));
-    // Where an engine takes minutes, a job of another size must not wait for its own.
-    if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, site, request, true));
+    std::ranges::move(inference::CompileEngines(backend, model, site.place, request), std::back_inserter(engines));
   }
   // Last, so that a GPU that fails costs no engine.
   for (CompiledEngine& engine : engines) {
-    if (engine.width > 0) Measure(model, request, engine);
+    if (engine.width > 0 && engine.not_built.empty()) Measure(model, request, engine);
   }
   return engines;
 }

@@ -13,21 +13,29 @@ inline bool SpeaksOfMemory(std::string_view message) {
   return has("OUT_OF_MEMORY") || (has("emory") && (has("lloc") || has("ut of") || has("nsufficient")));
 }
 
-/// Messages of one piece of work. The first error tells what is wrong: those that follow are of what it broke. Of memory
-/// any message may tell: a builder that has too little leaves out one tactic after the other, each with a warning, and its
-/// only error is that no tactic is left.
+/// Messages of one piece of work. The first error tells what is wrong: those that follow are of what it broke.
+///
+/// Warnings about memory count for builds only. A builder with too little memory leaves out one tactic after the other, each
+/// with a warning, and its only error is that no tactic is left. Loading and running end with an error of their own, and a
+/// warning before it may be another thread's.
 class Messages {
  public:
   void Add(bool is_error, std::string_view message) {
     if (is_error && first_error_.empty()) first_error_ = message;
-    is_about_memory_ = is_about_memory_ || SpeaksOfMemory(message);
+    const bool is_about_memory = SpeaksOfMemory(message);
+    error_is_about_memory_ = error_is_about_memory_ || (is_error && is_about_memory);
+    any_is_about_memory_ = any_is_about_memory_ || is_about_memory;
   }
   const std::string& first_error() const { return first_error_; }
-  bool is_about_memory() const { return is_about_memory_; }
+  /// For builds.
+  bool any_is_about_memory() const { return any_is_about_memory_; }
+  /// For everything else.
+  bool error_is_about_memory() const { return error_is_about_memory_; }
 
  private:
   std::string first_error_;
-  bool is_about_memory_ = false;
+  bool any_is_about_memory_ = false;
+  bool error_is_about_memory_ = false;
 };
 
 }  // namespace reelmend::inference

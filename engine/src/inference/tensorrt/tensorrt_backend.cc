@@ -143,8 +143,9 @@ class TensorRtContext : public GpuContext {
   explicit TensorRtContext(std::unique_ptr<nvinfer1::IExecutionContext> context) : context_(std::move(context)) {}
 
   void Enqueue(void* stream) override {
+    TheLogger().Take();
     if (context_->enqueueV3(static_cast<cudaStream_t>(stream))) return;
-    const bool is_memory = TheLogger().Take().is_about_memory();
+    const bool is_memory = TheLogger().Take().error_is_about_memory();
     if (is_memory) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
     throw Error(ErrorCode::kInternal, "The network failed while it ran.");
   }
@@ -166,7 +167,7 @@ class TensorRtNetwork : public GpuNetwork {
     const std::string why = flavour::WhyInvalid(*session_->runtime, engine);
     if (why.empty()) engine_.reset(session_->runtime->deserializeCudaEngine(engine.data(), engine.size()));
     if (!engine_) {
-      if (TheLogger().Take().is_about_memory())
+      if (TheLogger().Take().error_is_about_memory())
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       Refuse("The engine cannot be loaded: " + (why.empty() ? "it is damaged, or for another version or GPU" : why) + ".");
     }
@@ -220,9 +221,10 @@ class TensorRtNetwork : public GpuNetwork {
   }
 
   std::unique_ptr<nvinfer1::IExecutionContext> NewContext() {
+    TheLogger().Take();
     std::unique_ptr<nvinfer1::IExecutionContext> context(load_->MakeContext(*engine_));
     if (!context) {
-      if (TheLogger().Take().is_about_memory())
+      if (TheLogger().Take().error_is_about_memory())
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
       throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
     }
@@ -280,7 +282,7 @@ class TensorRtBackend : public GpuBackend {
     std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
     if (!engine && flavour::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
     if (!engine || engine->size() == 0) {
-      if (TheLogger().Take().is_about_memory()) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
+      if (TheLogger().Take().any_is_about_memory()) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
       Refuse(std::string(flavour::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
              std::to_string(options.input.height) + ".");
     }

@@ -1,0 +1,48 @@
+#include "inference/engine_compiler.h"
+
+#include <chrono>
+#include <string>
+
+#include "reelmend/error.h"
+
+namespace reelmend::inference {
+namespace {
+
+CompiledEngine Compile(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model, const GpuPlace& place,
+                       const CompileRequest& request, bool is_range) {
+  CompiledEngine engine;
+  engine.backend = backend->name() + " " + backend->version();
+  engine.target = place.target.text();
+  engine.device = place.device;
+  GpuModel compiler(backend, model, place, EngineCache(request.folder));
+  if (!is_range) {
+    engine.width = compiler.RoundedUp(request.width);
+    engine.height = compiler.RoundedUp(request.height);
+  }
+  engine.precision = compiler.precision();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    engine.file = is_range ? compiler.CompileRange() : compiler.Compile(engine.width, engine.height);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kLimitExceeded) throw;
+    engine.not_built = error.what();
+  }
+  if (compiler.built() > 0) {
+    engine.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+  return engine;
+}
+
+}  // namespace
+
+std::vector<CompiledEngine> CompileEngines(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model,
+                                           const GpuPlace& place, const CompileRequest& request) {
+  std::vector<CompiledEngine> engines = {Compile(backend, model, place, request, false)};
+  if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, place, request, true));
+  for (const CompiledEngine& engine : engines) {
+    if (engine.not_built.empty()) return engines;
+  }
+  throw Error(ErrorCode::kLimitExceeded, engines.back().not_built);
+}
+
+}  // namespace reelmend::inference

@@ -1,0 +1,19 @@
+// Engines of a model, built ahead of time for one kind of GPU.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "reelmend/model.h"
+#include "inference/gpu_model.h"
+
+namespace reelmend::inference {
+
+/// Builds the engine for the size of `request` and, where a build takes minutes, one for a range of sizes, which serves
+/// jobs of other sizes and tiles. An engine that is in the folder already is not built again. Where the GPU has too little
+/// memory to build the asked size, that engine's `not_built` says so and the range is built all the same.
+/// Throws Error{kInvalidArgument} for a model that cannot be built, Error{kLimitExceeded} where no engine could be.
+std::vector<CompiledEngine> CompileEngines(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model,
+                                           const GpuPlace& place, const CompileRequest& request);
+
+}  // namespace reelmend::inference
