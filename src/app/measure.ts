@@ -6,12 +6,17 @@ import type { MeasuredSource } from '../domain/job.ts';
 import { sourceFacts } from '../media/facts.ts';
 import type { Media } from '../media/types.ts';
 import type { NetClient } from '../net/types.ts';
+import type { Config } from './config.ts';
 
 /** The caller's signal ends a measurement earlier; this only ends a child that is stuck. */
 const probeTimeoutMs = 30_000;
 
 /** Of one process. Origins may be slow for as long as the caller waits: most of a measurement is waiting for them. */
 export const measureSlots = { total: 12, each: 3, waitMs: 6000 };
+
+/** Probes that one process may run at a time: those of the API beside those of its workers. */
+export const probeSlots = ({ downloadConcurrency }: Pick<Config, 'downloadConcurrency'>): number =>
+  measureSlots.total + downloadConcurrency;
 
 const busy = () =>
   new ReelmendError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });

@@ -13,7 +13,7 @@ import { answerParserErrors } from '../http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
 import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from '../jobs/index.ts';
 import { createLogger } from '../observability/logger.ts';
-import { createMeasure, measureSlots } from './measure.ts';
+import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
 import { installedModels, modelNames } from '../media/models.ts';
 import { createNetClient } from '../net/index.ts';
@@ -85,7 +85,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
   const { requireSandbox, enginesDir } = config;
-  const media = await createMedia({ requireSandbox, models, enginesDir, logger, maxProbes: measureSlots.total + config.workerConcurrency });
+  const media = await createMedia({ requireSandbox, models, enginesDir, logger, maxProbes: probeSlots(config) });
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createMeasure, measureSlots } from '../../src/app/measure.ts';
+import { createMeasure, measureSlots, probeSlots } from '../../src/app/measure.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { createNetClient } from '../../src/net/index.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
@@ -45,6 +45,32 @@ it('17.17: twelve origins that hang take the slots of their own account and nobo
   } finally {
     gone.abort(new Error('enough'));
     expect(await Promise.all(slow.slice(0, measureSlots.each))).toEqual(Array(3).fill('still measuring'));
+    await net.close();
+  }
+});
+
+it('downloads that are being measured leave the API its slots', { timeout: 60_000 }, async () => {
+  const config = { downloadConcurrency: 4 };
+  const media = await createMedia({ maxProbes: probeSlots(config) });
+  const net = createNetClient({ allowHosts: [files.hostPort] });
+  const gone = new AbortController();
+  // Each child waits for bytes that never come.
+  const stuck = { size: 1e6, read: () => new Promise<Uint8Array>(() => {}) };
+  const downloads = Array.from({ length: config.downloadConcurrency }, () =>
+    media.probe({ source: stuck, timeoutMs: 50_000, signal: gone.signal }),
+  );
+  // All of the API's slots but one.
+  const hanging = Array.from({ length: measureSlots.total - 1 }, () =>
+    media.probe({ source: stuck, timeoutMs: 50_000, signal: gone.signal }),
+  );
+  const ended = Promise.allSettled([...downloads, ...hanging]);
+  try {
+    const measure = createMeasure({ net, media });
+    const signal = AbortSignal.timeout(19_000);
+    await expect(measure(`${files.url}/good.mp4`, { accountId: 'good', signal })).resolves.toMatchObject({ video_codec: 'h264' });
+  } finally {
+    gone.abort(new Error('enough'));
+    await ended;
     await net.close();
   }
 });
