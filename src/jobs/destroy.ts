@@ -5,7 +5,7 @@
 import type { CertificatePayload } from '../evidence/index.ts';
 import type { DestroyedJob } from '../store/index.ts';
 import { jobIdOf } from './payload.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 /**
  * Fails, and is retried, until every object is absent. While a worker may still be writing under its lease the

@@ -7,10 +7,10 @@ import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/lim
 import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
 import { assertSameSource } from './ingest.ts';
 import { jobIdOf } from './payload.ts';
-import { expectedResultBytes, type Need, withRoom } from './room.ts';
+import { type DiskNeed, expectedResultBytes, withDiskReservation } from './disk-reservation.ts';
 import { spareFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'enhance', jobIdOf(payload), enhance);
@@ -27,11 +27,11 @@ export function keepSpares({ media, config, id }: WorkerContext): StandBy | unde
 function enhance(context: StepContext): Promise<void> {
   const { worker, job } = context;
   const resultBytes = expectedResultBytes(job, worker.config.encoder.crf);
-  const needs: Need[] = [
+  const needs: DiskNeed[] = [
     { folder: 'scratch', bytes: (job.source?.size_bytes ?? 0) + resultBytes },
     { folder: 'storage', bytes: resultBytes },
   ];
-  return withRoom(worker, needs, () => enhanceOriginal(context));
+  return withDiskReservation(worker, { jobId: job.id, needs }, () => enhanceOriginal(context));
 }
 
 async function enhanceOriginal(context: StepContext): Promise<void> {

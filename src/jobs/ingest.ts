@@ -12,16 +12,16 @@ import {
 } from '../domain/limits.ts';
 import type { MeasuredSource } from '../domain/job.ts';
 import { jobIdOf } from './payload.ts';
-import { withDiskReservation } from './room.ts';
+import { withDownloadReservation } from './disk-reservation.ts';
 import { runStep, type StepContext } from './step.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 import { sourceFacts } from '../media/facts.ts';
 
 export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
 
 const ingest = (context: StepContext): Promise<void> =>
-  withDiskReservation(context.worker, context.job, () => download(context));
+  withDownloadReservation(context.worker, context.job, () => download(context));
 
 async function download({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
   const path = join(scratch, 'source');

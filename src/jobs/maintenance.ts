@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { removeExpiredUploads, uploadsFolder } from '../storage/uploads.ts';
 import type { WorkerDevice } from '../store/index.ts';
 import { reapScratch } from './scratch.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 export interface Chore {
   name: string;

@@ -12,7 +12,7 @@ import {
 } from 'graphile-worker';
 import pg from 'pg';
 import { AccountLimiter } from './account-limiter.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 export interface RunnerSpec {
   tasks: TaskList;

@@ -9,7 +9,7 @@ import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
 import { jobIdOf } from './payload.ts';
 import { type SharedSamples, sharedSamples } from './shared-samples.ts';
 import { runStep, type StepContext } from './step.ts';
-import type { WorkerConfig, WorkerContext } from './types.ts';
+import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
 /** of the whole time, between two reports of progress; but a second at least */
 const tickShare = 0.1;

@@ -3,7 +3,7 @@
  * cron), and one worker does each. Any of it may run again at any moment.
  */
 import type { CronItem, TaskList } from 'graphile-worker';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 /** days for which a settled webhook stays in the list of those that were sent */
 export const keptDeliveryDays = 30;

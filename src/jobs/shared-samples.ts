@@ -4,8 +4,8 @@ import { createReadStream } from 'node:fs';
 import type { Resolution } from '../domain/job.ts';
 import { samplePrefix } from '../domain/sandbox.ts';
 import type { StoredObject } from '../storage/types.ts';
-import { withRoom } from './room.ts';
-import type { WorkerContext } from './types.ts';
+import { withDiskReservation } from './disk-reservation.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 /** The stored sample of that size; `path` is the one that this worker has made. */
 export type SharedSamples = (path: string, resolution: Resolution) => Promise<StoredObject>;
@@ -19,7 +19,7 @@ export function sharedSamples(worker: WorkerContext): SharedSamples {
   const underWay = new Map<string, Promise<StoredObject>>();
   const store = async (path: string, stored: StoredObject) => {
     if ((await storage.stat(stored.key))?.size === stored.size) return stored;
-    return withRoom(worker, [{ folder: 'storage', bytes: stored.size }], () =>
+    return withDiskReservation(worker, { jobId: null, needs: [{ folder: 'storage', bytes: stored.size }] }, () =>
       storage.putFile(stored.key, path, { contentType: 'video/mp4', signal: stopping }),
     );
   };

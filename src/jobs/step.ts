@@ -3,13 +3,13 @@ import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
 import { type Claim, type Fence, LeaseLost, type Step } from '../store/index.ts';
-import { judge, type Verdict } from './failures.ts';
+import { classifyFailure, type RetryDecision } from './classify-failure.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './metrics.ts';
-import { NoRoom } from './room.ts';
+import { InsufficientDiskSpace } from './disk-reservation.ts';
 import { withScratch } from './scratch.ts';
 import { inStepSpan } from './tracing.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 export interface StepContext {
   worker: WorkerContext;
@@ -84,17 +84,17 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
   const { leases } = worker.store;
   try {
     if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
-    const { failures, insufficientDiskSince } = claim;
-    const insufficientDiskForS = insufficientDiskSince === null ? 0 : (Date.now() - insufficientDiskSince.getTime()) / 1000;
-    const verdict = judge(error, { failures, insufficientDiskForS }, worker.tuning);
-    if (verdict.kind === 'fail') {
-      logger.warn({ err: error, code: verdict.failure.code }, 'job failed');
-      await leases.fail(claim.fence, verdict.failure);
-      worker.metrics.jobFailed(verdict.failure.code);
+    const { failures, insufficientDiskSince, diskWaitSince } = claim;
+    const history = { failures, diskFullForS: secondsSince(insufficientDiskSince), diskWaitForS: secondsSince(diskWaitSince) };
+    const decision = classifyFailure(error, history, worker.tuning);
+    if (decision.kind === 'fail') {
+      logger.warn({ err: error, code: decision.failure.code }, 'job failed');
+      await leases.fail(claim.fence, decision.failure);
+      worker.metrics.jobFailed(decision.failure.code);
       return 'failed';
     }
-    logRetry(logger, error, verdict);
-    await leases.retryLater(claim.fence, verdict);
+    logRetry(logger, error, decision);
+    await leases.retryLater(claim.fence, decision);
     return 'retried';
   } catch (reason) {
     if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
@@ -104,8 +104,10 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
   }
 }
 
-function logRetry(logger: Logger, error: unknown, { delayS }: Extract<Verdict, { kind: 'retry' }>): void {
-  if (!(error instanceof NoRoom)) return logger.warn({ err: error, delayS }, 'step will be tried again');
+const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
+
+function logRetry(logger: Logger, error: unknown, { delayS }: Extract<RetryDecision, { kind: 'retry' }>): void {
+  if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step will be tried again');
   const { neededBytes, freeBytes, message } = error;
   logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be tried again, here or elsewhere`);
 }

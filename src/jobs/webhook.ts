@@ -4,7 +4,7 @@ import { nextTryInS, parseRetryAfter, webhookBody, webhookHeaders } from '../dom
 import { NetFailure, type PostReply } from '../net/index.ts';
 import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/index.ts';
 import { deliveryIdOf } from './payload.ts';
-import type { WorkerContext } from './types.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 /** of a reply is read so much, and kept so much; bytes */
 const maxReplyBytes = 65_536;

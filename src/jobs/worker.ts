@@ -9,13 +9,14 @@ import { enhanceTask, keepSpares } from './enhance.ts';
 import { ingestTask } from './ingest.ts';
 import { chores, startChores } from './maintenance.ts';
 import { createWorkerMetrics } from './metrics.ts';
-import { Reservations } from './room.ts';
+import { DiskReservations } from './disk-reservation.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { sandboxTask } from './sandbox.ts';
 import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './webhook.ts';
-import { defaultTuning, type WorkerContext, type WorkerDeps, WorkerStopping } from './types.ts';
+import { defaultTuning } from './tuning.ts';
+import { type WorkerContext, type WorkerDeps, WorkerStopping } from './worker-context.ts';
 
 export interface Worker {
   readonly id: string;
@@ -40,7 +41,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
-    reservations: new Reservations(),
+    reservations: new DiskReservations(),
     stopping: stopper.signal,
   };
   const specs = runnerSpecs(worker, extraTasks);

@@ -1,6 +1,6 @@
 /** Gauges of the file systems that a process writes to, read when Prometheus asks. */
 import { Gauge, type Registry } from 'prom-client';
-import { diskRoom } from '../storage/disk.ts';
+import { readDiskUsage } from '../storage/disk.ts';
 
 export interface DiskMetricsOptions {
   registry: Registry;
@@ -19,8 +19,8 @@ export function registerDiskMetrics({ registry, folders }: DiskMetricsOptions): 
       async collect() {
         this.reset();
         for (const [folder, path] of Object.entries(folders)) {
-          const room = await diskRoom(path).catch(() => undefined);
-          if (room !== undefined) this.set({ folder }, room[key]);
+          const usage = await readDiskUsage(path).catch(() => undefined);
+          if (usage !== undefined) this.set({ folder }, usage[key]);
         }
       },
     });

@@ -1,27 +1,29 @@
-/** How much room the file system of a folder has. */
+/** Free space of the file system below a folder. */
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from './files.ts';
 
-/** Of the filesystem storage. */
+/** The folder of the filesystem storage. */
 export const storageFolder = (dataDir: string): string => join(dataDir, 'storage');
 
-export interface DiskRoom {
-  /** equal for folders of one file system */
+export interface DiskUsage {
+  /** equal for folders on the same file system */
   device: number;
-  /** what a process without privileges may still write */
+  /** bytes that a process without privileges may still write */
   freeBytes: number;
-  /** the whole file system, quota and other people's files included */
+  /** size of the file system in bytes, including space that other users occupy or that a quota withholds */
   sizeBytes: number;
 }
 
-/** Of the folder, or of the nearest one above it while it has not been made. */
-export async function diskRoom(folder: string): Promise<DiskRoom> {
+export type DiskUsageReader = (folder: string) => Promise<DiskUsage>;
+
+/** Reads the usage of the folder's file system. A folder that does not exist yet has that of its nearest parent. */
+export const readDiskUsage: DiskUsageReader = async (folder) => {
   try {
     const [{ dev }, { bavail, blocks, bsize }] = await Promise.all([stat(folder), statfs(folder)]);
     return { device: dev, freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
   } catch (error) {
     if (!isMissing(error) || dirname(folder) === folder) throw error;
-    return diskRoom(dirname(folder));
+    return readDiskUsage(dirname(folder));
   }
-}
+};

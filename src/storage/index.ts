@@ -5,7 +5,7 @@ import type { FilesystemStorage } from './filesystem.ts';
 import type { S3Storage } from './s3.ts';
 
 export { contentDisposition, safeFileName } from './disposition.ts';
-export { type DiskRoom, diskRoom, storageFolder } from './disk.ts';
+export { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } from './disk.ts';
 export { createFilesystemStorage } from './filesystem.ts';
 export type { FilesystemStorage } from './filesystem.ts';
 export type { S3Storage } from './s3.ts';

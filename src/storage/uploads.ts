@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import { maxSourceBytes } from '../domain/limits.ts';
-import { diskRoom } from './disk.ts';
+import { readDiskUsage } from './disk.ts';
 
 /** `<dataDir>/uploads/<account>/<name>` */
 export const uploadsFolder = (dataDir: string): string => join(dataDir, 'uploads');
@@ -53,7 +53,7 @@ type Limits = Required<Omit<UploadOptions, 'urlOf'>>;
  * file, `rate_limit_exceeded` over the account's quota, and `service_unavailable` without room on disk.
  */
 export function createUploads({ urlOf, ...options }: UploadOptions) {
-  const freeBytes = async () => (await diskRoom(options.folder)).freeBytes;
+  const freeBytes = async () => (await readDiskUsage(options.folder)).freeBytes;
   const limits: Limits = { maxBytes: maxSourceBytes, accountBytes: 2 * maxSourceBytes, freeBytes, ...options };
   /** bytes that are expected of the uploads under way, by account: one each, so that none slips past the quota */
   const underWay = new Map<string, number>();

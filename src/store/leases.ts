@@ -25,8 +25,17 @@ export interface Claim {
   traceparent: string | null;
   /** failures before this one that were retried */
   failures: number;
-  /** since when it has found no room on a disk; null when it last had some, or waited for other jobs */
+  /** since when it has lacked disk space although no other job could free any; null when it last did not */
   insufficientDiskSince: Date | null;
+  /** since when it has waited for disk space, behind other jobs or not; null when it last did not */
+  diskWaitSince: Date | null;
+}
+
+export interface RetryLater {
+  delayS: number;
+  counts?: boolean;
+  /** behind other jobs that may free some, or although no other job is under way */
+  diskWait?: 'behind_others' | 'disk_full' | null;
 }
 
 export interface JobFailure {
@@ -45,6 +54,7 @@ const heldBy = ({ jobId, attempt, owner }: Fence) =>
 
 const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 const noLease = { leaseOwner: null, leaseExpiresAt: null };
+const noDiskWait = { insufficientDiskSince: null, diskWaitSince: null };
 
 export function leaseQueries(db: Db) {
   return {
@@ -81,7 +91,7 @@ export function leaseQueries(db: Db) {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
         const [row] = await tx
           .update(jobs)
-          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, insufficientDiskSince: null, ...noLease })
+          .set({ step: 'enhance', originalKey: original.key, source: facts, failures: 0, ...noDiskWait, ...noLease })
           .where(heldBy(fence))
           .returning();
         if (!row) throw new LeaseLost(fence.jobId);
@@ -102,15 +112,16 @@ export function leaseQueries(db: Db) {
 
     /**
      * Gives the job back after a failure that may pass; it runs again in `delayS`. `counts`: among the claim's
-     * `failures` (default). `insufficientDisk`: it failed for want of room on a disk. Throws LeaseLost.
+     * `failures` (default). `diskWait`: it waits for disk space. Throws LeaseLost.
      */
-    retryLater: (fence: Fence, { delayS, counts = true, insufficientDisk = false }: { delayS: number; counts?: boolean; insufficientDisk?: boolean }) =>
+    retryLater: (fence: Fence, { delayS, counts = true, diskWait = null }: RetryLater) =>
       transact(db, async (tx) => {
         const [row] = await tx
           .update(jobs)
           .set({
             ...(counts ? { failures: sql`${jobs.failures} + 1` } : {}),
-            insufficientDiskSince: insufficientDisk ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
+            ...(diskWait === null ? noDiskWait : { diskWaitSince: sql`coalesce(${jobs.diskWaitSince}, now())` }),
+            insufficientDiskSince: diskWait === 'disk_full' ? sql`coalesce(${jobs.insufficientDiskSince}, now())` : null,
             ...noLease,
           })
           .where(heldBy(fence))
@@ -130,11 +141,12 @@ export function leaseQueries(db: Db) {
     requeueOrphans: () => requeueOrphans(db),
 
     /** Jobs whose original is stored and whose result is not. */
-    pendingEnhancements: () =>
-      db
-        .select({ resolution: jobs.resolution, durationSeconds: jobs.durationSeconds, source: jobs.source })
+    async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>[]> {
+      return db
+        .select({ id: jobs.id, resolution: jobs.resolution, durationSeconds: jobs.durationSeconds, source: jobs.source })
         .from(jobs)
-        .where(and(eq(jobs.step, 'enhance'), eq(jobs.status, 'running'), isNull(jobs.deletedAt))),
+        .where(and(eq(jobs.step, 'enhance'), eq(jobs.status, 'running'), isNull(jobs.deletedAt)));
+    },
   };
 }
 
@@ -166,6 +178,7 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
       traceparent: row.traceparent,
       failures: row.failures,
       insufficientDiskSince: row.insufficientDiskSince,
+      diskWaitSince: row.diskWaitSince,
     };
   });
 }

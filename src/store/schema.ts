@@ -92,6 +92,7 @@ export const jobs = pgTable('jobs', {
   crashes: integer('crashes').notNull().default(0),
   failures: integer('failures').notNull().default(0),
   insufficientDiskSince: instant('insufficient_disk_since'),
+  diskWaitSince: instant('disk_wait_since'),
   leaseOwner: text('lease_owner'),
   leaseExpiresAt: instant('lease_expires_at'),
 });

@@ -17,7 +17,7 @@ import type { Mode, Tier } from '../../src/domain/job.ts';
 import { createVault } from '../../src/domain/vault.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
-import { defaultTuning } from '../../src/jobs/types.ts';
+import { defaultTuning } from '../../src/jobs/tuning.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';

@@ -5,7 +5,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { keepRunner } from '../../src/jobs/runner.ts';
-import type { WorkerContext } from '../../src/jobs/types.ts';
+import type { WorkerContext } from '../../src/jobs/worker-context.ts';
 import { until } from '../media/processes.ts';
 
 const { run } = vi.hoisted(() => ({ run: vi.fn() }));

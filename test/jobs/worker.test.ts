@@ -387,10 +387,10 @@ describe('a sandbox job', () => {
 
   it('17.14: waits until there is room on disk for the sample', async () => {
     let freeBytes = 0;
-    const disk = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
+    const readDiskUsage = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
     const job = await create({ mode: 'test' });
-    const tuning = { room: { delayS: 0.2, patienceS: 60 } };
-    await shop.worker({ deps: { disk }, tuning, config: { sandboxDelayMs: 10 } }).start();
+    const tuning = { insufficientDisk: { retryDelayS: 0.2, patienceS: 60, maxWaitS: 3600 } };
+    await shop.worker({ deps: { readDiskUsage }, tuning, config: { sandboxDelayMs: 10 } }).start();
     await eventually(async () => (await world.sql`SELECT attempt FROM jobs WHERE id = ${job.id}`)[0]!['attempt'] > 2, 20_000);
     expect(shop.storage.objects.size).toBe(0);
     freeBytes = 1e12;

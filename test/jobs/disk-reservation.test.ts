@@ -5,17 +5,16 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
-import { expectedResultBytes, type LookAtDisk, type Need, Reservations, spareBytes, withRoom } from '../../src/jobs/room.ts';
-import type { WorkerContext } from '../../src/jobs/types.ts';
-import { diskRoom } from '../../src/storage/disk.ts';
+import { type DiskContext, type DiskNeed, DiskReservations, expectedResultBytes, headroomBytes, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
+import { type DiskUsageReader, readDiskUsage } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorkshop, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { createWorkshop, enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 describe('the room on a disk', () => {
   it('is what df says, also of a folder that is still to be made', async () => {
     for (const folder of [tmpdir(), join(tmpdir(), 'not', 'made', 'yet')]) {
-      const { freeBytes, sizeBytes } = await diskRoom(folder);
+      const { freeBytes, sizeBytes } = await readDiskUsage(folder);
       const df = execFileSync('df', ['-B1', '--output=avail,size', tmpdir()], { encoding: 'utf8' });
       const [avail, size] = df.split('\n')[1]!.trim().split(/\s+/).map(Number);
       expect(sizeBytes).toBe(size);
@@ -40,9 +39,10 @@ describe('the room on a disk', () => {
     }
   });
 
-  const worker = (kind: 'filesystem' | 's3', disk: LookAtDisk) =>
-    ({ config: { dataDir: '/data' }, storage: { kind }, disk, reservations: new Reservations() }) as unknown as WorkerContext;
-  const needs: Need[] = [
+  const parts = { config: { dataDir: '/data', encoder: { crf: 16 } }, store: { leases: { pendingEnhancements: async () => [] } } };
+  const worker = (kind: 'filesystem' | 's3', disk: DiskUsageReader): DiskContext =>
+    ({ ...parts, storage: { kind }, readDiskUsage: disk, reservations: new DiskReservations() });
+  const needs: DiskNeed[] = [
     { folder: 'scratch', bytes: 60e6 },
     { folder: 'storage', bytes: 60e6 },
   ];
@@ -55,24 +55,51 @@ describe('the room on a disk', () => {
     { name: 'the scratch files, also with S3', kind: 's3', free: 60e6 - 1, apart: false, fits: false },
   ];
   it.each(cases)('must hold $name', async ({ kind, free, apart, fits }) => {
-    const disk: LookAtDisk = async (folder) => ({ device: apart && folder.endsWith('storage') ? 2 : 1, freeBytes: free + spareBytes, ...size });
-    const verdict = await withRoom(worker(kind, disk), needs, async () => true).catch((error: Error) => error.name);
-    expect(verdict).toBe(fits ? true : 'NoRoom');
+    const disk: DiskUsageReader = async (folder) => ({ device: apart && folder.endsWith('storage') ? 2 : 1, freeBytes: free + headroomBytes, ...size });
+    const verdict = await withDiskReservation(worker(kind, disk), { jobId: null, needs }, async () => true).catch((error: Error) => error.name);
+    expect(verdict).toBe(fits ? true : 'InsufficientDiskSpace');
   });
 
   it('is not counted on twice by steps beside each other, and is given back whatever becomes of them', async () => {
-    const crowded = worker('filesystem', async () => ({ device: 1, freeBytes: 200e6 + spareBytes, ...size }));
+    const crowded = worker('filesystem', async () => ({ device: 1, freeBytes: 200e6 + headroomBytes, ...size }));
     const { promise: first, reject: fail } = Promise.withResolvers<void>();
-    const steps = [0, 1].map(() => withRoom(crowded, needs, () => first));
-    await expect(steps[1]).rejects.toThrow('The storage folder has 300 MB free, and about 340 MB are needed, 120 of them for other jobs');
-    await expect(withRoom(crowded, needs.slice(0, 1), async () => 'small')).resolves.toBe('small');
+    const steps = [0, 1].map(() => withDiskReservation(crowded, { jobId: null, needs }, () => first));
+    await expect(steps[1]).rejects.toThrow('The scratch folder has 300 MB free, and about 340 MB are needed, 120 of them for other jobs');
+    await expect(withDiskReservation(crowded, { jobId: null, needs: needs.slice(0, 1) }, async () => 'small')).resolves.toBe('small');
     fail(new Error('broken'));
     await expect(steps[0]).rejects.toThrow('broken');
-    await expect(withRoom(crowded, needs, async () => 'next')).resolves.toBe('next');
+    await expect(withDiskReservation(crowded, { jobId: null, needs }, async () => 'next')).resolves.toBe('next');
   });
 });
 
-describe('a job whose worker has too little room', () => {
+describe('a download', () => {
+  const job = (id: string) => ({ id, resolution: '1080p', durationSeconds: 10, source: { frame_rate: 25, duration: 10 } as SourceFacts }) as const;
+  const resultBytes = expectedResultBytes(job(''), 16);
+  const enhancement = { jobId: 'running', needs: [{ folder: 'scratch', bytes: resultBytes }, { folder: 'storage', bytes: resultBytes }] } as const;
+
+  /** Free bytes beside the headroom with which the download of another job is let in. */
+  async function isLetIn(freeBytes: number, reserved: boolean): Promise<boolean> {
+    const context: DiskContext = {
+      config: { dataDir: '/data', encoder: { crf: 16 } },
+      storage: { kind: 'filesystem' },
+      store: { leases: { pendingEnhancements: async () => [job('running')] } },
+      readDiskUsage: async () => ({ device: 1, freeBytes: freeBytes + headroomBytes, sizeBytes: 1e12 }),
+      reservations: new DiskReservations(),
+    };
+    const download = () => withDownloadReservation(context, job('other'), async () => true).catch(() => false);
+    return reserved ? withDiskReservation(context, enhancement, download) : download();
+  }
+
+  it('counts an enhancement once: by its reservation while it runs, and by its expected size before', async () => {
+    expect(await isLetIn(4 * resultBytes, true)).toBe(true);
+    expect(await isLetIn(4 * resultBytes - 1, true)).toBe(false);
+    // An enhancement that has not begun needs its scratch files after those of the download.
+    expect(await isLetIn(3 * resultBytes, false)).toBe(true);
+    expect(await isLetIn(3 * resultBytes - 1, false)).toBe(false);
+  });
+});
+
+describe('a job whose worker has too little disk space', () => {
   let world: World;
   let shop: Workshop;
   let account: Account;
@@ -98,15 +125,15 @@ describe('a job whose worker has too little room', () => {
   const warnings = () => lines.filter(({ level }) => level === 40);
   const room = (freeBytes: number) => ({ device: 1, freeBytes, sizeBytes: 1e12 });
 
-  function start(disk: LookAtDisk, patienceS = 60) {
+  function start(disk: DiskUsageReader, { patienceS = 60, maxWaitS = 3600 } = {}) {
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
-    return shop.worker({ deps: { disk, logger }, tuning: { room: { delayS: 0.05, patienceS } } }).start();
+    return shop.worker({ deps: { readDiskUsage: disk, logger }, tuning: { insufficientDisk: { retryDelayS: 0.05, patienceS, maxWaitS } } }).start();
   }
 
   it.each(['ingest', 'enhance'] as const)('waits before its step %s, and is done when there is room', async (step) => {
     let free = step === 'ingest' ? 0 : undefined;
     let looks = 0;
-    const disk: LookAtDisk = async () => {
+    const disk: DiskUsageReader = async () => {
       if (shop.storage.objects.size > 0 && step === 'enhance') free ??= 110e6;
       looks += 1;
       return room(free ?? 1e12);
@@ -140,7 +167,7 @@ describe('a job whose worker has too little room', () => {
 
   it('fails with a refund when the room does not come for long', async () => {
     const job = await create();
-    await start(async () => room(0), 0);
+    await start(async () => room(0), { patienceS: 0 });
     await ended(job, 'error');
     expect((await now(job))!.error).toEqual({ code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
     expect(shop.net.downloads).toBe(0);
@@ -155,7 +182,7 @@ describe('a job whose worker has too little room', () => {
       return stored.reduce((sum, bytes) => sum + bytes, 0) + (scratch.downloads + shop.media.running) * sourceBytes;
     };
     let least = sizeBytes;
-    const look: LookAtDisk = async () => {
+    const look: DiskUsageReader = async () => {
       least = Math.min(least, sizeBytes - used());
       return { device: 1, freeBytes: sizeBytes - used(), sizeBytes };
     };
@@ -182,7 +209,7 @@ describe('a job whose worker has too little room', () => {
       return enhance(request);
     };
     // Less patience than the line is long.
-    await start(disk.look, 1);
+    await start(disk.look, { patienceS: 1 });
     const ends: Record<string, number> = { done: 0, error: 0 };
     const open = new Set(jobs);
     await eventually(async () => {
@@ -199,6 +226,58 @@ describe('a job whose worker has too little room', () => {
     expect(disk.least()).toBeGreaterThan(0);
   });
 
+  it('is let in beside an enhancement under way, which is counted once', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    shop.media.onEnhance = async () => {
+      await promise;
+      return enhanceResult;
+    };
+    // 100 MB stay free; each job needs 40 MB, and the result of the first would be another 20 MB if it were counted twice.
+    await start(async () => room(190e6));
+    const first = await create();
+    await eventually(() => shop.media.running === 1);
+    await world.store.accounts.grant(account.id, 30);
+    const second = await create();
+    await eventually(() => shop.net.downloads === 2, 10_000);
+    resolve();
+    await Promise.all([ended(first, 'done'), ended(second, 'done')]);
+  });
+
+  it('fails with a refund when the whole disk is too small for it, although others are under way', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    shop.media.onEnhance = async () => {
+      await promise;
+      return enhanceResult;
+    };
+    await start(async () => ({ ...room(300e6), sizeBytes: 300e6 }), { patienceS: 0.5 });
+    const small = await create();
+    await eventually(() => shop.media.running === 1);
+    await world.store.accounts.grant(account.id, 30);
+    const huge = (await world.store.jobs.create(jobInput(account, { source: { ...sampleSource, size_bytes: 2e9 } }))).job;
+    await eventually(async () => (await now(huge))?.status === 'error', 20_000);
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(30);
+    resolve();
+    await ended(small, 'done');
+  });
+
+  it('fails with a refund when it has waited behind others for too long', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    shop.media.onEnhance = async () => {
+      await promise;
+      return enhanceResult;
+    };
+    await start(async () => room(150e6), { patienceS: 60, maxWaitS: 1 });
+    const first = await create();
+    await eventually(() => shop.media.running === 1);
+    await world.store.accounts.grant(account.id, 30);
+    const second = await create();
+    await eventually(async () => (await now(second))?.status === 'error', 20_000);
+    expect(shop.net.downloads).toBe(1);
+    expect((await world.store.accounts.get(account.id))!.credits).toBe(30);
+    resolve();
+    await ended(first, 'done');
+  });
+
   it('17.16: counts its patience from the first refusal, and from the last time that it waited for others', async () => {
     const job = await create();
     const since = async () => (await world.sql`SELECT insufficient_disk_since FROM jobs WHERE id = ${job.id}`)[0]!['insufficient_disk_since'] as Date | null;
@@ -208,7 +287,7 @@ describe('a job whose worker has too little room', () => {
       await promise;
       return probeResult;
     };
-    await start(async () => room(free), 60);
+    await start(async () => room(free));
     await eventually(() => shop.net.downloads === 1);
     // Taken up an hour ago, and never short of room so far.
     await world.sql`UPDATE jobs SET started_at = now() - interval '1 hour' WHERE id = ${job.id}`;

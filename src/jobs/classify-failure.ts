@@ -1,0 +1,69 @@
+/** Decides whether a failed step ends its job or is tried again. */
+import { ReelmendError, type JobErrorCode } from '../domain/errors.ts';
+import type { JobFailure } from '../store/index.ts';
+import { InsufficientDiskSpace } from './disk-reservation.ts';
+import type { Tuning } from './tuning.ts';
+
+/** Failures of the video itself, or of the work on it: another attempt would end the same way. */
+const permanent: readonly JobErrorCode[] = [
+  'unreadable_video',
+  'video_too_long',
+  'video_too_large',
+  'url_not_allowed',
+  'source_changed',
+  'processing_failed',
+  'processing_timeout',
+];
+
+export type RetryDecision =
+  | { kind: 'fail'; failure: JobFailure }
+  | {
+      kind: 'retry';
+      delayS: number;
+      /** whether this failure uses up one of the step's attempts */
+      counts: boolean;
+      /** why the job waits, when it waits for disk space: behind other jobs, or although none is under way */
+      diskWait: 'behind_others' | 'disk_full' | null;
+    };
+
+/** What happened to the step before this failure. */
+export interface FailureHistory {
+  /** counted failures */
+  failures: number;
+  /** seconds for which the job has lacked disk space although no other job could free any; 0 = it did not */
+  diskFullForS: number;
+  /** seconds for which the job has waited for disk space at all; 0 = it did not */
+  diskWaitForS: number;
+}
+
+/**
+ * Classifies the error that a step threw. A source that cannot be reached has fewer attempts than our own storage and
+ * database. Looking for disk space costs nothing, so a refusal counts as a failure only after a long wait: without this
+ * a worker with a full disk would use up the attempts of job after job while the other workers are busy.
+ */
+export function classifyFailure(error: unknown, history: FailureHistory, tuning: Tuning): RetryDecision {
+  const diskWait = error instanceof InsufficientDiskSpace ? (error.behindOthers ? 'behind_others' : 'disk_full') : null;
+  if (diskWait !== null && !hasWaitedTooLong(diskWait, history, tuning)) {
+    return { kind: 'retry', delayS: tuning.insufficientDisk.retryDelayS, counts: false, diskWait };
+  }
+  const known = error instanceof ReelmendError ? error : undefined;
+  const code = permanent.find((each) => each === known?.code);
+  if (known && code) return { kind: 'fail', failure: { code, message: known.message } };
+  const unreachable = known?.code === 'video_unreachable';
+  const attempts = unreachable ? tuning.downloadTries : tuning.retryDelaysS.length + 1;
+  if (history.failures + 1 < attempts) {
+    const delayS = tuning.retryDelaysS[history.failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
+    return { kind: 'retry', delayS, counts: true, diskWait };
+  }
+  return {
+    kind: 'fail',
+    failure: unreachable
+      ? { code: 'video_unreachable', message: known.message }
+      : { code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' },
+  };
+}
+
+function hasWaitedTooLong(diskWait: 'behind_others' | 'disk_full', history: FailureHistory, tuning: Tuning): boolean {
+  const { patienceS, maxWaitS } = tuning.insufficientDisk;
+  return history.diskWaitForS >= maxWaitS || (diskWait === 'disk_full' && history.diskFullForS >= patienceS);
+}

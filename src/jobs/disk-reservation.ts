@@ -1,0 +1,187 @@
+/** Reserves disk space before the costly part of a step, so that steps do not count on the same free bytes. */
+import type { JobRecord, Resolution } from '../domain/job.ts';
+import { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } from '../storage/disk.ts';
+import type { Storage } from '../storage/types.ts';
+import type { Store } from '../store/index.ts';
+import { scratchRoot } from './scratch.ts';
+
+/** Bytes that a step will write below one folder. */
+export interface DiskNeed {
+  folder: 'scratch' | 'storage';
+  bytes: number;
+}
+
+/** Bytes that stay free on each file system for everything else that writes there, such as an embedded database. */
+export const headroomBytes = 100_000_000;
+
+/** Not the job's own failure: another worker may have the space, or this one may have it later. */
+export class InsufficientDiskSpace extends Error {
+  override readonly name = 'InsufficientDiskSpace';
+  readonly neededBytes: number;
+  readonly freeBytes: number;
+  /** whether the job would fit once the other jobs on this disk have finished */
+  readonly behindOthers: boolean;
+
+  constructor({ folder, neededBytes, freeBytes, sizeBytes, othersBytes }: Shortage) {
+    const others = othersBytes > 0 ? `, ${megabytes(othersBytes)} of them for other jobs` : '';
+    super(`The ${folder} folder has ${megabytes(freeBytes)} MB free, and about ${megabytes(neededBytes)} MB are needed${others}`);
+    this.neededBytes = neededBytes;
+    this.freeBytes = freeBytes;
+    this.behindOthers = othersBytes > 0 && neededBytes - othersBytes <= sizeBytes;
+  }
+}
+
+interface Shortage extends Pick<DiskUsage, 'freeBytes' | 'sizeBytes'>, Pick<DiskNeed, 'folder'> {
+  /** all bytes that must be free: of this job, of the others, and the headroom */
+  neededBytes: number;
+  /** the share of other jobs in `neededBytes` */
+  othersBytes: number;
+}
+
+const megabytes = (bytes: number) => Math.ceil(bytes / 1e6).toLocaleString('en-US');
+
+/** pixels of the target boxes */
+const boxPixels: Readonly<Record<Resolution, number>> = { '1080p': 1920 * 1080, '4k': 3840 * 2160 };
+/** of the encoder's output at CRF 16: the mean over the clips in engine/bench/results/encoder.md */
+const bitsPerPixel = 0.4;
+/** frames per second: assumed when the source does not state it, and the highest stated value that is believed */
+const frameRates = { unknown: 30, most: 120 };
+
+type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>;
+
+/** Estimates the size of a job's result in bytes. Raising CRF by six halves an x264 stream. */
+export function expectedResultBytes(job: Omit<SizedJob, 'id'>, crf: number): number {
+  const rate = Math.min(job.source?.frame_rate || frameRates.unknown, frameRates.most);
+  const frames = rate * (job.source?.duration ?? job.durationSeconds);
+  return Math.ceil((frames * boxPixels[job.resolution] * bitsPerPixel * 2 ** ((16 - crf) / 6)) / 8);
+}
+
+interface Reservation {
+  /** null: for the service itself */
+  jobId: string | null;
+  /** by device */
+  bytes: ReadonlyMap<number, number>;
+}
+
+/** The reservations that steps of this process hold. */
+export class DiskReservations {
+  readonly #held = new Set<Reservation>();
+
+  /** A snapshot. */
+  held(): ReadonlySet<Reservation> {
+    return new Set(this.#held);
+  }
+
+  /** Returns the function that ends the reservation. */
+  add(reservation: Reservation): () => void {
+    this.#held.add(reservation);
+    return () => void this.#held.delete(reservation);
+  }
+}
+
+/** The parts of a worker that reservations are made with. */
+export interface DiskContext {
+  config: { dataDir: string; encoder: { crf: number } };
+  storage: Pick<Storage, 'kind'>;
+  store: { leases: Pick<Store['leases'], 'pendingEnhancements'> };
+  /** default: the file system's own answer */
+  readDiskUsage?: DiskUsageReader;
+  reservations: DiskReservations;
+}
+
+/** A need with the usage of the disk that it falls on. */
+type MeasuredNeed = DiskNeed & DiskUsage;
+
+export interface ReservationRequest {
+  /** null: for the service itself */
+  jobId: string | null;
+  needs: readonly DiskNeed[];
+}
+
+/**
+ * Runs `work` while that much disk space is reserved. Folders on the same file system share its space. Throws
+ * InsufficientDiskSpace when a file system has too little.
+ *
+ * The check is approximate: bytes that a step has already written count twice until it ends, as used and as reserved;
+ * bytes that other processes are about to write are unknown, so a disk may still fill up later.
+ */
+export async function withDiskReservation<T>(context: DiskContext, request: ReservationRequest, work: () => Promise<T>): Promise<T> {
+  const needs = await measure(context, request.needs);
+  return whileReserved(context.reservations.add(reservationFor({ ...request, needs }, context.reservations.held())), work);
+}
+
+/**
+ * As withDiskReservation, for the download of a job. Also requires space for the job's enhancement and for the
+ * enhancement of every original that is stored already. Otherwise originals could fill a disk on which no result fits.
+ */
+export async function withDownloadReservation<T>(context: DiskContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
+  const { config, storage, store, reservations } = context;
+  const sizeOf = (each: SizedJob): PendingSize => {
+    const resultBytes = expectedResultBytes(each, config.encoder.crf);
+    return { resultBytes, totalBytes: (each.source?.size_bytes ?? 0) + resultBytes };
+  };
+  // Taken before the query: a download that ends after the query would otherwise be in neither of the two.
+  const before = reservations.held();
+  // With S3 nothing of a job stays on the disk.
+  const pending = storage.kind === 'filesystem' ? await store.leases.pendingEnhancements() : [];
+  const own = sizeOf(job).totalBytes;
+  const needs = await measure(context, [
+    { folder: 'scratch', bytes: own },
+    { folder: 'storage', bytes: own },
+  ]);
+  // Nothing is awaited from here to add(): no other step may reserve in between.
+  const held = new Set([...before, ...reservations.held()]);
+  const reserved = new Set([...held].map(({ jobId }) => jobId));
+  const others = pending.filter(({ id }) => id !== job.id && !reserved.has(id)).map(sizeOf);
+  const reservation = reservationFor({ jobId: job.id, needs }, held, pendingBytes(needs, own, others));
+  return whileReserved(reservations.add(reservation), work);
+}
+
+async function measure(context: DiskContext, needs: readonly DiskNeed[]): Promise<MeasuredNeed[]> {
+  const { config, storage, readDiskUsage: read = readDiskUsage } = context;
+  const folders = { scratch: scratchRoot(config.dataDir), storage: storageFolder(config.dataDir) };
+  const local = needs.filter(({ folder }) => folder === 'scratch' || storage.kind === 'filesystem');
+  return Promise.all(local.map(async (need) => ({ ...need, ...(await read(folders[need.folder])) })));
+}
+
+/** What an enhancement that has not begun will write, in bytes. */
+interface PendingSize {
+  resultBytes: number;
+  /** original and result */
+  totalBytes: number;
+}
+
+/** Every pending result stays in the storage. The scratch files of the largest must fit, since they come one after another. */
+function pendingBytes(needs: readonly MeasuredNeed[], own: number, others: readonly PendingSize[]): ReadonlyMap<number, number> {
+  const storage = needs.find(({ folder }) => folder === 'storage');
+  if (storage === undefined) return new Map();
+  const isShared = needs.every(({ device }) => device === storage.device);
+  const results = others.reduce((sum, { resultBytes }) => sum + resultBytes, 0);
+  const largest = Math.max(0, ...others.map(({ totalBytes }) => totalBytes));
+  return new Map([[storage.device, results + (isShared ? Math.max(0, largest - own) : 0)]]);
+}
+
+/** Throws InsufficientDiskSpace; `pending` holds bytes by device that must be left for jobs without a reservation. */
+function reservationFor(
+  { jobId, needs }: { jobId: string | null; needs: readonly MeasuredNeed[] },
+  held: ReadonlySet<Reservation>,
+  pending: ReadonlyMap<number, number> = new Map(),
+): Reservation {
+  const bytes = new Map<number, number>();
+  for (const need of needs) bytes.set(need.device, (bytes.get(need.device) ?? 0) + need.bytes);
+  for (const { folder, device, freeBytes, sizeBytes } of needs) {
+    const reserved = [...held].reduce((sum, reservation) => sum + (reservation.bytes.get(device) ?? 0), 0);
+    const othersBytes = reserved + (pending.get(device) ?? 0);
+    const neededBytes = headroomBytes + othersBytes + bytes.get(device)!;
+    if (neededBytes > freeBytes) throw new InsufficientDiskSpace({ folder, neededBytes, freeBytes, sizeBytes, othersBytes });
+  }
+  return { jobId, bytes };
+}
+
+async function whileReserved<T>(end: () => void, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    end();
+  }
+}

@@ -1,0 +1,54 @@
+/** Intervals and limits of a worker. Tests make them small. */
+import { webhookTriesS } from '../domain/webhooks.ts';
+
+export interface Tuning {
+  /** ms between two polls of the queue when no notification arrives */
+  pollIntervalMs: number;
+  /** seconds before each retry of a failed step, by the number of earlier failures; a step has one attempt more than entries */
+  retryDelaysS: readonly number[];
+  /** what a job does that finds too little disk space */
+  insufficientDisk: {
+    /** seconds until it tries again */
+    retryDelayS: number;
+    /** seconds after which each refusal counts as a failure, when no other job is under way that could free space */
+    patienceS: number;
+    /** the same for the whole wait, behind other jobs or not */
+    maxWaitS: number;
+  };
+  /** attempts to reach a source */
+  downloadTries: number;
+  /** expired leases after which a job fails */
+  maxCrashes: number;
+  /** wall-clock limit of measuring, ms */
+  probeTimeoutMs: number;
+  /** wall-clock limit of enhancing, ms: `base` and `perSecond` for each second of video */
+  enhanceTimeoutMs: { base: number; perSecond: number };
+  /** how long stop() waits for aborted steps to end, ms */
+  stopGraceMs: number;
+  /** ms between two runs of what each process does for itself: removing scratch folders of dead workers, describing itself, removing expired uploads */
+  chores: { scratchMs: number; describeMs: number; uploadsMs: number };
+  /** seconds after which a destruction that is no longer queued is queued again */
+  destroyOverdueS: number;
+  webhooks: {
+    /** limit of one attempt, ms */
+    timeoutMs: number;
+    /** when the attempts are due, seconds after the first */
+    triesS: readonly number[];
+    /** seconds after which a due delivery that is no longer queued is queued again */
+    overdueS: number;
+  };
+}
+
+export const defaultTuning: Tuning = {
+  pollIntervalMs: 1000,
+  retryDelaysS: [1, 5, 15, 60],
+  insufficientDisk: { retryDelayS: 15, patienceS: 30 * 60, maxWaitS: 24 * 3600 },
+  downloadTries: 3,
+  maxCrashes: 5,
+  probeTimeoutMs: 120_000,
+  enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
+  stopGraceMs: 15_000,
+  chores: { scratchMs: 15_000, describeMs: 5 * 60_000, uploadsMs: 60 * 60_000 },
+  destroyOverdueS: 600,
+  webhooks: { timeoutMs: 10_000, triesS: webhookTriesS, overdueS: 120 },
+};

@@ -1,0 +1,75 @@
+/** What a worker is made of. Every part is an interface, so that tests can replace it. */
+import type { TaskList } from 'graphile-worker';
+import type { Logger } from 'pino';
+import type { Resolution } from '../domain/job.ts';
+import type { Media } from '../media/types.ts';
+import type { Evidence } from '../evidence/index.ts';
+import type { GuardedClient, NetClient } from '../net/types.ts';
+import type { DiskUsageReader } from '../storage/disk.ts';
+import type { Storage } from '../storage/types.ts';
+import type { Store } from '../store/index.ts';
+import type { DiskReservations } from './disk-reservation.ts';
+import type { WorkerMetrics } from './metrics.ts';
+import type { Tuning } from './tuning.ts';
+
+/** The part of the configuration that jobs read. */
+export interface WorkerConfig {
+  /** absolute; scratch folders are made below it */
+  dataDir: string;
+  /** enhancements at a time */
+  workerConcurrency: number;
+  /** downloads at a time */
+  downloadConcurrency: number;
+  /** threads of one media child */
+  threads: number;
+  device: string;
+  /** media children that wait for jobs; default: none */
+  spareChildren?: number;
+  encoder: { preset: string; crf: number };
+  leaseSeconds: number;
+  /** how long stop() lets running media steps go on; default: it aborts them at once */
+  drainSeconds?: number;
+  sandboxDelayMs: number;
+}
+
+export interface WorkerDeps {
+  /** postgres:// URL for Graphile's own connections; the same database as `store` */
+  databaseUrl: string;
+  store: Store;
+  storage: Storage;
+  media: Media;
+  net: NetClient & Pick<GuardedClient, 'post'>;
+  /** signs deletion certificates */
+  evidence: Pick<Evidence, 'certificateSigner'>;
+  logger: Logger;
+  config: WorkerConfig;
+  /** default: metrics that nobody reads */
+  metrics?: WorkerMetrics;
+  /** Returns the path of the MP4 that jobs of test mode deliver; exactly as large as the target (1920×1080, 3840×2160). */
+  sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
+  /** default: the file system's own answer */
+  readDiskUsage?: DiskUsageReader;
+  /** further tasks, run beside the light ones */
+  extraTasks?: TaskList;
+  tuning?: Partial<Tuning>;
+}
+
+/** One running worker process. */
+export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'metrics'> {
+  metrics: WorkerMetrics;
+  /** names this process in leases, in the table of workers and in the scratch folder */
+  id: string;
+  tuning: Tuning;
+  /** disk space that the running steps of this process have reserved */
+  reservations: DiskReservations;
+  /** aborted with WorkerStopping when the process stops */
+  stopping: AbortSignal;
+}
+
+/** The reason of work that is aborted because the process stops. Another worker takes the job. */
+export class WorkerStopping extends Error {
+  override readonly name = 'WorkerStopping';
+  constructor() {
+    super('The worker is stopping');
+  }
+}
