@@ -1,16 +1,16 @@
 /**
- * What has to be done now and then, once for all workers: the database queues these tasks at their times (Graphile's
- * cron), and one worker does each. Any of it may run again at any moment.
+ * Tasks that run on a schedule, once for all workers: the database queues them at their times (Graphile's cron) and
+ * one worker runs each. Every one of them may run again at any moment.
  */
 import type { CronItem, TaskList } from 'graphile-worker';
 import type { WorkerContext } from './worker-context.ts';
 
-/** days for which a settled webhook stays in the list of those that were sent */
+/** days for which a settled webhook stays in the list of deliveries */
 export const keptDeliveryDays = 30;
 
 const minuteMs = 60_000;
 
-/** Also done at a start that comes later than that, so that a service that never runs for an hour does its hourly work. */
+/** `backfillPeriod`: a start later than the time still runs the task, so that a service with short runs gets its hourly work done. */
 const plan = [
   { task: 'scheduled_every_minute', match: '* * * * *', backfillPeriod: 0 },
   { task: 'scheduled_every_5_minutes', match: '*/5 * * * *', backfillPeriod: 10 * minuteMs },
@@ -22,15 +22,18 @@ export interface ScheduledTasks {
   schedule: CronItem[];
 }
 
-export function scheduledTasks(worker: WorkerContext): ScheduledTasks {
+/** The parts of a worker that scheduled tasks use. */
+export type ScheduledTaskContext = Pick<WorkerContext, 'store' | 'storage' | 'logger' | 'tuning' | 'stopping'>;
+
+export function scheduledTasks(worker: ScheduledTaskContext): ScheduledTasks {
   const work: Record<(typeof plan)[number]['task'], () => Promise<void>> = {
-    scheduled_every_minute: () => minutely(worker),
-    scheduled_every_5_minutes: () => frequently(worker),
+    scheduled_every_minute: () => everyMinute(worker),
+    scheduled_every_5_minutes: () => everyFiveMinutes(worker),
     scheduled_hourly: () => hourly(worker),
   };
   return {
     tasks: work,
-    // One that is still waiting when the next comes is not needed twice; one that fails is done at its next time.
+    // The key keeps a late task from being queued twice. There are no retries: the next time does the work.
     schedule: plan.map(({ task, match, backfillPeriod }) => ({
       ...{ task, match, identifier: task },
       options: { backfillPeriod, jobKey: task, maxAttempts: 1 },
@@ -38,41 +41,62 @@ export function scheduledTasks(worker: WorkerContext): ScheduledTasks {
   };
 }
 
-const report = ({ logger }: WorkerContext, what: string, ids: string[]): void => {
-  if (ids.length > 0) logger.info({ ids }, what);
-};
-
-async function minutely(worker: WorkerContext): Promise<void> {
-  const { store } = worker;
-  report(worker, 'lost jobs queued again', await store.leases.requeueOrphans());
-  report(worker, 'jobs deleted at the end of retention', await store.jobs.expireDue(200));
+interface Batches {
+  /** log text for the ids of a batch */
+  done: string;
+  limit: number;
+  /** no batch begins later than this, ms after the first: the task is over before its next time */
+  maxMs: number;
+  /** returns the ids that it has dealt with; fewer than `limit` when nothing is left */
+  next(limit: number): Promise<string[]>;
 }
 
-async function frequently(worker: WorkerContext): Promise<void> {
-  const { store, tuning } = worker;
-  await store.workers.dropExpiredKeys();
-  await store.workers.dropFinishedRows();
-  report(worker, 'overdue destructions queued again', await store.objects.requeueDoomed(tuning.destroyOverdueS));
-  report(worker, 'overdue certificates queued again', await store.certificates.requeueDue(tuning.destroyOverdueS));
-  report(worker, 'overdue webhooks queued again', await store.deliveries.requeueOverdue(tuning.webhooks.overdueS));
-  await store.rateLimits.prune();
-  await store.users.dropEndedSessions();
-  report(worker, 'jobs of closed accounts deleted', await store.jobs.deleteOfClosed(200));
-  await checkLedger(worker);
-}
-
-/** seconds after which the whole ledger is checked again: every second time of its task, whose times are not exact */
-const ledgerCheckS = 9 * 60;
-
-/** Also called when a worker starts, so that a new service knows of its ledger before the first time of the plan. */
-export async function checkLedger({ store, logger }: WorkerContext): Promise<void> {
-  const checked = await store.ledgerChecks.runDue(ledgerCheckS);
-  if (checked !== null && checked.violations > 0) {
-    logger.error({ violations: checked.violations }, 'the ledger breaks its rules: run `reelmend ledger check`');
+async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, limit, maxMs, next }: Batches): Promise<void> {
+  const end = performance.now() + maxMs;
+  for (let isFull = true; isFull && performance.now() < end && !stopping.aborted; ) {
+    const ids = await next(limit);
+    if (ids.length > 0) logger.info({ ids }, done);
+    isFull = ids.length >= limit;
   }
 }
 
-async function hourly(worker: WorkerContext): Promise<void> {
+async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
+  const { leases, jobs } = worker.store;
+  const bounds = { limit: 200, maxMs: 25_000 };
+  await runBatches(worker, { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) });
+  await runBatches(worker, { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) });
+}
+
+async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
+  const { store, tuning } = worker;
+  const { destroyOverdueS, webhooks } = tuning;
+  const bounds = { limit: 200, maxMs: 50_000 };
+  await store.workers.dropExpiredKeys();
+  await store.workers.dropFinishedRows();
+  const batches: Pick<Batches, 'done' | 'next'>[] = [
+    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeueDoomed(destroyOverdueS, limit) },
+    { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
+    { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
+    { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
+  ];
+  for (const each of batches) await runBatches(worker, { ...bounds, ...each });
+  await store.rateLimits.prune();
+  await store.users.dropEndedSessions();
+  await checkLedger(worker);
+}
+
+/** seconds after which the whole ledger is checked again: every second run of its task, whose times are not exact */
+const ledgerCheckS = 9 * 60;
+
+/** Checks the ledger when a check is due. A worker also calls it at start, so that a new service has a result soon. */
+export async function checkLedger({ store, logger }: Pick<WorkerContext, 'store' | 'logger'>): Promise<void> {
+  const checked = await store.ledgerChecks.runDue(ledgerCheckS);
+  if (checked !== null && checked.violations > 0) {
+    logger.error({ violations: checked.violations }, 'the ledger is inconsistent: run `reelmend ledger check`');
+  }
+}
+
+async function hourly(worker: ScheduledTaskContext): Promise<void> {
   const pruneBatch = 1000;
   while ((await worker.store.deliveries.prune(keptDeliveryDays, pruneBatch)) === pruneBatch);
   await destroyReturnedObjects(worker);
@@ -80,12 +104,12 @@ async function hourly(worker: WorkerContext): Promise<void> {
 
 const listingBatch = 500;
 
-/** Compares the storage with the database: what was destroyed and lies there again is destroyed again. */
-async function destroyReturnedObjects({ storage, store, logger }: WorkerContext): Promise<void> {
+/** Compares the storage with the database and destroys destroyed objects that are back, such as after restoring a backup. */
+async function destroyReturnedObjects({ storage, store, logger }: ScheduledTaskContext): Promise<void> {
   let batch: string[] = [];
   const flush = async () => {
     const returned = await store.objects.destroyReturned(batch);
-    if (returned.length > 0) logger.warn({ keys: returned }, 'destroyed objects were there again');
+    if (returned.length > 0) logger.warn({ keys: returned }, 'destroyed objects are back in the storage and are destroyed again');
     batch = [];
   };
   for await (const key of storage.list('jobs/')) {

@@ -66,8 +66,8 @@ export function certificateQueries(db: Db) {
     issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) =>
       transact(db, (tx) => issue(tx, jobId, sign)),
 
-    /** Queues the destruction, and with it the certificate, of deleted jobs that have waited for `afterS` seconds. */
-    requeueDue: (afterS: number) => requeueDue(db, afterS),
+    /** Queues the destruction, and with it the certificate, of up to `limit` deleted jobs that have waited `afterS` seconds. */
+    requeueDue: (afterS: number, limit: number) => requeueDue(db, afterS, limit),
   } satisfies CertificateStore & Record<string, unknown>;
 }
 
@@ -110,7 +110,7 @@ async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise
   return true;
 }
 
-async function requeueDue(db: Db, afterS: number): Promise<string[]> {
+async function requeueDue(db: Db, afterS: number, limit: number): Promise<string[]> {
   const rows = await db
     .select({ id: jobs.id })
     .from(jobs)
@@ -123,7 +123,7 @@ async function requeueDue(db: Db, afterS: number): Promise<string[]> {
         not(destroyIsQueued(jobs.id, afterS)),
       ),
     )
-    .limit(100);
+    .limit(limit);
   for (const { id } of rows) await enqueueDestroy(db, id);
   return rows.map((row) => row.id);
 }

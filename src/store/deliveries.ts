@@ -166,7 +166,7 @@ export function deliveryQueries(db: Db) {
     prune: (days: number, limit: number) => transact(db, (tx) => prune(tx, days, limit)),
 
     /** A safety net: pending deliveries that are overdue and that no queue row stands for. Returns their ids. */
-    async requeueOverdue(afterS: number): Promise<string[]> {
+    async requeueOverdue(afterS: number, limit: number): Promise<string[]> {
       const rows = await db
         .select({ id: webhookDeliveries.id })
         .from(webhookDeliveries)
@@ -179,7 +179,7 @@ export function deliveryQueries(db: Db) {
               AND q.locked_at IS NULL AND q.attempts < q.max_attempts)`,
           ),
         )
-        .limit(100);
+        .limit(limit);
       for (const { id } of rows) await enqueueDelivery(db, id, 0);
       return rows.map(({ id }) => id);
     },

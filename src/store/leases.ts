@@ -138,7 +138,7 @@ export function leaseQueries(db: Db) {
     /** Takes expired leases away and queues those jobs again; after `maxCrashes` of them a job fails. */
     sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes),
 
-    requeueOrphans: () => requeueOrphans(db),
+    requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
     /** Jobs whose original is stored and whose result is not. */
     async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>[]> {
@@ -356,9 +356,9 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 
 /**
  * A safety net: open jobs that nobody holds and for which no queue row can run any more (lost with a dead
- * worker's lock, or given up by the queue) are queued again. Returns their ids.
+ * worker's lock, or given up by the queue) are queued again, up to `limit`. Returns their ids.
  */
-async function requeueOrphans(db: Db): Promise<string[]> {
+async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(
     or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
     isNull(jobs.deletedAt),
@@ -368,7 +368,7 @@ async function requeueOrphans(db: Db): Promise<string[]> {
         ELSE q.locked_at > now() - interval '1 minute'
           OR EXISTS (SELECT 1 FROM workers w WHERE q.locked_by = ANY (w.pools)) END)`,
   );
-  const candidates = await db.select({ id: jobs.id }).from(jobs).where(orphan).limit(100);
+  const candidates = await db.select({ id: jobs.id }).from(jobs).where(orphan).limit(limit);
   const queued: string[] = [];
   for (const { id } of candidates) {
     await transact(db, async (tx) => {

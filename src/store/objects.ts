@@ -99,7 +99,7 @@ export function objectQueries(db: Db) {
     destroyLater: (jobId: string, delayS: number): Promise<void> => enqueueDestroy(db, jobId, delayS),
 
     /** Queues the destruction of everything that should have been destroyed `afterS` seconds ago. */
-    requeueDoomed: (afterS: number) => requeueDoomed(db, afterS),
+    requeueDoomed: (afterS: number, limit: number) => requeueDoomed(db, afterS, limit),
   };
 }
 
@@ -135,7 +135,7 @@ async function doomed(db: Db, jobId: string): Promise<Doomed> {
   };
 }
 
-async function requeueDoomed(db: Db, afterS: number): Promise<string[]> {
+async function requeueDoomed(db: Db, afterS: number, limit: number): Promise<string[]> {
   const rows = await db
     .selectDistinct({ jobId: objects.jobId })
     .from(objects)
@@ -148,7 +148,7 @@ async function requeueDoomed(db: Db, afterS: number): Promise<string[]> {
         not(destroyIsQueued(objects.jobId, afterS)),
       ),
     )
-    .limit(100);
+    .limit(limit);
   for (const { jobId } of rows) await enqueueDestroy(db, jobId);
   return rows.map((row) => row.jobId);
 }

@@ -1,9 +1,13 @@
 /** What would grow without bound: entries of the audit log, webhooks that were sent, work that every process repeats. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobHelpers } from 'graphile-worker';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
+import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorkshop } from '../helpers/worker-fakes.ts';
+import { createWorkshop, FakeStorage } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -76,6 +80,31 @@ describe('17.32: webhooks', () => {
 });
 
 describe('17.32: scheduled tasks', () => {
+  const run = (task: string) => {
+    const parts = { store: world.store, storage: new FakeStorage(), logger: pino({ level: 'silent' }), tuning: defaultTuning, stopping: new AbortController().signal };
+    return scheduledTasks(parts).tasks[task]!({}, {} as JobHelpers);
+  };
+
+  it('do all of the work that is due, however much it is', async () => {
+    const owner = await world.store.accounts.create({ name: 'Many jobs' });
+    const made = await Promise.all(Array.from({ length: 450 }, () => world.store.jobs.create(jobInput(owner, { mode: 'test' }))));
+    const ids = made.map(({ job }) => job.id);
+    const count = async (rows: Promise<{ count: string }[]>) => Number((await rows)[0]!.count);
+    const lost = () => count(world.sql`SELECT count(*) FROM jobs WHERE id = ANY (${ids}) AND deleted_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || jobs.id)`);
+    const open = () => count(world.sql`SELECT count(*) FROM jobs WHERE id = ANY (${ids}) AND deleted_at IS NULL`);
+    await world.sql`SELECT graphile_worker.remove_job('step:' || id) FROM unnest(${ids}::text[]) AS id`;
+    expect(await lost()).toBe(450);
+    await run('scheduled_every_minute');
+    expect(await lost()).toBe(0);
+    await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ANY (${ids.slice(0, 210)})`;
+    await run('scheduled_every_minute');
+    expect(await open()).toBe(240);
+    await world.sql`UPDATE accounts SET closed_at = now() WHERE id = ${owner.id}`;
+    await run('scheduled_every_5_minutes');
+    expect(await open()).toBe(0);
+  });
+
   it('are run by one of the workers at each of their times', async () => {
     const shop = await createWorkshop(world, { scheduled: false });
     const turns: string[] = [];
