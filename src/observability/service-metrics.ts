@@ -1,86 +1,89 @@
-/** Gauges of the whole service, read from its database when Prometheus asks; every process tells the same. */
+/** Gauges of the whole service, read from its database at each scrape. Every process reports the same values. */
 import { Gauge, type Registry } from 'prom-client';
 import type { Store } from '../store/index.ts';
 
 export interface ServiceMetricsOptions {
   registry: Registry;
-  store: Pick<Store, 'operations' | 'ledgerChecks'>;
-  /** ms for which one look at the queue serves several scrapes; default 5 s */
+  store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>;
+  /** ms for which one reading serves further scrapes; default 5 s */
   overviewMs?: number;
-  /** ms after which the database counts as down; default 2 s, well within the time that Prometheus gives a scrape */
+  /** ms after which a scrape goes on without the numbers; default 8 s, within Prometheus' usual limit of 10 s for a scrape */
   timeoutMs?: number;
+  /** ms after which the database counts as down; default 2 s */
+  pingTimeoutMs?: number;
 }
 
+type AddGauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => Promise<void>) => void;
+
 /**
- * `reelmend_database_up` (1 or 0), `reelmend_queue_tasks` {task, state=waiting|later|running},
- * `reelmend_queue_oldest_seconds` {task}, `reelmend_jobs` {status=queued|running},
- * `reelmend_jobs_oldest_queued_seconds`, `reelmend_webhook_deliveries` {state=pending|overdue},
- * `reelmend_workers_alive`, `reelmend_accounts_pending`, `reelmend_ledger_violations` (rules of the ledger that
- * something breaks: must be 0) and `reelmend_ledger_checked_timestamp_seconds` (when they were last checked). While the
- * database is down all but the first have no samples. In queries over several processes take the maximum, not the sum.
+ * Registers the gauges that docs/operating.md lists. All but `reelmend_database_up` have no sample while the database
+ * is down or too slow. In queries over several processes take the maximum, not the sum.
  */
 export function registerServiceMetrics(options: ServiceMetricsOptions): void {
-  const { registry, store, overviewMs = 5000, timeoutMs = 2000 } = options;
-  const overview = cachedFor(overviewMs, () => within(timeoutMs, store.operations.overview()));
-  const ledger = cachedFor(overviewMs, () => within(timeoutMs, store.ledgerChecks.last()));
-  const gauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => Promise<void>) =>
-    new Gauge({
+  const { registry, store, overviewMs = 5000, timeoutMs = 8000, pingTimeoutMs = 2000 } = options;
+  const limits = { freshMs: overviewMs, timeoutMs };
+  const overview = sharedReading(limits, () => store.operations.overview());
+  const ledger = sharedReading(limits, () => store.ledgerChecks.last());
+  const gauge: AddGauge = (name, help, labelNames, read) =>
+    void new Gauge({
       ...{ name: `reelmend_${name}`, help, labelNames, registers: [registry] },
       async collect() {
         this.reset();
-        // Without labels there is a sample of 0 after a reset.
+        // reset() leaves a sample of 0 where there are no labels.
         if (labelNames.length === 0) this.remove();
-        // What cannot be read has no sample: an old value would look like a present one.
+        // A value that cannot be read has no sample: an old one would look current.
         await read(this).catch(() => {});
       },
     });
 
-  gauge('database_up', 'Whether the database answers.', [], async (up) =>
-    up.set(
-      await overview().then(
-        () => 1,
-        () => 0,
-      ),
-    ),
-  );
-  gauge('queue_tasks', 'Rows of the queue, by task and state.', ['task', 'state'], async (tasks) => {
-    for (const { task, waiting, later, running } of (await overview()).queue) {
-      for (const [state, count] of Object.entries({ waiting, later, running })) tasks.set({ task, state }, count);
-    }
+  // A query of its own: a database that is only slow with the overview is not down.
+  gauge('database_up', 'Whether the database answers (1) or not (0).', [], async (up) => {
+    up.set((await within(pingTimeoutMs, store.ping()).catch(() => false)) ? 1 : 0);
   });
-  gauge('queue_oldest_seconds', 'For how long the oldest waiting row is due.', ['task'], async (oldest) => {
-    for (const { task, oldestSeconds } of (await overview()).queue) oldest.set({ task }, oldestSeconds ?? 0);
-  });
-  gauge('jobs', 'Jobs that have not ended, by status.', ['status'], async (jobs) => {
-    const { queued, running } = (await overview()).jobs;
-    jobs.set({ status: 'queued' }, queued);
-    jobs.set({ status: 'running' }, running);
-  });
-  gauge('jobs_oldest_queued_seconds', 'Age of the oldest queued job.', [], async (oldest) =>
-    oldest.set((await overview()).jobs.oldestQueuedSeconds ?? 0),
-  );
-  gauge('webhook_deliveries', 'Deliveries that are not settled, by state.', ['state'], async (deliveries) => {
-    const { pending, overdue } = (await overview()).webhooks;
-    deliveries.set({ state: 'pending' }, pending);
-    deliveries.set({ state: 'overdue' }, overdue);
-  });
-  gauge('workers_alive', 'Worker processes that report being alive.', [], async (workers) =>
+  addQueueGauges(gauge, overview);
+  gauge('workers_alive', 'Worker processes that have reported within the last 30 seconds.', [], async (workers) =>
     workers.set((await overview()).workersAlive),
   );
-  gauge('accounts_pending', 'Accounts that wait for an operator.', [], async (accounts) =>
+  gauge('accounts_pending', 'Accounts that wait for approval.', [], async (accounts) =>
     accounts.set((await overview()).accountsPending),
   );
-  gauge('ledger_violations', 'Rules of the ledger that something breaks.', [], async (broken) => {
+  gauge('ledger_violations', 'Rules of the ledger that the last check found broken; must be 0.', [], async (broken) => {
     const last = await ledger();
     if (last !== null) broken.set(last.violations);
   });
-  gauge('ledger_checked_timestamp_seconds', 'When the ledger was last checked.', [], async (checked) => {
+  gauge('ledger_checked_timestamp_seconds', 'Unix time of the last check of the ledger.', [], async (checked) => {
     const last = await ledger();
     if (last !== null) checked.set(last.checkedAt.getTime() / 1000);
   });
 }
 
-/** Rejects when the answer does not come in time; whoever is asked goes on. */
+type ReadOverview = () => ReturnType<Store['operations']['overview']>;
+
+function addQueueGauges(gauge: AddGauge, overview: ReadOverview): void {
+  gauge('queue_tasks', 'Tasks in the queue, by name and state (waiting, later, running).', ['task', 'state'], async (tasks) => {
+    for (const { task, waiting, later, running } of (await overview()).queue) {
+      for (const [state, count] of Object.entries({ waiting, later, running })) tasks.set({ task, state }, count);
+    }
+  });
+  gauge('queue_oldest_seconds', 'Seconds for which the longest waiting task has been due.', ['task'], async (oldest) => {
+    for (const { task, oldestSeconds } of (await overview()).queue) oldest.set({ task }, oldestSeconds ?? 0);
+  });
+  gauge('jobs', 'Unfinished jobs, by status.', ['status'], async (jobs) => {
+    const { queued, running } = (await overview()).jobs;
+    jobs.set({ status: 'queued' }, queued);
+    jobs.set({ status: 'running' }, running);
+  });
+  gauge('jobs_oldest_queued_seconds', 'Age of the oldest queued job in seconds.', [], async (oldest) =>
+    oldest.set((await overview()).jobs.oldestQueuedSeconds ?? 0),
+  );
+  gauge('webhook_deliveries', 'Unfinished webhook deliveries; overdue ones are also counted as pending.', ['state'], async (deliveries) => {
+    const { pending, overdue } = (await overview()).webhooks;
+    deliveries.set({ state: 'pending' }, pending);
+    deliveries.set({ state: 'overdue' }, overdue);
+  });
+}
+
+/** Rejects when the answer does not come in time. The work itself goes on. */
 async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -93,17 +96,25 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   }
 }
 
-/** A value is read at most once in `ms`; who asks meanwhile shares it. A failed reading is not kept. */
-function cachedFor<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
-  let kept: { value: Promise<T>; until: number } | undefined;
+/** ms after which a reading without an answer no longer keeps the next from starting: its connection is dead. */
+const abandonedMs = 60_000;
+
+/**
+ * Shares a reading: one is under way at a time, and its value serves callers for `freshMs`. Each caller waits for
+ * `timeoutMs` at most. A slow database is thus not asked again by every scrape. A failed reading is not kept.
+ */
+function sharedReading<T>({ freshMs, timeoutMs }: { freshMs: number; timeoutMs: number }, read: () => Promise<T>): () => Promise<T> {
+  let current: { value: Promise<T>; until: number } | undefined;
+  const start = () => {
+    const reading = { value: read(), until: performance.now() + abandonedMs };
+    reading.value.then(
+      () => (reading.until = performance.now() + freshMs),
+      () => (reading.until = 0),
+    );
+    return reading;
+  };
   return () => {
-    if (kept === undefined || performance.now() >= kept.until) {
-      const value = read();
-      value.catch(() => {
-        kept = undefined;
-      });
-      kept = { value, until: performance.now() + ms };
-    }
-    return kept.value;
+    if (current === undefined || performance.now() >= current.until) current = start();
+    return within(timeoutMs, current.value);
   };
 }

@@ -1,4 +1,5 @@
 /** Metrics of the service without its database, and the check of the ledger that one process makes for all. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildMetricsApp, createHttpMetrics } from '../../src/http/metrics.ts';
@@ -13,10 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks'>) {
+async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>) {
   const registry = new Registry();
   createHttpMetrics({ registry });
-  registerServiceMetrics({ registry, store, timeoutMs: 500 });
+  registerServiceMetrics({ registry, store, timeoutMs: 500, pingTimeoutMs: 500 });
   const response = await buildMetricsApp({ registry }).request('/metrics');
   const text = await response.text();
   const value = (name: string) => new RegExp(`^reelmend_${name} (.+)$`, 'm').exec(text)?.[1];
@@ -38,6 +39,32 @@ describe('17.27: /metrics', () => {
       void store.close().catch(() => {});
     }
     silent.close();
+  });
+
+  it('answers with everything while the database is slow, and asks for one overview at a time', async () => {
+    const registry = new Registry();
+    let underWay = 0;
+    let most = 0;
+    const overview = async () => {
+      most = Math.max(most, ++underWay);
+      await sleep(700);
+      underWay--;
+      return world.store.operations.overview();
+    };
+    const store = { ...world.store, operations: { ...world.store.operations, overview } };
+    registerServiceMetrics({ registry, store, overviewMs: 0, timeoutMs: 300, pingTimeoutMs: 300 });
+    const early = await registry.metrics();
+    expect(early).toMatch(/^reelmend_database_up 1$/m);
+    expect(early).not.toContain('reelmend_workers_alive 0');
+    const second = registry.metrics();
+    await sleep(600);
+    expect(most).toBe(1);
+    await second;
+    const patient = new Registry();
+    registerServiceMetrics({ registry: patient, store, pingTimeoutMs: 300 });
+    const text = await patient.metrics();
+    expect(text).toMatch(/^reelmend_database_up 1$/m);
+    expect(text).toMatch(/^reelmend_workers_alive 0$/m);
   });
 
   it('reports the result of the last check of the ledger, and checks nothing itself', async () => {
