@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { accountCommands, keyCommands } from './accounts.ts';
-import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './operations.ts';
-import { modelsCommands } from './models.ts';
+import { accountCommands, keyCommands } from './account-commands.ts';
+import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './evidence-commands.ts';
+import { modelsCommands } from './model-commands.ts';
 import { configWith, withEncoder, withMachine } from './options.ts';
-import { operatorCommands, userCommands } from './users.ts';
-import { verifyCommands } from './verify.ts';
+import { operatorCommands, userCommands } from './user-commands.ts';
+import { verifyCommands } from './verify-commands.ts';
 import { type Config, loadConfig } from '../app/config.ts';
 import type { Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
@@ -51,7 +51,7 @@ const media = async (config: Config) => {
 };
 const start = async (roles: Roles) => {
   const config = loadConfig();
-  if (!config.restart) return (await import('./start.ts')).startCommand(config, roles);
+  if (!config.restart) return (await import('./start-command.ts')).startCommand(config, roles);
   const [{ supervise }, { createLogger }] = await Promise.all([import('./supervise.ts'), import('../observability/logger.ts')]);
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   process.exitCode = await supervise({ command, logger: createLogger(config) });
@@ -100,7 +100,7 @@ function program(): Command {
   reelmend
     .command('health')
     .description('whether the service of this environment answers; for health checks')
-    .action(async () => (await import('./health.ts')).healthCommand(loadConfig()));
+    .action(async () => (await import('./health-command.ts')).healthCommand(loadConfig()));
 
   const groups = [
     ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],

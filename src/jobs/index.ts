@@ -1,5 +1,5 @@
 /** The worker, for the composition root. */
-export { createWorkerMetrics, type WorkerMetrics } from './metrics.ts';
+export { createWorkerMetrics, type WorkerMetrics } from './worker-metrics.ts';
 export { scratchRoot } from './scratch.ts';
 export type { Tuning } from './tuning.ts';
 export type { WorkerConfig, WorkerDeps } from './worker-context.ts';

@@ -5,10 +5,10 @@ import type { JobRecord } from '../domain/job.ts';
 import { type Claim, type Fence, LeaseLost, type Step } from '../store/index.ts';
 import { classifyFailure, type RetryDecision } from './classify-failure.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
-import type { StepOutcome } from './metrics.ts';
+import type { StepOutcome } from './worker-metrics.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
 import { withScratch } from './scratch.ts';
-import { inStepSpan } from './tracing.ts';
+import { inStepSpan } from './step-span.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface StepContext {

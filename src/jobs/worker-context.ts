@@ -9,7 +9,7 @@ import type { DiskUsageReader } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
-import type { WorkerMetrics } from './metrics.ts';
+import type { WorkerMetrics } from './worker-metrics.ts';
 import type { Tuning } from './tuning.ts';
 
 /** The part of the configuration that jobs read. */

@@ -51,7 +51,7 @@ export function registerServiceMetrics(options: ServiceMetricsOptions): void {
     const last = await ledger();
     if (last !== null) broken.set(last.violations);
   });
-  gauge('ledger_checked_timestamp_seconds', 'Unix time of the last check of the ledger.', [], async (checked) => {
+  gauge('ledger_last_check_timestamp_seconds', 'Unix time of the last check of the ledger.', [], async (checked) => {
     const last = await ledger();
     if (last !== null) checked.set(last.checkedAt.getTime() / 1000);
   });
@@ -65,7 +65,7 @@ function addQueueGauges(gauge: AddGauge, overview: ReadOverview): void {
       for (const [state, count] of Object.entries({ waiting, later, running })) tasks.set({ task, state }, count);
     }
   });
-  gauge('queue_oldest_seconds', 'Seconds for which the longest waiting task has been due.', ['task'], async (oldest) => {
+  gauge('queue_oldest_task_age_seconds', 'Seconds for which the longest waiting task has been due.', ['task'], async (oldest) => {
     for (const { task, oldestSeconds } of (await overview()).queue) oldest.set({ task }, oldestSeconds ?? 0);
   });
   gauge('jobs', 'Unfinished jobs, by status.', ['status'], async (jobs) => {
@@ -73,7 +73,7 @@ function addQueueGauges(gauge: AddGauge, overview: ReadOverview): void {
     jobs.set({ status: 'queued' }, queued);
     jobs.set({ status: 'running' }, running);
   });
-  gauge('jobs_oldest_queued_seconds', 'Age of the oldest queued job in seconds.', [], async (oldest) =>
+  gauge('oldest_queued_job_age_seconds', 'Age of the oldest queued job in seconds.', [], async (oldest) =>
     oldest.set((await overview()).jobs.oldestQueuedSeconds ?? 0),
   );
   gauge('webhook_deliveries', 'Unfinished webhook deliveries; overdue ones are also counted as pending.', ['state'], async (deliveries) => {

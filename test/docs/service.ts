@@ -22,7 +22,7 @@ export interface DemoService {
 }
 
 /**
- * The clips that the service would make itself (src/app/sandbox-sample.ts), as long and as large, but of five frames a second:
+ * The clips that the service would make itself (src/app/sample-clips.ts), as long and as large, but of five frames a second:
  * every real job of the guides takes a fifth of the time.
  */
 async function makeSamples(dataDir: string): Promise<void> {

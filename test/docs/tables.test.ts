@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/app/config.ts';
 import { defaultQuotas } from '../../src/http/middleware/rate-limit.ts';
 import { createHttpMetrics } from '../../src/http/metrics.ts';
 import { statusByCode } from '../../src/http/problem.ts';
-import { createWorkerMetrics } from '../../src/jobs/metrics.ts';
+import { createWorkerMetrics } from '../../src/jobs/worker-metrics.ts';
 import { registerDiskMetrics } from '../../src/observability/disk-metrics.ts';
 import { registerServiceMetrics } from '../../src/observability/service-metrics.ts';
 import type { Store } from '../../src/store/index.ts';

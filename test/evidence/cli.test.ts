@@ -16,7 +16,7 @@ import { signHead } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate } from '../../src/evidence/certificate.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
-import { certificateOf } from '../../src/jobs/destroy.ts';
+import { certificateOf } from '../../src/jobs/destroy-objects.ts';
 import { createStore } from '../../src/store/index.ts';
 import { createSite, type Site } from '../helpers/service.ts';
 import { jobInput } from '../helpers/worker-world.ts';

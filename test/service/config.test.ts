@@ -1,6 +1,6 @@
 /** The environment of the service: what is wrong in it is said in one line that names the variable. */
 import { describe, expect, it } from 'vitest';
-import { misspelt } from '../../src/app/config-hints.ts';
+import { misspelt } from '../../src/app/unknown-variables.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { connectionError } from '../../src/app/open-store.ts';
 

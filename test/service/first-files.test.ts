@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sourceClip } from '../../src/app/sandbox-sample.ts';
+import { sourceClip } from '../../src/app/sample-clips.ts';
 import { loadSecrets } from '../../src/app/secrets.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 

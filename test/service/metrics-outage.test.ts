@@ -80,7 +80,7 @@ describe('17.27: /metrics', () => {
     expect(await due()).toEqual([null, null, null, null, null]);
     const { value } = await scrape(world.store);
     expect(value('ledger_violations')).toBe('1');
-    expect(Number(value('ledger_checked_timestamp_seconds'))).toBeCloseTo(checked[0]!.checkedAt.getTime() / 1000, 1);
+    expect(Number(value('ledger_last_check_timestamp_seconds'))).toBeCloseTo(checked[0]!.checkedAt.getTime() / 1000, 1);
     await world.sql`UPDATE ledger_checks SET started_at = now() - interval '11 minutes'`;
     expect((await due()).filter((result) => result !== null)).toMatchObject([{ violations: 0 }]);
   });

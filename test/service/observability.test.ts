@@ -41,7 +41,7 @@ const scrape = async () => (await fetch(`${metricsUrl}/metrics`)).text();
 const scraped = (enhanced: number, failed: number) =>
   eventually(async () => {
     const sum = async (name: string) => (await prometheus.query(`sum(reelmend_${name}_total)`))[0]?.value;
-    return (await sum('frames')) === enhanced * 25 && (await sum('job_failures')) === failed;
+    return (await sum('enhanced_frames')) === enhanced * 25 && (await sum('job_failures')) === failed;
   });
 
 beforeAll(async () => {
@@ -97,7 +97,7 @@ describe('metrics', () => {
     const value = async (expression: string) => (await prometheus.query(expression)).map((sample) => sample.value);
     expect(await value('reelmend_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
     expect(await value('reelmend_job_failures_total{code="processing_failed"}')).toEqual([2]);
-    expect(await value('sum(reelmend_frames_total)')).toEqual([50]);
+    expect(await value('sum(reelmend_enhanced_frames_total)')).toEqual([50]);
     expect(await value('reelmend_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toEqual([4]);
     expect(await value('reelmend_workers_alive')).toEqual([1]);
     expect(await value('reelmend_ledger_violations')).toEqual([0]);

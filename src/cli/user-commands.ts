@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import { zEmail } from '../contract/zod.gen.ts';
 import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleUser } from '../store/index.ts';
-import { accountName } from './accounts.ts';
+import { accountName } from './account-commands.ts';
 import { known, type Opened, print, withStore } from './with-store.ts';
 
 /** characters, as the console takes them */

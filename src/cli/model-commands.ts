@@ -77,7 +77,7 @@ export function modelsCommands(): Command {
     .option('--name <name>', 'what jobs call it; default: from the file name')
     .addOption(folderOption())
     .action(async (file: string, options: FolderOptions & { name?: string }) => {
-      const { convertNetwork } = await import('./models-add.ts');
+      const { convertNetwork } = await import('./add-network.ts');
       await report(await convertNetwork({ file, name: options.name, folder: folderOf(options) }));
     });
   models
@@ -150,7 +150,7 @@ async function compileModels(media: Media, config: Config, name: string | undefi
 }
 
 async function addModel(name: string | undefined, options: FolderOptions & { acceptLicense?: string }): Promise<void> {
-  const { addNetwork, knownNetworks } = await import('./models-add.ts');
+  const { addNetwork, knownNetworks } = await import('./add-network.ts');
   if (name !== undefined) return report(await addNetwork({ name, folder: folderOf(options), acceptLicense: options.acceptLicense }));
   for (const network of knownNetworks()) {
     const scales = network.files.map(({ scale: times }) => `×${times}`).join(' ');

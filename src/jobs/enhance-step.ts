@@ -5,7 +5,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/limits.ts';
 import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
-import { assertSameSource } from './ingest.ts';
+import { assertSameSource } from './ingest-step.ts';
 import { jobIdOf } from './payload.ts';
 import { type DiskNeed, expectedResultBytes, withDiskReservation } from './disk-reservation.ts';
 import { spareFolder } from './scratch.ts';

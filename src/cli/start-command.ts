@@ -1,10 +1,10 @@
 /** `reelmend start|serve|work`: runs until SIGINT or SIGTERM, then ends in order; a second one ends what it waits for. */
 import type { Config } from '../app/config.ts';
-import { misspelt } from '../app/config-hints.ts';
-import type { DemoParts } from '../app/console.ts';
+import { misspelt } from '../app/unknown-variables.ts';
+import type { DemoParts } from '../app/console-deps.ts';
 import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome, welcomeBack } from '../demo/demo.ts';
 import { type Roles, type Service, startService } from '../app/service.ts';
-import { sourceClip } from '../app/sandbox-sample.ts';
+import { sourceClip } from '../app/sample-clips.ts';
 import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 

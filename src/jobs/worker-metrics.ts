@@ -21,19 +21,19 @@ export interface WorkerMetrics {
 
 /**
  * `reelmend_job_steps_total` {step, outcome}, `reelmend_job_step_duration_seconds` {step},
- * `reelmend_job_failures_total` {code}, `reelmend_webhook_tries_total` {outcome}, and of the engine
- * `reelmend_frames_total` {device}, `reelmend_enhance_seconds_total` {device} (wall clock) and
+ * `reelmend_job_failures_total` {code}, `reelmend_webhook_attempts_total` {outcome}, and of the engine
+ * `reelmend_enhanced_frames_total` {device}, `reelmend_enhancement_seconds_total` {device} (wall clock) and
  * `reelmend_stage_cpu_seconds_total` {stage, device}: frames ÷ seconds is a stage's speed on one core;
- * `reelmend_enhance_start_seconds` {child: spare, new} from the call of the engine's child to its first frame.
+ * `reelmend_enhancement_start_seconds` {child: spare, new} from the call of the engine's child to its first frame.
  */
 export function createWorkerMetrics(registry: Registry = new Registry()): WorkerMetrics {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name: `reelmend_${name}`, help, labelNames, registers: [registry] });
   const steps = counter('job_steps_total', 'Steps of jobs that ended, by outcome.', ['step', 'outcome']);
   const failures = counter('job_failures_total', 'Jobs that ended in error, by code.', ['code']);
-  const tries = counter('webhook_tries_total', 'Webhooks sent, by what became of the delivery.', ['outcome']);
-  const frames = counter('frames_total', 'Frames enhanced.', ['device']);
-  const wall = counter('enhance_seconds_total', 'Seconds that enhancing took.', ['device']);
+  const tries = counter('webhook_attempts_total', 'Webhooks sent, by what became of the delivery.', ['outcome']);
+  const frames = counter('enhanced_frames_total', 'Frames enhanced.', ['device']);
+  const wall = counter('enhancement_seconds_total', 'Seconds that enhancing took.', ['device']);
   const stages = counter('stage_cpu_seconds_total', 'Core seconds that a stage used.', ['stage', 'device']);
   const durations = new Histogram({
     name: 'reelmend_job_step_duration_seconds',
@@ -43,7 +43,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
     registers: [registry],
   });
   const starts = new Histogram({
-    name: 'reelmend_enhance_start_seconds',
+    name: 'reelmend_enhancement_start_seconds',
     help: 'Seconds until the first frame of a job was in the stages.',
     labelNames: ['child'],
     buckets: startBuckets,
