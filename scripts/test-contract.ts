@@ -359,7 +359,7 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       REELMEND_DEMO: '0',
       REELMEND_KEY_PEPPER: pepper,
       REELMEND_ALLOW_HOSTS: files.hostPort,
-      REELMEND_SANDBOX_DELAY_MS: '20',
+      REELMEND_TEST_MODE_DELAY_MS: '20',
       // Throttling is tested elsewhere; here it would hide what is behind it.
       REELMEND_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
       REELMEND_ENCODER_PRESET: 'ultrafast',

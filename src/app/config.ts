@@ -42,8 +42,8 @@ const environment = z.object({
     .default('')
     .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
     .pipe(z.array(z.string().regex(hostPort, 'must be a comma-separated list of host:port'))),
-  REELMEND_SANDBOX_DELAY_MS: integer(2000, 0, 600_000),
-  REELMEND_REQUIRE_SANDBOX: flag.default(false),
+  REELMEND_TEST_MODE_DELAY_MS: integer(2000, 0, 600_000),
+  REELMEND_REQUIRE_ISOLATION: flag.default(false),
   REELMEND_DEMO: flag.default(true),
   REELMEND_WORKER_CONCURRENCY: integer(1, 1, 64),
   REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 1, 256),
@@ -93,8 +93,8 @@ export interface Config {
   publicUrl: string | undefined;
   /** `host:port` pairs exempt from the private-address guard */
   allowHosts: string[];
-  sandboxDelayMs: number;
-  requireSandbox: boolean;
+  testModeDelayMs: number;
+  requireIsolation: boolean;
   demo: boolean;
   /** enhancements that one worker runs at once */
   workerConcurrency: number;
@@ -176,8 +176,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     dataDir: resolve(e.REELMEND_DATA_DIR),
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
-    sandboxDelayMs: e.REELMEND_SANDBOX_DELAY_MS,
-    requireSandbox: e.REELMEND_REQUIRE_SANDBOX,
+    testModeDelayMs: e.REELMEND_TEST_MODE_DELAY_MS,
+    requireIsolation: e.REELMEND_REQUIRE_ISOLATION,
     demo: e.REELMEND_DEMO,
     workerConcurrency: e.REELMEND_WORKER_CONCURRENCY,
     downloadConcurrency: e.REELMEND_DOWNLOAD_CONCURRENCY,

@@ -35,7 +35,7 @@ export async function sourceClip(dataDir: string, seconds: number, picture: keyo
 }
 
 /** Test mode's result: the test picture (its running clock is the watermark) at the job's target size. */
-export function createSandboxSample(deps: { dataDir: string; media: Media }) {
+export function createTestModeSample(deps: { dataDir: string; media: Media }) {
   const running = new Map<Resolution, Promise<string>>();
   const make = async (resolution: Resolution) => {
     const source = await sourceClip(deps.dataDir, 2);

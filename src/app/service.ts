@@ -18,7 +18,7 @@ import { createMedia } from '../media/index.ts';
 import { installedModels, modelNames } from '../media/models.ts';
 import { createNetClient } from '../net/index.ts';
 import { openStore } from './open-store.ts';
-import { createSandboxSample } from './sample-clips.ts';
+import { createTestModeSample } from './sample-clips.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
 import { createStorage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
@@ -35,10 +35,10 @@ export interface Service {
   store: Store;
   keyPepper: string;
   logger: Logger;
-  /** ends requests and jobs in order and frees everything; safe to call twice */
+  /** stops requests and jobs in order and releases everything; may be called twice */
   stop(): Promise<void>;
-  /** ends the waiting of a stop() for the jobs that run */
-  hurry(): void;
+  /** makes a stop() that waits for running jobs abort them now */
+  forceStop(): void;
 }
 
 /** Undoes what was started, last first, each even when another fails. */
@@ -84,8 +84,8 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   // Makes the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
-  const { requireSandbox, enginesDir } = config;
-  const media = await createMedia({ requireSandbox, models, enginesDir, logger, maxProbes: probeSlots(config) });
+  const { requireIsolation, enginesDir } = config;
+  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config) });
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
@@ -96,27 +96,27 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const registry = await serveMetrics({ config, roles, logger, store, shutdown });
   let worker: Worker | undefined;
   if (roles.worker) {
-    const sandboxSample = createSandboxSample({ dataDir: config.dataDir, media });
+    const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
     const made = createWorker({
-      ...{ databaseUrl, store, media, net, storage, evidence, sandboxSample, logger, config },
+      ...{ databaseUrl, store, media, net, storage, evidence, testModeSample, logger, config },
       metrics: createWorkerMetrics(registry),
     });
     await made.start();
     shutdown.add(() => made.stop());
     worker = made;
   }
-  const ends = { stop: () => shutdown.run(), hurry: () => worker?.hurry() };
+  const ends = { stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
   if (!roles.api) return { url: null, store, keyPepper: secrets.keyPepper, logger, ...ends };
 
   const description = await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8');
   const measure = createMeasure({ net, media });
-  const { rateLimits, sandboxDelayMs } = config;
+  const { rateLimits, testModeDelayMs } = config;
   const app = buildApp({
     checkUrl: (url: string) => net.checkUrl(url),
     ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
-    options: { rateLimits, sandboxDelayMs, models: modelNames(models) },
+    options: { rateLimits, testModeDelayMs, models: modelNames(models) },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;

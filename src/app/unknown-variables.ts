@@ -1,29 +1,29 @@
-/** Misspelt variables: one that nobody reads would otherwise be passed over in silence. */
+/** Finds misspelt environment variables, which would otherwise be ignored without a word. */
 import { configVariables } from './config.ts';
 
-const ours = /^(REELMEND|S3)_/;
-/** Letters to change; more, and the name is rather somebody else's. */
-const farthest = 2;
+const ownPrefix = /^(REELMEND|S3)_/;
+/** edits between an unknown name and a known one that still count as a misspelling */
+const maxDistance = 2;
 
-/** One sentence for each variable of the environment that looks like one of ours and is none. */
-export function misspelt(env: Record<string, string | undefined> = process.env): string[] {
-  const strangers = Object.keys(env).filter((name) => ours.test(name) && !configVariables.includes(name));
-  return strangers.flatMap((name) => {
-    const meant = configVariables.find((known) => distance(name, known) <= farthest);
-    return meant === undefined ? [] : [`${name} is read by nobody: is ${meant} meant?`];
+/** Returns one warning for each variable that has our prefix and nearly the name of a known variable. */
+export function unknownVariables(env: Record<string, string | undefined> = process.env): string[] {
+  const unknown = Object.keys(env).filter((name) => ownPrefix.test(name) && !configVariables.includes(name));
+  return unknown.flatMap((name) => {
+    const meant = configVariables.find((known) => levenshtein(name, known) <= maxDistance);
+    return meant === undefined ? [] : [`Unknown variable ${name}; did you mean ${meant}?`];
   });
 }
 
-/** Levenshtein's distance: letters to insert, drop or replace. */
-function distance(a: string, b: string): number {
-  let before = Array.from({ length: b.length + 1 }, (_, j) => j);
+/** Levenshtein distance: the number of letters to insert, delete or replace. */
+function levenshtein(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
-      const replaced = before[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(before[j]! + 1, row[j - 1]! + 1, replaced));
+      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(previous[j]! + 1, row[j - 1]! + 1, replaced));
     }
-    before = row;
+    previous = row;
   }
-  return before[b.length]!;
+  return previous[b.length]!;
 }

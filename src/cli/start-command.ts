@@ -1,19 +1,21 @@
-/** `reelmend start|serve|work`: runs until SIGINT or SIGTERM, then ends in order; a second one ends what it waits for. */
+/** `reelmend start|serve|work`: runs until SIGINT or SIGTERM, then stops in order; a second signal aborts the running jobs. */
 import type { Config } from '../app/config.ts';
-import { misspelt } from '../app/unknown-variables.ts';
+import { unknownVariables } from '../app/unknown-variables.ts';
 import type { DemoParts } from '../app/console-deps.ts';
-import { createDemoAccount, demoSampleSeconds, runDemoJob, serveSample, type SampleServer, welcome, welcomeBack } from '../demo/demo.ts';
+import { createDemoAccount, welcome, welcomeBack } from '../demo/demo-account.ts';
+import { runSampleJob, sampleSeconds } from '../demo/sample-job.ts';
+import { type SampleServer, serveSample } from '../demo/sample-server.ts';
 import { type Roles, type Service, startService } from '../app/service.ts';
 import { sourceClip } from '../app/sample-clips.ts';
 import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
-  for (const hint of misspelt()) console.error(`reelmend: ${hint}`);
+  for (const warning of unknownVariables()) console.error(`reelmend: ${warning}`);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
-  let hurry = () => {};
-  const signalled = () => (stopping.signal.aborted ? hurry() : stopping.abort());
+  let forceStop = () => {};
+  const signalled = () => (stopping.signal.aborted ? forceStop() : stopping.abort());
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
   onSupervisorGone(signalled);
   const demo = roles.api && roles.worker && config.demo;
@@ -22,7 +24,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
     const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
-    hurry = () => service.hurry();
+    forceStop = () => service.forceStop();
     reportUp();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
@@ -37,7 +39,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
 }
 
 async function startSample(config: Config, uploadFolder: string): Promise<SampleServer> {
-  const clip = await sourceClip(config.dataDir, demoSampleSeconds, 'demo');
+  const clip = await sourceClip(config.dataDir, sampleSeconds, 'demo');
   return serveSample(clip, { preferredPort: config.port && config.port + 1, uploadFolder });
 }
 
@@ -46,13 +48,13 @@ function demoParts(sample: SampleServer, folder: string): DemoParts {
   return { sampleUrl: sample.url, uploads };
 }
 
-/** A demo that fails is said and does not end the service. */
+/** Shows the demo account and runs the sample job. A job that fails is reported and does not stop the service. */
 async function runDemo(service: Service, url: string, sample: SampleServer, signal: AbortSignal): Promise<void> {
   const keys = await createDemoAccount(service);
   if (keys === null) return console.log(welcomeBack(url));
   console.log(welcome(url, keys, sample.url));
   try {
-    const link = await runDemoJob(url, keys.live, sample.url, signal);
+    const link = await runSampleJob({ url, key: keys.live, sampleUrl: sample.url, signal });
     console.log(`\nThe enhanced sample (the link is valid for an hour):\n\n  ${link}\n\nCtrl-C stops the service.`);
   } catch (error) {
     if (!signal.aborted) console.error(`The sample job failed: ${error instanceof Error ? error.message : String(error)}`);

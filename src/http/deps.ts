@@ -75,7 +75,7 @@ export interface HttpOptions {
   /** calls a minute and key, by class (src/http/middleware/rate-limit.ts has the defaults) */
   rateLimits?: Partial<Record<RateClass, number>>;
   /** ms that a sandbox job takes, for quotes; default 2000 */
-  sandboxDelayMs?: number;
+  testModeDelayMs?: number;
   /** seconds of processing for one second of video, for quotes of accounts without finished jobs */
   processingRates?: Readonly<Record<Resolution, number>>;
   /** ms between two comments on an idle stream of events; default 15,000 */

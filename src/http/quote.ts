@@ -1,7 +1,7 @@
 /** POST /v1/quotes: what a job with the same body would cost and take. Reads only. */
 import type { Quote } from '../contract/types.gen.ts';
 import type { JobRecord, Resolution } from '../domain/job.ts';
-import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
+import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { presentSource } from './present.ts';
@@ -9,7 +9,7 @@ import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf 
 
 /** Jobs of the account that an estimate looks at. */
 const sampleSize = 50;
-const defaultSandboxDelayMs = 2000;
+const defaultTestModeDelayMs = 2000;
 /** Seconds of processing for one second of video on two cores, where the account has no finished job yet. */
 const defaultRates: Readonly<Record<Resolution, number>> = { '1080p': 1.5, '4k': 6 };
 
@@ -42,8 +42,8 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
 }
 
 function sandboxSeconds({ options }: HttpDeps, videoUrl: URL): number {
-  if (sandboxScenario(videoUrl.href) === 'slow') return slowScenarioS;
-  return (options?.sandboxDelayMs ?? defaultSandboxDelayMs) / 1000;
+  if (testModeScenario(videoUrl.href) === 'slow') return slowScenarioS;
+  return (options?.testModeDelayMs ?? defaultTestModeDelayMs) / 1000;
 }
 
 /** Seconds of processing for one second of video: the median of the account's latest jobs of that target. */

@@ -1,6 +1,7 @@
 /**
- * What every worker process does beside its jobs: say that it is alive, take up the jobs of the dead within seconds,
- * clean its own disk. All of it may run in many processes at once; what one process does for all is in scheduled-tasks.ts.
+ * What every worker process does at intervals beside its jobs: report that it is alive, requeue the jobs of dead workers
+ * within seconds, clean its own disk. Many processes may do so at once. Tasks that one process does for all are in
+ * scheduled-tasks.ts.
  */
 import { hostname } from 'node:os';
 import { removeExpiredUploads, uploadsFolder } from '../storage/uploads.ts';
@@ -8,24 +9,24 @@ import type { WorkerDevice } from '../store/index.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-export interface Chore {
+export interface PeriodicTask {
   name: string;
   everyMs: number;
   run(): Promise<void>;
 }
 
-/** The chores of one worker; `pools` names Graphile's pools of this process. */
-export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
+/** The periodic tasks of one worker; `pools` returns the names of this process's Graphile pools. */
+export function periodicTasks(worker: WorkerContext, pools: () => string[]): PeriodicTask[] {
   const { store, logger, tuning, config } = worker;
-  const beatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
+  const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   return [
-    { name: 'alive', everyMs: beatMs, run: () => store.workers.seen(worker.id, pools()) },
+    { name: 'heartbeat', everyMs: heartbeatMs, run: () => store.workers.seen(worker.id, pools()) },
     {
       name: 'leases',
-      everyMs: beatMs,
+      everyMs: heartbeatMs,
       async run() {
-        report('dead workers unlocked', await store.workers.bury(config.leaseSeconds * 1.5));
+        report('queue locks of dead workers released', await store.workers.bury(config.leaseSeconds * 1.5));
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
         report('jobs failed after too many crashes', swept.failed);
@@ -33,41 +34,41 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
     },
     {
       name: 'scratch',
-      everyMs: tuning.chores.scratchMs,
-      run: async () => void report('scratch of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
+      everyMs: tuning.periodicMs.scratch,
+      run: async () => void report('scratch folders of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
     },
-    { name: 'description', everyMs: tuning.chores.describeMs, run: describeWorker(worker) },
-    { name: 'uploads', everyMs: tuning.chores.uploadsMs, run: () => removeExpiredUploads(uploadsFolder(config.dataDir)) },
+    { name: 'description', everyMs: tuning.periodicMs.describe, run: describeWorker(worker) },
+    { name: 'uploads', everyMs: tuning.periodicMs.uploads, run: () => removeExpiredUploads(uploadsFolder(config.dataDir)) },
   ];
 }
 
-/** Says what the process works with; again now and then, since a process that slept may have been forgotten. */
+/** Writes the worker's host and devices to its row. Repeated, since the row of a process that slept may have been removed. */
 function describeWorker({ id, store, media, config }: WorkerContext): () => Promise<void> {
   let devices: Promise<WorkerDevice[]> | undefined;
   return async () => {
     devices ??= media.devices();
-    // A failed look is made again at the next turn.
+    // A failed query of the devices is repeated at the next run.
     devices.catch(() => (devices = undefined));
     const facts = { host: hostname(), concurrency: config.workerConcurrency, devices: await devices };
     await store.workers.describe(id, facts);
   };
 }
 
-/** Runs each chore at once and then at its interval, never twice at a time; a failed one is tried again. */
-export function startChores(list: Chore[], onError: (name: string, error: unknown) => void): { stop(): Promise<void> } {
-  const ends = list.map((chore) => {
+/** Runs each task at once and then at its interval, never twice at a time. A failed one runs again at its next time. */
+export function startPeriodicTasks(tasks: PeriodicTask[], onError: (name: string, error: unknown) => void): { stop(): Promise<void> } {
+  const stops = tasks.map((task) => {
     let timer: NodeJS.Timeout;
     let running = Promise.resolve();
     let active = true;
-    const turn = () => {
-      running = chore
+    const runOnce = () => {
+      running = task
         .run()
-        .catch((error: unknown) => onError(chore.name, error))
+        .catch((error: unknown) => onError(task.name, error))
         .then(() => {
-          if (active) timer = setTimeout(turn, chore.everyMs);
+          if (active) timer = setTimeout(runOnce, task.everyMs);
         });
     };
-    turn();
+    runOnce();
     return () => {
       active = false;
       clearTimeout(timer);
@@ -76,7 +77,7 @@ export function startChores(list: Chore[], onError: (name: string, error: unknow
   });
   return {
     async stop() {
-      await Promise.all(ends.map((end) => end()));
+      await Promise.all(stops.map((stop) => stop()));
     },
   };
 }

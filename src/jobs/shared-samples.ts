@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Resolution } from '../domain/job.ts';
-import { samplePrefix } from '../domain/sandbox.ts';
+import { samplePrefix } from '../domain/test-mode.ts';
 import type { StoredObject } from '../storage/types.ts';
 import { withDiskReservation } from './disk-reservation.ts';
 import type { WorkerContext } from './worker-context.ts';

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord, Resolution } from '../domain/job.ts';
-import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
+import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import { jobIdOf } from './payload.ts';
 import { type SharedSamples, sharedSamples } from './shared-samples.ts';
 import { runStep, type StepContext } from './step.ts';
@@ -14,7 +14,7 @@ import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 /** of the whole time, between two reports of progress; but a second at least */
 const tickShare = 0.1;
 
-export const sandboxTask = (worker: WorkerContext) => {
+export const testModeTask = (worker: WorkerContext) => {
   const samples = sharedSamples(worker);
   return async (payload: unknown): Promise<void> => {
     const jobId = jobIdOf(payload);
@@ -26,8 +26,8 @@ export const sandboxTask = (worker: WorkerContext) => {
   };
 };
 
-const durationS = ({ videoUrl }: JobRecord, { sandboxDelayMs }: WorkerConfig): number =>
-  sandboxScenario(videoUrl) === 'slow' ? slowScenarioS : sandboxDelayMs / 1000;
+const durationS = ({ videoUrl }: JobRecord, { testModeDelayMs }: WorkerConfig): number =>
+  testModeScenario(videoUrl) === 'slow' ? slowScenarioS : testModeDelayMs / 1000;
 
 const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '1080p': { width: 1920, height: 1080 },
@@ -35,9 +35,9 @@ const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
 };
 
 async function deliver({ worker, job, fence, signal }: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
-  const failing = sandboxScenario(job.videoUrl) === 'processing_failed';
+  const failing = testModeScenario(job.videoUrl) === 'processing_failed';
   const [path] = await Promise.all([
-    failing ? null : worker.sandboxSample(job.resolution, signal),
+    failing ? null : worker.testModeSample(job.resolution, signal),
     sleep(leftS * 1000, undefined, { signal }),
   ]);
   if (path === null) throw new ReelmendError('processing_failed', 'The sandbox was asked to fail.');

@@ -25,8 +25,8 @@ export interface Tuning {
   enhanceTimeoutMs: { base: number; perSecond: number };
   /** how long stop() waits for aborted steps to end, ms */
   stopGraceMs: number;
-  /** ms between two runs of what each process does for itself: removing scratch folders of dead workers, describing itself, removing expired uploads */
-  chores: { scratchMs: number; describeMs: number; uploadsMs: number };
+  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker, removing expired uploads */
+  periodicMs: { scratch: number; describe: number; uploads: number };
   /** seconds after which a destruction that is no longer queued is queued again */
   destroyOverdueS: number;
   webhooks: {
@@ -48,7 +48,7 @@ export const defaultTuning: Tuning = {
   probeTimeoutMs: 120_000,
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
   stopGraceMs: 15_000,
-  chores: { scratchMs: 15_000, describeMs: 5 * 60_000, uploadsMs: 60 * 60_000 },
+  periodicMs: { scratch: 15_000, describe: 5 * 60_000, uploads: 60 * 60_000 },
   destroyOverdueS: 600,
   webhooks: { timeoutMs: 10_000, triesS: webhookTriesS, overdueS: 120 },
 };

@@ -29,7 +29,7 @@ export interface WorkerConfig {
   leaseSeconds: number;
   /** how long stop() lets running media steps go on; default: it aborts them at once */
   drainSeconds?: number;
-  sandboxDelayMs: number;
+  testModeDelayMs: number;
 }
 
 export interface WorkerDeps {
@@ -46,7 +46,7 @@ export interface WorkerDeps {
   /** default: metrics that nobody reads */
   metrics?: WorkerMetrics;
   /** Returns the path of the MP4 that jobs of test mode deliver; exactly as large as the target (1920×1080, 3840×2160). */
-  sandboxSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
+  testModeSample(resolution: Resolution, signal: AbortSignal): Promise<string>;
   /** default: the file system's own answer */
   readDiskUsage?: DiskUsageReader;
   /** further tasks, run beside the light ones */

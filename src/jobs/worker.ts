@@ -1,4 +1,4 @@
-/** A worker process's part: Graphile's runners with our tasks, and the chores beside them. */
+/** The worker of a process: Graphile's runners with our tasks, and the periodic tasks beside them. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
@@ -7,11 +7,11 @@ import type { StandBy } from '../media/types.ts';
 import { destroyTask } from './destroy-objects.ts';
 import { enhanceTask, keepSpares } from './enhance-step.ts';
 import { ingestTask } from './ingest-step.ts';
-import { chores, startChores } from './periodic-tasks.ts';
+import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
 import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
-import { sandboxTask } from './test-mode-step.ts';
+import { testModeTask } from './test-mode-step.ts';
 import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './deliver-webhook.ts';
@@ -22,22 +22,22 @@ export interface Worker {
   readonly id: string;
   start(): Promise<void>;
   /**
-   * Takes no more jobs, lets the media steps that run go on for `drainSeconds`, aborts what still runs and gives those
-   * jobs back. After the abort it resolves within the grace period; what has not let go by then is found by its lease.
-   * For SIGTERM; may be called more than once.
+   * Stops the worker, as after SIGTERM: takes no more jobs, lets running media steps go on for `drainSeconds`, then
+   * aborts them and returns their jobs to the queue. Resolves within the grace period after the abort; the lease of a
+   * step that has not ended by then expires. May be called more than once.
    */
   stop(): Promise<void>;
-  /** Ends the waiting of a stop(): the running steps are aborted now. */
-  hurry(): void;
+  /** Makes a stop() that is waiting abort the running steps now. */
+  forceStop(): void;
 }
 
-/** Each kind of work has a runner of its own over one pool of connections. No signal handlers. */
+/** Creates a worker. Each kind of work has its own runner; all share one pool of connections. Installs no signal handlers. */
 export function createWorker(deps: WorkerDeps): Worker {
   const { extraTasks = {}, tuning, ...parts } = deps;
   const stopper = new AbortController();
   const worker: WorkerContext = {
     ...parts,
-    logger: deps.logger.child({ room: 'jobs' }),
+    logger: deps.logger.child({ module: 'jobs' }),
     id: `worker-${process.pid}-${randomBytes(6).toString('hex')}`,
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
@@ -47,10 +47,10 @@ export function createWorker(deps: WorkerDeps): Worker {
   const specs = runnerSpecs(worker, extraTasks);
   let started: Promise<Running> | undefined;
   let stopped: Promise<void> | undefined;
-  const impatient = new AbortController();
+  const forced = new AbortController();
   const stop = async () => {
     const drainMs = 1000 * (worker.config.drainSeconds ?? 0);
-    if (drainMs > 0) await (await started)?.drain(drainMs, impatient.signal);
+    if (drainMs > 0) await (await started)?.drain(drainMs, forced.signal);
     stopper.abort(new WorkerStopping());
     await (await started)?.stop();
   };
@@ -64,21 +64,22 @@ export function createWorker(deps: WorkerDeps): Worker {
       stopped ??= stop();
       return stopped;
     },
-    hurry: () => impatient.abort(),
+    forceStop: () => forced.abort(),
   };
 }
 
 interface RunnerSpecs {
   enhancements: RunnerSpec;
   downloads: RunnerSpec;
-  sandbox: RunnerSpec;
+  testMode: RunnerSpec;
   deletions: RunnerSpec;
   webhooks: RunnerSpec;
 }
 
 /**
- * No kind of work stands in the way of another, and few tasks of one account in the way of another's: a receiver that
- * hangs until its time limit, a server that sends slowly, a thousand deletions at once. Enhancements come in their order.
+ * Separate slots for each kind of work, and within a kind a few for each account. So a receiver that hangs until its time
+ * limit, a server that sends slowly or a thousand deletions at once delay only themselves. Enhancements run in the order
+ * of the queue.
  */
 function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const { workerConcurrency, downloadConcurrency } = worker.config;
@@ -90,8 +91,8 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
       concurrency: downloadConcurrency,
       perAccount: Math.ceil(downloadConcurrency / 2),
     },
-    sandbox: {
-      tasks: { ...extraTasks, ...scheduled.tasks, job_sandbox: sandboxTask(worker) },
+    testMode: {
+      tasks: { ...extraTasks, ...scheduled.tasks, job_sandbox: testModeTask(worker) },
       concurrency: 8,
       perAccount: 3,
       schedule: scheduled.schedule,
@@ -102,8 +103,8 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
 }
 
 interface Running {
-  /** Takes no more media steps and resolves when those that run have ended, or after so long, or when hurried. */
-  drain(ms: number, hurried: AbortSignal): Promise<void>;
+  /** Takes no more media steps. Resolves when the running ones have ended, after `ms`, or when `forced` is aborted. */
+  drain(ms: number, forced: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -111,7 +112,7 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
   const specs = [enhancements, downloads, ...Object.values<RunnerSpec>(rest)];
   const connections = createConnections(worker, specs);
   const runners: KeptRunner[] = [];
-  // Queue rows are locked under these names; when this process dies others free them by it.
+  // Queue rows are locked under these names: other processes use them to release the locks of a dead one.
   const pools = () => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
   await worker.store.workers.seen(worker.id, []);
   try {
@@ -122,45 +123,45 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
     await connections.end();
     throw error;
   }
-  const upkeep = startChores(chores(worker, pools), (name, error) =>
-    worker.logger.error({ err: error, chore: name }, 'a chore failed and will be tried again'),
+  const periodic = startPeriodicTasks(periodicTasks(worker, pools), (name, error) =>
+    worker.logger.error({ err: error, task: name }, 'a periodic task failed and will be run again'),
   );
   const spares = keepSpares(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
-  void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the ledger was not checked'));
+  void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the check of the ledger failed'));
   const media = runners.slice(0, 2);
   return {
-    drain: (ms, hurried) => drain(worker, media, { ms, hurried }),
-    stop: () => stopRunning({ worker, runners, upkeep, connections, spares }),
+    drain: (ms, forced) => drain(worker, media, { ms, forced }),
+    stop: () => stopRunning({ worker, runners, periodic, connections, spares }),
   };
 }
 
-/** Leases, webhooks and what is to be destroyed go on meanwhile: nothing else of the worker has stopped. */
-async function drain(worker: WorkerContext, media: KeptRunner[], { ms, hurried }: { ms: number; hurried: AbortSignal }) {
-  worker.logger.info({ worker: worker.id, seconds: ms / 1000 }, 'the worker takes no more jobs and finishes those it has');
+/** Only the media steps stop. Leases, webhooks and deletions go on meanwhile. */
+async function drain(worker: WorkerContext, media: KeptRunner[], { ms, forced }: { ms: number; forced: AbortSignal }) {
+  worker.logger.info({ worker: worker.id, seconds: ms / 1000 }, 'the worker takes no more jobs and finishes the running ones');
   const finished = new AbortController();
-  const patience = sleep(ms, undefined, { signal: AbortSignal.any([hurried, finished.signal]) }).catch(() => undefined);
-  await Promise.race([Promise.all(media.map((runner) => runner.stop())), patience]);
+  const limit = sleep(ms, undefined, { signal: AbortSignal.any([forced, finished.signal]) }).catch(() => undefined);
+  await Promise.race([Promise.all(media.map((runner) => runner.stop())), limit]);
   finished.abort();
 }
 
 interface RunningParts {
   worker: WorkerContext;
   runners: KeptRunner[];
-  upkeep: { stop(): Promise<void> };
+  periodic: { stop(): Promise<void> };
   connections: pg.Pool;
   spares: StandBy | undefined;
 }
 
-/** Everything in order, but never longer than the grace period: a database that is away must not hold the process. */
-async function stopRunning({ worker, runners, upkeep, connections, spares }: RunningParts): Promise<void> {
-  // Those that wait have nothing to finish: they end at once, whatever the database does.
+/** Stops everything in order, but never takes longer than the grace period: a missing database must not hold the process. */
+async function stopRunning({ worker, runners, periodic, connections, spares }: RunningParts): Promise<void> {
+  // Waiting media children have nothing to finish. They end at once, whatever the database does.
   const noSpares = spares?.close();
   const orderly = async () => {
     await noSpares;
-    const quiet = upkeep.stop();
+    const periodicStopped = periodic.stop();
     await Promise.all(runners.map((runner) => runner.stop()));
-    await quiet;
+    await periodicStopped;
     await worker.store.workers.goodbye(worker.id);
     await connections.end();
   };
@@ -170,7 +171,7 @@ async function stopRunning({ worker, runners, upkeep, connections, spares }: Run
   grace.abort();
   if (outcome !== undefined) {
     const err = outcome === 'late' ? undefined : outcome;
-    worker.logger.error({ err }, 'the worker did not end in order; its leases will run out');
+    worker.logger.error({ err }, 'the worker did not stop cleanly; its leases will expire');
   }
   await removeWorkerScratch(worker.config.dataDir, worker.id);
   worker.logger.info({ worker: worker.id }, 'worker stopped');

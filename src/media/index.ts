@@ -61,7 +61,7 @@ async function chooseSandbox(options: MediaOptions): Promise<Media['sandbox']> {
     return { kind: 'bubblewrap', reason: '' };
   } catch (error) {
     const reason = reasonOf(error);
-    if (options.requireSandbox === true) {
+    if (options.requireIsolation === true) {
       throw new Error(`The sandbox is required but bubblewrap cannot run here: ${reason}`, { cause: error });
     }
     // Only where a bare child runs is the sandbox to blame.

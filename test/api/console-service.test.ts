@@ -34,7 +34,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const port = (receiver.address() as AddressInfo).port;
-  site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '100', REELMEND_ALLOW_HOSTS: `127.0.0.1:${port}` });
+  site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '100', REELMEND_ALLOW_HOSTS: `127.0.0.1:${port}` });
   api = await site.start('start');
 });
 afterAll(async () => {

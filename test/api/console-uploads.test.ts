@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveSample, type SampleServer } from '../../src/demo/demo.ts';
+import { serveSample, type SampleServer } from '../../src/demo/sample-server.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { createUploads, removeExpiredUploads, type UploadOptions } from '../../src/storage/uploads.ts';
 

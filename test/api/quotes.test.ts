@@ -61,7 +61,7 @@ describe('POST /v1/quotes', () => {
   });
 
   it('measures nothing in the sandbox: the hint, or 10 s, without charge', async () => {
-    const api = makeApi({ options: { sandboxDelayMs: 2500 } });
+    const api = makeApi({ options: { testModeDelayMs: 2500 } });
     for (const [extra, duration, seconds] of [
       [{}, 10, 3],
       [{ duration_seconds: 77 }, 77, 3],

@@ -32,7 +32,7 @@ function chromiumPath(): string {
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. */
 export async function openWorld(env: Environment = {}): Promise<World> {
   const building = run(join(root, 'scripts/build-console'), [], { timeout: 240_000 });
-  const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_SANDBOX_DELAY_MS: '600', ...env });
+  const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
   const service = await site.start('start');

@@ -3,7 +3,7 @@ import type { Resolution, Tier } from '../../src/domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sameDuration } from '../../src/domain/limits.ts';
 import { priceInCredits, priceTable } from '../../src/domain/pricing.ts';
 import { refundOnDelete, refundOnFailure } from '../../src/domain/refunds.ts';
-import { sandboxScenario, sandboxScenarios } from '../../src/domain/sandbox.ts';
+import { testModeScenario, testModeScenarios } from '../../src/domain/test-mode.ts';
 import { isFinal, mayMove, transitions } from '../../src/domain/transitions.ts';
 
 const tiers: Tier[] = ['standard', 'secure'];
@@ -124,10 +124,10 @@ describe('states', () => {
 });
 
 describe('sandbox scenarios', () => {
-  for (const scenario of sandboxScenarios) {
+  for (const scenario of testModeScenarios) {
     it(`${scenario}.mp4 asks for ${scenario}`, () => {
-      expect(sandboxScenario(`https://example.com/a/${scenario}.mp4?x=/y.mp4`)).toBe(scenario);
-      expect(sandboxScenario(`https://example.com/${scenario}.mp4/film.mov`)).toBeNull();
+      expect(testModeScenario(`https://example.com/a/${scenario}.mp4?x=/y.mp4`)).toBe(scenario);
+      expect(testModeScenario(`https://example.com/${scenario}.mp4/film.mov`)).toBeNull();
     });
   }
   for (const plain of [
@@ -136,6 +136,6 @@ describe('sandbox scenarios', () => {
     'https://example.com/',
     'nonsense',
   ]) {
-    it(`${plain} asks for nothing`, () => expect(sandboxScenario(plain)).toBeNull());
+    it(`${plain} asks for nothing`, () => expect(testModeScenario(plain)).toBeNull());
   }
 });

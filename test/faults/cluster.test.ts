@@ -93,7 +93,7 @@ const environment = () => ({
   REELMEND_LINK_SECRET: 'the links are signed by S3 here',
   REELMEND_ALLOW_HOSTS: `${files.hostPort},${new URL(hookUrl()).host}`,
   REELMEND_RATE_LIMITS: `create=${createLimit}`,
-  REELMEND_SANDBOX_DELAY_MS: '300',
+  REELMEND_TEST_MODE_DELAY_MS: '300',
   REELMEND_LEASE_SECONDS: '4',
   REELMEND_THREADS: '1',
   REELMEND_ENCODER_PRESET: 'ultrafast',

@@ -253,10 +253,10 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           device: 'cpu',
           encoder: { preset: 'veryfast', crf: 18 },
           leaseSeconds: 2,
-          sandboxDelayMs: 100,
+          testModeDelayMs: 100,
           ...config,
         },
-        async sandboxSample(resolution) {
+        async testModeSample(resolution) {
           const path = join(dataDir, `sample-${resolution}.mp4`);
           // Whole or not there, as the service's own samples are: jobs read it beside each other.
           const draft = `${path}.${randomUUID()}`;
@@ -268,7 +268,7 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           pollIntervalMs: 200,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
-          chores: { scratchMs: 250, describeMs: 500, uploadsMs: 60_000 },
+          periodicMs: { scratch: 250, describe: 500, uploads: 60_000 },
           destroyOverdueS: 1,
           ...tuning,
         },

@@ -112,10 +112,10 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       device: 'cpu',
       encoder: { preset: 'veryfast', crf: 18 },
       leaseSeconds: options.leaseSeconds,
-      sandboxDelayMs: 100,
+      testModeDelayMs: 100,
     },
-    sandboxSample: () => Promise.reject(new Error('no sandbox here')),
-    tuning: { pollIntervalMs: 200, chores: { scratchMs: 500, describeMs: 1000, uploadsMs: 60_000 }, destroyOverdueS: 1 },
+    testModeSample: () => Promise.reject(new Error('no sandbox here')),
+    tuning: { pollIntervalMs: 200, periodicMs: { scratch: 500, describe: 1000, uploads: 60_000 }, destroyOverdueS: 1 },
   });
   await worker.start();
   const scheduled = runScheduledTasksOften(options.url);

@@ -38,7 +38,7 @@ const deliveries = (account: Account, state: string) =>
   world.sql`SELECT 1 FROM webhook_deliveries WHERE account_id = ${account.id} AND state = ${state}`;
 
 /** Polls as a worker of the field does; the fakes' tenth of a second would hide waiting. */
-const start = (config = {}) => shop.worker({ config: { sandboxDelayMs: 0, ...config }, tuning: { pollIntervalMs: 1000 } }).start();
+const start = (config = {}) => shop.worker({ config: { testModeDelayMs: 0, ...config }, tuning: { pollIntervalMs: 1000 } }).start();
 
 async function within(limitMs: number, what: () => Promise<void>): Promise<void> {
   const begun = performance.now();

@@ -390,7 +390,7 @@ describe('a sandbox job', () => {
     const readDiskUsage = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
     const job = await create({ mode: 'test' });
     const tuning = { insufficientDisk: { retryDelayS: 0.2, patienceS: 60, maxWaitS: 3600 } };
-    await shop.worker({ deps: { readDiskUsage }, tuning, config: { sandboxDelayMs: 10 } }).start();
+    await shop.worker({ deps: { readDiskUsage }, tuning, config: { testModeDelayMs: 10 } }).start();
     await eventually(async () => (await world.sql`SELECT attempt FROM jobs WHERE id = ${job.id}`)[0]!['attempt'] > 2, 20_000);
     expect(shop.storage.objects.size).toBe(0);
     freeBytes = 1e12;
@@ -403,7 +403,7 @@ describe('a sandbox job', () => {
     const blocker = await create();
     const slow = await create({ mode: 'test', videoUrl: 'https://example.com/slow.mp4' });
     const plain = await create({ mode: 'test' });
-    await shop.worker({ config: { workerConcurrency: 1, sandboxDelayMs: 700 } }).start();
+    await shop.worker({ config: { workerConcurrency: 1, testModeDelayMs: 700 } }).start();
     const start = performance.now();
     await ended(plain, 'done');
     expect(performance.now() - start).toBeGreaterThan(600);
@@ -442,8 +442,8 @@ describe('a worker that is told to stop', () => {
   });
 
   it.each([
-    ['after its time', { drainSeconds: 1 }, (_: { hurry(): void }) => {}],
-    ['when it is told again', { drainSeconds: 60 }, (worker: { hurry(): void }) => worker.hurry()],
+    ['after its time', { drainSeconds: 1 }, (_: { forceStop(): void }) => {}],
+    ['when it is told again', { drainSeconds: 60 }, (worker: { forceStop(): void }) => worker.forceStop()],
   ])('gives it back %s', async (_when, config, then) => {
     const { job, worker } = await running(config, new Promise(() => {}));
     const stopped = worker.stop();

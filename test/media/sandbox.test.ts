@@ -241,7 +241,7 @@ describe('the choice of the sandbox', () => {
       const plain = await createMedia({ logger });
       expect(plain.sandbox).toEqual({ kind: 'none', reason: 'bwrap is not installed' });
       expect(warnings).toHaveLength(1);
-      const required = createMedia({ requireSandbox: true });
+      const required = createMedia({ requireIsolation: true });
       await expect(required).rejects.toThrow(/sandbox is required.*bwrap is not installed/);
     } finally {
       process.env.PATH = path;

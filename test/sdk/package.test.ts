@@ -26,7 +26,7 @@ beforeAll(async () => {
   await project.write('consumer.ts', consumer.replaceAll('../../src/sdk/index.ts', '@reelmend/sdk'));
   examples = await readmeExamples(project.installed);
   for (const [i, code] of examples.entries()) await project.write(`readme/${i}.ts`, code);
-  site = await createSite({ REELMEND_SANDBOX_DELAY_MS: '300' });
+  site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '300' });
   ({ key } = await createCustomer(site, { mode: 'test' }));
   api = await site.start('start');
 });

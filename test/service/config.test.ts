@@ -1,6 +1,6 @@
 /** The environment of the service: what is wrong in it is said in one line that names the variable. */
 import { describe, expect, it } from 'vitest';
-import { misspelt } from '../../src/app/unknown-variables.ts';
+import { unknownVariables } from '../../src/app/unknown-variables.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { connectionError } from '../../src/app/open-store.ts';
 
@@ -23,17 +23,17 @@ describe('a wrong value', () => {
   });
 });
 
-describe('a misspelt variable', () => {
+describe('an unknown variable', () => {
   it('is named with the one that was meant', () => {
-    expect(misspelt({ REELMEND_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
-      'REELMEND_DEVCE is read by nobody: is REELMEND_DEVICE meant?',
-      'S3_BUKET is read by nobody: is S3_BUCKET meant?',
+    expect(unknownVariables({ REELMEND_DEVCE: 'cpu', S3_BUKET: 'videos' })).toEqual([
+      'Unknown variable REELMEND_DEVCE; did you mean REELMEND_DEVICE?',
+      'Unknown variable S3_BUKET; did you mean S3_BUCKET?',
     ]);
   });
 
   it('is neither one of ours nor one that somebody else may use', () => {
     const others = { REELMEND_URL: 'x', REELMEND_KEY: 'x', REELMEND_WEBHOOK_SECRET: 'x', REELMEND_TEST_KEY: 'x', PROT: 'x' };
-    expect(misspelt({ REELMEND_DEVICE: 'cpu', S3_REGION: 'x', ...others })).toEqual([]);
+    expect(unknownVariables({ REELMEND_DEVICE: 'cpu', S3_REGION: 'x', ...others })).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
 const open = () => openDatabase({ databaseUrl: undefined, dataDir });
-const guests = () => readdir(join(dataDir, 'postgres', 'guests'));
+const clients = () => readdir(join(dataDir, 'postgres', 'clients'));
 
 async function answers({ url }: Database): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5 });
@@ -35,7 +35,7 @@ describe('the embedded PostgreSQL', { timeout: 300_000 }, () => {
     expect(await answers(second)).toBe(true);
     await second.stop();
     expect(await answers(second)).toBe(false);
-    expect(await guests()).toEqual([]);
+    expect(await clients()).toEqual([]);
   });
 
   it('comes back at the address where others wait for it', async () => {
@@ -51,13 +51,13 @@ describe('the embedded PostgreSQL', { timeout: 300_000 }, () => {
     await open();
     // As a killed process leaves it: the server runs, and its file names nobody who lives.
     const { pid } = spawnSync('true');
-    for (const name of await guests()) await rm(join(dataDir, 'postgres', 'guests', name));
-    await writeFile(join(dataDir, 'postgres', 'guests', `${pid}-0a1b2c3d`), '');
+    for (const name of await clients()) await rm(join(dataDir, 'postgres', 'clients', name));
+    await writeFile(join(dataDir, 'postgres', 'clients', `${pid}-0a1b2c3d`), '');
     const next = await open();
     expect(await answers(next)).toBe(true);
     await next.stop();
     expect(await answers(next)).toBe(false);
-    expect(await guests()).toEqual([]);
+    expect(await clients()).toEqual([]);
   });
 });
 

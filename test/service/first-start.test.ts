@@ -71,7 +71,7 @@ describe('the first start', () => {
   it('shows the keys, runs the sample and prints a link that works', { timeout: 300_000 }, async () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
     expect(text).toMatch(/live key {5}svc_live_\w{38}/);
-    expect(text).toMatch(/sandbox key {2}svc_test_\w{38}/);
+    expect(text).toMatch(/test key {5}svc_test_\w{38}/);
     expect(text).toMatch(/sample job .* 100 % {2}done/);
     const link = /http:\/\/127\.0\.0\.1:\d+\/v1\/downloads\/\S+/.exec(text)![0];
     const response = await fetch(link);

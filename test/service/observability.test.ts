@@ -52,7 +52,7 @@ beforeAll(async () => {
   site = await createSite({
     REELMEND_ALLOW_HOSTS: files.hostPort,
     REELMEND_METRICS_PORT: '0',
-    REELMEND_SANDBOX_DELAY_MS: '50',
+    REELMEND_TEST_MODE_DELAY_MS: '50',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '200',
   });

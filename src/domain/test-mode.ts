@@ -1,6 +1,6 @@
 /** The sandbox's test cards: the last path segment of `video_url` names what is to happen. */
 
-export const sandboxScenarios = [
+export const testModeScenarios = [
   'unreadable_video',
   'video_too_long',
   'video_too_large',
@@ -8,7 +8,7 @@ export const sandboxScenarios = [
   'processing_failed',
   'slow',
 ] as const;
-export type SandboxScenario = (typeof sandboxScenarios)[number];
+export type TestModeScenario = (typeof testModeScenarios)[number];
 
 /**
  * Where the results of sandbox jobs lie in the storage: one file for each target, which all such jobs refer to. It is
@@ -23,11 +23,11 @@ export const slowScenarioS = 30;
  * The scenario that a URL asks for (`https://example.com/slow.mp4` → `slow`), null for an ordinary one.
  * The first four refuse the creation, `processing_failed` ends the job in error, `slow` takes 30 s.
  */
-export function sandboxScenario(videoUrl: string): SandboxScenario | null {
+export function testModeScenario(videoUrl: string): TestModeScenario | null {
   const path = URL.parse(videoUrl)?.pathname ?? '';
   const segment = path.slice(path.lastIndexOf('/') + 1);
   const dot = segment.indexOf('.');
   if (dot < 0) return null;
   const name = segment.slice(0, dot);
-  return sandboxScenarios.find((scenario) => scenario === name) ?? null;
+  return testModeScenarios.find((scenario) => scenario === name) ?? null;
 }
