@@ -1,4 +1,4 @@
-/** Environment → one typed, validated configuration, read once at start. */
+/** Reads the environment into one typed, validated configuration, once at start. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ const flag = z
   .enum(['0', '1', 'true', 'false', 'yes', 'no'], { error: 'must be 0 or 1' })
   .transform((value) => value === '1' || value === 'true' || value === 'yes');
 
-/** `create=120,read=600,other=240,auth=30,pending=1000`: calls by class; what is left out keeps its default. */
+/** `create=120,read=600,other=240,auth=30,pending=1000`: calls by class. Omitted classes keep their default. */
 const rateLimits = z
   .string()
   .default('')
@@ -79,7 +79,7 @@ const environment = z.object({
   S3_REGION: z.string().min(1).default('us-east-1'),
 });
 
-/** Names of all that is read. */
+/** Names of all variables that are read. */
 export const configVariables: readonly string[] = Object.keys(environment.shape);
 
 export interface Config {
@@ -100,51 +100,51 @@ export interface Config {
   workerConcurrency: number;
   /** downloads that one worker runs at once */
   downloadConcurrency: number;
-  /** a source that sends more slowly than this for long is given up, bytes a second; 0 = none is */
+  /** bytes per second; a download that stays slower is aborted; 0 = no limit */
   downloadBytesPerSecond: number;
-  /** threads of one media child; 0 = all cores ÷ concurrency */
+  /** threads of one media child */
   threads: number;
-  /** auto, cpu, cuda:N, several of these with commas between, or cuda:all */
+  /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
   device: string;
   /** media children of a worker that wait for jobs */
   spareChildren: number;
-  /** absolute; operators' own networks, with a manifest */
+  /** absolute; the operator's own networks, with a manifest */
   modelsDir: string | undefined;
-  /** engines of networks for GPUs, built ahead of time */
+  /** absolute; engines for GPUs, built ahead of time */
   enginesDir: string | undefined;
   encoder: { preset: string; crf: number };
-  /** undefined: made at first start and kept under `dataDir`; must be set (equal) on every process when several machines share a database */
+  /** undefined: generated at first start and kept in `dataDir`. Machines that share a database must all set the same one */
   keyPepper: string | undefined;
   linkSecret: string | undefined;
-  /** calls a minute and key (`auth`: in ten minutes and network address, `pending`: jobs a day of an account without approval), by class; absent = the default */
+  /** by class: calls per minute and key (`auth`: per ten minutes and IP address; `pending`: jobs per day of an unapproved account); absent = the default */
   rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>>;
-  /** whether the page at /console and what it calls are served */
+  /** whether the console and its API are served */
   console: boolean;
-  /** whether people may make accounts of their own there */
+  /** whether anyone who can reach the console can create an account */
   signUp: 'open' | 'closed';
-  /** reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is not believed */
+  /** number of reverse proxies in front, each of which adds to X-Forwarded-For; 0 = the header is ignored */
   proxyHops: number;
   leaseSeconds: number;
-  /** how long a worker that is told to stop may finish the jobs that it has; 0 = it gives them back at once */
+  /** grace period for running jobs at shutdown; 0 = they go back to the queue at once */
   drainSeconds: number;
-  /** address of `/metrics`: its own, since nobody has to sign in there */
+  /** where `/metrics` listens: apart from the API, since it needs no sign-in */
   metricsHost: string;
-  /** its port; undefined: there is none */
+  /** undefined: metrics are not served */
   metricsPort: number | undefined;
-  /** base URL of the collector that traces go to (OTLP over HTTP); undefined: none are made */
+  /** base URL of the collector for traces (OTLP over HTTP); undefined: no traces */
   tracesEndpoint: string | undefined;
-  /** whether the service is started again when it dies */
+  /** whether the service is restarted when it dies */
   restart: boolean;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** `publicEndpoint`: the server's address for customers, named in links, where it is not `endpoint` */
+  /** `publicEndpoint`: the base URL in links to customers, when it differs from `endpoint` */
   s3: { endpoint: string | undefined; publicEndpoint?: string | undefined; bucket: string; region: string } | undefined;
 }
 
-/** A wrong variable, in one line that names it. */
+/** An invalid variable; the message is one line that names it. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly variable: string;
-  /** half a sentence: what is wrong with it */
+  /** what is wrong, as the end of a sentence such as "must be 0 or 1" */
   readonly problem: string;
 
   constructor(variable: string, problem: string) {
@@ -154,7 +154,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Empty variables count as unset. Throws ConfigError naming the first wrong variable. */
+/** Loads the configuration. Empty variables count as unset. Throws ConfigError for the first invalid variable. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const parsed = environment.safeParse(given);
@@ -200,7 +200,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     metricsPort: given['REELMEND_METRICS_PORT'] === undefined ? undefined : e.REELMEND_METRICS_PORT,
     tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
     restart: e.REELMEND_RESTART,
-    // A person at a terminal reads what the commands print; JSON lines between would only hide it.
+    // At a terminal JSON lines would hide what the command prints.
     logLevel: e.REELMEND_LOG_LEVEL ?? (process.stderr.isTTY ? 'warn' : 'info'),
     s3:
       e.S3_BUCKET === undefined

@@ -1,13 +1,13 @@
-/** The console's parts, from the configuration. */
+/** Builds what the console needs from the configuration. */
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleDeps, Uploads } from '../http/console/deps.ts';
 import type { Store } from '../store/index.ts';
 
-/** What a local demo offers beside the usual. */
+/** What a local demo adds to the service. */
 export interface DemoParts {
-  /** address of the sample, which the service may fetch */
+  /** URL of the sample video, which the service may download */
   sampleUrl: string;
   uploads: Uploads;
 }
@@ -35,7 +35,7 @@ export function createConsole({ config, store, demo }: ConsoleServiceOptions): C
   };
 }
 
-/** Where the links of the S3 storage lead. */
+/** The origin of the S3 storage's links. */
 function bucketOrigin({ endpoint: own, publicEndpoint: endpoint = own, bucket, region }: NonNullable<Config['s3']>): string {
   return endpoint === undefined ? `https://${bucket}.s3.${region}.amazonaws.com` : new URL(endpoint).origin;
 }

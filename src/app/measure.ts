@@ -1,4 +1,4 @@
-/** Measuring a remote video: the guarded client reads the ranges that the confined child asks for. */
+/** Measures a remote video: the guarded client reads the ranges that the isolated media child asks for. */
 import { ReelmendError } from '../domain/errors.ts';
 import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { maxDurationS, maxFrameRate, maxSourceBytes } from '../domain/limits.ts';
@@ -8,13 +8,13 @@ import type { Media } from '../media/types.ts';
 import type { NetClient } from '../net/types.ts';
 import type { Config } from './config.ts';
 
-/** The caller's signal ends a measurement earlier; this only ends a child that is stuck. */
+/** Ends a child that is stuck. The caller's signal usually ends a measurement earlier. */
 const probeTimeoutMs = 30_000;
 
-/** Of one process. Origins may be slow for as long as the caller waits: most of a measurement is waiting for them. */
+/** Measurements of one process. Most of a measurement is waiting for the video's server, which may be slow. */
 export const measureSlots = { total: 12, each: 3, waitMs: 6000 };
 
-/** Probes that one process may run at a time: those of the API beside those of its workers. */
+/** Probes that one process may run at a time: those of its API and one for each download of its worker. */
 export const probeSlots = ({ downloadConcurrency }: Pick<Config, 'downloadConcurrency'>): number =>
   measureSlots.total + downloadConcurrency;
 
@@ -22,7 +22,7 @@ const busy = () =>
   new ReelmendError('service_unavailable', 'Too many videos are being measured; retry shortly.', { retryAfterS: 5 });
 
 export interface MeasureRequest {
-  /** whose slots are used */
+  /** the account whose slots are used */
   accountId: string;
   signal: AbortSignal;
 }
@@ -33,7 +33,7 @@ export interface MeasureDeps {
   media: Pick<Media, 'probe'>;
 }
 
-/** Measures in one of the account's slots; `service_unavailable` when none became free in time. */
+/** Measures in one of the account's slots. Throws `service_unavailable` when none becomes free in time. */
 export function createMeasure({ net, media }: MeasureDeps) {
   const slots = new FairSemaphore({ ...measureSlots, refusal: busy });
   const measureNow = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {

@@ -1,4 +1,4 @@
-/** The database with what hangs on it alone: for the processes of the service and for commands. */
+/** Opens the database and what depends only on it, for the service's processes and for commands. */
 import type { Config } from './config.ts';
 import { openDatabase } from '../postgres/embedded.ts';
 import { createVault } from '../domain/vault.ts';
@@ -6,7 +6,7 @@ import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
 import { createStore, migrate } from '../store/index.ts';
 
-/** The database, migrated, with its store: what every command needs. */
+/** Opens and migrates the database. */
 export async function openStore(config: Config) {
   const secrets = await loadSecrets(config);
   const database = await openDatabase(config);
@@ -24,7 +24,7 @@ export async function openStore(config: Config) {
     await database.stop();
   };
   try {
-    // Keys and secrets made under another pepper would be lost on everybody.
+    // Under another pepper no existing key or secret would work.
     await evidence.assertOpens();
   } catch (error) {
     await close();
@@ -33,12 +33,12 @@ export async function openStore(config: Config) {
   return { store, evidence, secrets, databaseUrl: database.url, close };
 }
 
-/** The server cannot be reached: what the operating system, or the driver, says of it. */
+/** Codes of the operating system and the driver for a server that cannot be reached. */
 const unreachable = /^(?:ECONN\w+|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_\w+)$/;
-/** SQLSTATE of a server that refuses: authorization, unknown database, missing rights, too many connections. */
+/** SQLSTATEs of a server that refuses: authorization, unknown database, missing rights, too many connections. */
 const refused = /^(?:28\w{3}|3D000|42501|53300|57P03)$/;
 
-/** One sentence that names the variable and the server, not the password; undefined for any other failure. */
+/** Explains a connection failure in one sentence that names the server, without the password. undefined for other failures. */
 export function connectionError(error: unknown, databaseUrl: string): Error | undefined {
   const code = error instanceof Error ? String((error as NodeJS.ErrnoException).code ?? '') : '';
   const { hostname, port } = new URL(databaseUrl);

@@ -1,4 +1,4 @@
-/** Clips that the service makes itself: the demo's source, and what jobs of test mode hand out. */
+/** Clips that the service makes itself: the demo's source, and the results of test mode. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -11,17 +11,17 @@ import type { Media } from '../media/types.ts';
 const run = promisify(execFile);
 const makeTimeoutMs = 120_000;
 
-/** Moving pictures of 480×270 that the ffmpeg command line can make: a clock, and something with detail to restore. */
+/** Video sources of 480×270 for the ffmpeg command line: a clock, and one with detail to restore. */
 const pictures = {
   test: 'testsrc2=size=480x270:rate=25',
-  // A slow zoom into the Mandelbrot set, drawn larger and averaged, so that no edge is jagged by itself.
+  // A slow zoom into the Mandelbrot set, drawn larger and averaged, so that its edges are smooth.
   demo:
     'mandelbrot=size=960x540:rate=25:maxiter=700:inner=black:start_scale=0.006:end_scale=0.0012:end_pts=250' +
     ':start_x=-0.7436438870371587:start_y=-0.1318259042053119' +
     ',format=gray,scale=480:270:flags=area,format=yuv444p,pseudocolor=preset=magma',
 };
 
-/** A clip with sound, `seconds` long and compressed as such videos are; made once. */
+/** Makes a compressed clip with sound, `seconds` long, unless it exists. Returns its path. */
 export async function sourceClip(dataDir: string, seconds: number, picture: keyof typeof pictures = 'test'): Promise<string> {
   const path = join(dataDir, 'samples', `${picture}-${seconds}s.mp4`);
   return once(path, async (draft) => {
@@ -34,12 +34,12 @@ export async function sourceClip(dataDir: string, seconds: number, picture: keyo
   });
 }
 
-/** Test mode's result: the test picture (its running clock is the watermark) at the job's target size. */
+/** Makes the results of test mode: the test picture, whose running clock is the watermark, at the target size. */
 export function createTestModeSample(deps: { dataDir: string; media: Media }) {
   const running = new Map<Resolution, Promise<string>>();
   const make = async (resolution: Resolution) => {
     const source = await sourceClip(deps.dataDir, 2);
-    return once(join(deps.dataDir, 'samples', `sandbox-${resolution}.mp4`), async (_draft, folder, name) => {
+    return once(join(deps.dataDir, 'samples', `test-mode-${resolution}.mp4`), async (_draft, folder, name) => {
       const options = { target: resolution };
       await deps.media.enhance({ inputPath: source, outputDir: folder, outputName: name, options, timeoutMs: makeTimeoutMs });
     });
@@ -52,12 +52,12 @@ export function createTestModeSample(deps: { dataDir: string; media: Media }) {
   };
 }
 
-/** Makes a file unless it is there; it appears under its name only when it is whole. */
+/** Makes a file unless it exists. It appears under its name only when it is complete. */
 async function once(path: string, make: (draft: string, folder: string, name: string) => Promise<void>): Promise<string> {
   if (existsSync(path)) return path;
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
-  // Process ids repeat in containers that share the folder.
+  // A random name: process ids repeat in containers that share the folder.
   const name = `draft-${randomUUID()}-${basename(path)}`;
   const draft = join(folder, name);
   try {

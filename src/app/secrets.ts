@@ -1,6 +1,6 @@
 /**
- * Secrets that the service makes itself at first start and keeps in the data directory. Several machines that
- * share a database must be given the same ones by their environment.
+ * Secrets that the service generates at first start and keeps in the data directory. Machines that share a database
+ * must get the same secrets from their environment.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { z } from 'zod';
 const secrets = z.object({ keyPepper: z.string().min(16), linkSecret: z.string().min(16) });
 export type Secrets = z.infer<typeof secrets>;
 
-/** Values of the configuration win; what is missing comes from `<dataDir>/secrets.json`, made when absent. */
+/** Returns the configured secrets. Missing ones come from `<dataDir>/secrets.json`, which is created when absent. */
 export async function loadSecrets(config: {
   dataDir: string;
   keyPepper: string | undefined;
@@ -32,7 +32,7 @@ async function read(path: string): Promise<Secrets | null> {
   return text === null ? null : secrets.parse(JSON.parse(text));
 }
 
-/** link(2) fails when the file exists: of two processes that start together, one wins and both use its secrets. */
+/** Creates the file. link(2) fails when it exists: of two processes that start together, both use the first one's secrets. */
 async function create(dataDir: string, path: string): Promise<Secrets> {
   await mkdir(dataDir, { recursive: true });
   const made: Secrets = { keyPepper: randomBytes(32).toString('hex'), linkSecret: randomBytes(32).toString('hex') };

@@ -1,4 +1,4 @@
-/** Composition root: the processes of the service, built from the configuration. */
+/** Composition root: builds the processes of the service from the configuration. */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,7 +41,7 @@ export interface Service {
   forceStop(): void;
 }
 
-/** Undoes what was started, last first, each even when another fails. */
+/** Stops what was started, in reverse order. One failure does not keep the others from stopping. */
 class Shutdown {
   readonly #steps: (() => Promise<unknown>)[] = [];
   #done: Promise<void> | undefined;
@@ -62,7 +62,7 @@ class Shutdown {
   }
 }
 
-/** Throws (after undoing what had started) when a part does not come up. */
+/** Starts a process. When a part fails to start, stops the others and throws. */
 export async function startService(config: Config, roles: Roles, demo?: DemoParts): Promise<Service> {
   const shutdown = new Shutdown();
   try {
@@ -81,7 +81,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   }
   const { store, evidence, secrets, databaseUrl, close } = await openStore(config);
   shutdown.add(close);
-  // Makes the signing key at the first start.
+  // Creates the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
   const { requireIsolation, enginesDir } = config;
@@ -122,7 +122,7 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   listening.url = url;
   logger.info({ url }, 'listening');
   if (config.publicUrl === undefined && anyAddress.has(config.host)) {
-    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: links to results begin with an address that others cannot reach');
+    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: links to results contain an address that other machines cannot reach');
   }
   return { url, store, keyPepper: secrets.keyPepper, logger, ...ends };
 }
@@ -135,12 +135,12 @@ interface MetricsParts {
   shutdown: Shutdown;
 }
 
-/** Metrics of every kind of process have a port of their own, where one is configured; undefined: they have none. */
+/** Serves metrics on their own port. Returns undefined when no port is configured. */
 async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsParts): Promise<Registry | undefined> {
   if (config.metricsPort === undefined) return undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Gauges that are named like counters; the same numbers by type stay.
+  // These gauges are named like counters. The same numbers remain, by type.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   registerServiceMetrics({ registry, store });
   const folders = {
@@ -153,10 +153,10 @@ async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsP
   return registry;
 }
 
-/** Not addresses themselves, but all of a machine. */
+/** Wildcards: all addresses of the machine. */
 const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** The service's own public name: a customer's video is never fetched through it. */
+/** The service's own public host. No video is downloaded from it. */
 function ownHosts(config: Config): string[] {
   return config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host];
 }
@@ -166,7 +166,7 @@ type Fetch = ReturnType<typeof buildApp | typeof buildMetricsApp>['fetch'];
 interface ListenAt {
   host: string;
   port: number;
-  /** of the environment, that an operator would change */
+  /** the environment variable of the port, for error messages */
   variable: string;
 }
 
@@ -186,7 +186,7 @@ async function listen(fetch: Fetch, at: ListenAt, { shutdown, logger }: { shutdo
       new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
-        // A client that holds its connection open must not hold the process.
+        // A client that keeps its connection open must not keep the process alive.
         setTimeout(() => server.closeAllConnections(), 5000).unref();
       }),
   );

@@ -1,11 +1,11 @@
-/** `reelmend accounts …` and `reelmend keys …`: what an operator does without the console. */
+/** `reelmend accounts …` and `reelmend keys …`: accounts and API keys without the console. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { known, type Opened, positiveWhole, print, withStore } from './with-store.ts';
 
-/** characters; the database holds no more */
+/** characters; the limit of the database */
 const longestName = 200;
 
 export function accountName(text: string): string {
@@ -17,16 +17,16 @@ export function accountName(text: string): string {
 
 const movements = {
   grant: 'add live credits; 1 credit = 1 US cent',
-  withdraw: 'take back live credits that were granted; the ledger keeps both',
+  withdraw: 'take back granted live credits; the ledger keeps both entries',
 } as const;
 
-/** Jobs deleted in one go; each is a transaction of its own. */
+/** jobs per batch; each is deleted in its own transaction */
 const deletedAtOnce = 200;
 
 async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Promise<void> {
   await withStore(async ({ store }) => {
     const { name } = known(await store.accounts.get(id), 'account', id);
-    if (!yes) throw new Error(`Closing ${id} (${name}) deletes its keys, users, jobs and videos for good; add --yes.`);
+    if (!yes) throw new Error(`Closing ${id} (${name}) deletes its keys, users, jobs and videos permanently; add --yes to confirm.`);
     const closed = known(await store.accounts.close(id), 'account', id);
     let deletedJobs = 0;
     for (let deleted = [id]; deleted.length > 0; ) {
@@ -37,13 +37,13 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
   });
 }
 
-/** Throws for an account that is unknown or closed. */
+/** Throws when the account is unknown or closed. */
 async function requireOpen({ store }: Opened, id: string): Promise<void> {
   const { closedAt } = known(await store.accounts.get(id), 'account', id);
   if (closedAt !== null) throw new Error(`The account ${id} is closed.`);
 }
 
-/** Changes an account that is open, and prints it. */
+/** Changes an open account and prints it. */
 async function change(id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> {
   await withStore(async (opened) => {
     await requireOpen(opened, id);
@@ -52,44 +52,44 @@ async function change(id: string, how: (accounts: Opened['store']['accounts']) =
 }
 
 export function accountCommands(): Command {
-  const accounts = new Command('accounts').description('accounts: create, approve, reject, fund');
+  const accounts = new Command('accounts').description('manage accounts and their credits');
   accounts
     .command('create')
-    .description('create an account; it is pending until it is approved')
-    .argument('<name>', 'whose account it is', accountName)
+    .description('create an account; it stays pending until you approve it')
+    .argument('<name>', 'name of the account', accountName)
     .action((name: string) => withStore(async ({ store }) => print(await store.accounts.create({ name }))));
   accounts
     .command('approve')
-    .description('let the live keys of an account work')
+    .description('enable the live keys of an account')
     .argument('<account>', 'id, acct_…')
     .action((id: string) => change(id, (accounts) => accounts.approve(id)));
   accounts
     .command('reject')
-    .description('refuse the live keys of an account')
+    .description('disable the live keys of an account')
     .argument('<account>', 'id, acct_…')
     .action((id: string) => change(id, (accounts) => accounts.reject(id)));
   accounts
     .command('set-plan')
-    .description('name the plan that the account shows')
+    .description('set the plan name that the account shows')
     .argument('<account>', 'id, acct_…')
-    .argument('<plan>', 'a name: letters, digits, - and _')
+    .argument('<plan>', 'letters, digits, - and _')
     .action((id: string, plan: string) => change(id, (accounts) => accounts.setPlan(id, plan)));
   for (const [name, what] of Object.entries(movements) as [keyof typeof movements, string][]) {
     accounts
       .command(name)
       .description(what)
       .argument('<account>', 'id, acct_…')
-      .argument('<credits>', 'how many', positiveWhole)
-      .option('--note <text>', 'kept in the ledger', '')
+      .argument('<credits>', 'number of credits', positiveWhole)
+      .option('--note <text>', 'note for the ledger', '')
       .action((id: string, credits: number, { note }: { note: string }) =>
         change(id, (accounts) => accounts[name](id, credits, note)),
       );
   }
   accounts
     .command('close')
-    .description('end the keys of an account, forget its users, delete its jobs with their videos; the books stay')
+    .description('close an account: revoke its keys, delete its users, jobs and videos; the ledger stays')
     .argument('<account>', 'id, acct_…')
-    .option('--yes', 'it cannot be undone')
+    .option('--yes', 'confirm; this cannot be undone')
     .action(closeAccount);
   accounts
     .command('list')
@@ -131,29 +131,29 @@ function overlapDays(text: string): number {
 }
 
 export function keyCommands(): Command {
-  const keys = new Command('keys').description('API keys: create, rotate, revoke');
+  const keys = new Command('keys').description('manage API keys');
   keys
     .command('create')
-    .description('create a key; it is printed once and stored only as a hash')
+    .description('create a key; it is printed once and stored as a hash')
     .argument('<account>', 'id, acct_…')
-    .addOption(new Option('--mode <mode>', 'test: sandbox; live: charged').choices(['test', 'live']).default('live'))
+    .addOption(new Option('--mode <mode>', 'test: mock jobs, free; live: real jobs, charged').choices(['test', 'live']).default('live'))
     .addOption(
-      new Option('--tier <tier>', 'what the key may ask for').choices(['standard', 'secure']).default('standard'),
+      new Option('--tier <tier>', 'tier of the key').choices(['standard', 'secure']).default('standard'),
     )
     .action(createKey);
   keys
     .command('rotate')
-    .description('replace a key by a new one of the same mode and tier; the old one works on for the overlap')
+    .description('replace a key with a new one of the same mode and tier; both work during the overlap')
     .argument('<key>', 'id, key_…')
     .addOption(
-      new Option('--overlap-days <days>', 'how long both work, 0 to 7; 0 ends the old one at once')
+      new Option('--overlap-days <days>', 'days for which both keys work, 0 to 7; 0 revokes the old key at once')
         .argParser(overlapDays)
         .default(1),
     )
     .action(rotateKey);
   keys
     .command('revoke')
-    .description('end a key at once')
+    .description('revoke a key at once')
     .argument('<key>', 'id, key_…')
     .action((id: string) => withStore(async ({ store }) => print(known(await store.keys.revoke(id), 'key', id))));
   keys

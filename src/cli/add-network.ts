@@ -1,4 +1,4 @@
-/** `models add` and `models convert`: networks of other tools, made ONNX files in an operator's folder. */
+/** `models add` and `models convert`: convert networks of other tools to ONNX files in the operator's folder. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
@@ -25,28 +25,28 @@ const known = z.object({
 });
 export type KnownNetwork = z.infer<typeof known>['networks'][number];
 
-/** Networks that `models add` knows. */
+/** The networks that `models add` can install. */
 export function knownNetworks(): KnownNetwork[] {
   return known.parse(JSON.parse(readFileSync(join(converter, 'catalog.json'), 'utf8'))).networks;
 }
 
 export interface AddOptions {
   name: string;
-  /** folder of the operator's networks; made where it is missing */
+  /** folder of the operator's networks; created when missing */
   folder: string;
   /** the SPDX identifier that the operator accepts; needed for licences that forbid commercial use */
   acceptLicense?: string | undefined;
 }
 
-/** Fetches a known network, checks and converts it, and enters it in the folder's manifest. */
+/** Downloads a known network, checks and converts it, and adds it to the folder's manifest. */
 export async function addNetwork({ name, folder, acceptLicense }: AddOptions): Promise<InstalledModel[]> {
   const network = knownNetworks().find((candidate) => candidate.name === name);
   if (network === undefined) {
-    throw new Error(`There is no network named ${name} to add; there are ${knownNetworks().map((one) => one.name).join(', ')}.`);
+    throw new Error(`Unknown network ${name}; available: ${knownNetworks().map((one) => one.name).join(', ')}.`);
   }
   if (network.noncommercial && acceptLicense !== network.license) {
     throw new Error(
-      `${name} is licensed under ${network.license}, which forbids commercial use. If that suits you, repeat with --accept-license ${network.license}.`,
+      `${name} is licensed under ${network.license}, which forbids commercial use. To accept it, add --accept-license ${network.license}.`,
     );
   }
   return enter(folder, await runConverter(['add', name, '--into', resolve(folder)]));
@@ -55,12 +55,12 @@ export async function addNetwork({ name, folder, acceptLicense }: AddOptions): P
 export interface ConvertOptions {
   /** a .pth or .safetensors file */
   file: string;
-  /** what jobs call it; default: from the file's name */
+  /** name in jobs; default: from the file name */
   name?: string | undefined;
   folder: string;
 }
 
-/** Makes an ONNX file of a network of PyTorch's, and enters it in the folder's manifest. */
+/** Converts a PyTorch network to ONNX and adds it to the folder's manifest. */
 export async function convertNetwork({ file, name = nameOf(file), folder }: ConvertOptions): Promise<InstalledModel[]> {
   if (!existsSync(file)) throw new Error(`There is no file ${file}.`);
   return enter(folder, await runConverter(['torch', resolve(file), '--name', name, '--into', resolve(folder)]));
@@ -73,18 +73,18 @@ const entries = z.array(z.looseObject({ name: z.string() }));
 
 async function runConverter(args: string[]): Promise<Entry[]> {
   const started = promisify(execFile)('bash', [join(converter, 'run'), ...args], { timeout: converterTimeoutMs, maxBuffer: 1e8 });
-  // The first run installs Python packages, which takes a while: what it says is shown as it comes.
+  // The first run installs Python packages, which takes a while, so its messages are shown at once.
   started.child.stderr?.on('data', (text: Buffer) => {
     if (text.toString().startsWith('convert: installing')) process.stderr.write(text);
   });
   const { stdout } = await started.catch((cause: Error & { stderr?: string }) => {
-    const said = cause.stderr?.trim().split('\n').findLast((line) => line.startsWith('convert: '));
-    throw new Error(said?.slice('convert: '.length) ?? 'The converter failed; run engine/convert/run for its messages.', { cause });
+    const stderrTail = cause.stderr?.trim().split('\n').findLast((line) => line.startsWith('convert: '));
+    throw new Error(stderrTail?.slice('convert: '.length) ?? 'The converter failed; run engine/convert/run to see why.', { cause });
   });
   return entries.parse(JSON.parse(stdout));
 }
 
-/** Adds entries to the folder's manifest in place of older ones of the same names. */
+/** Adds entries to the folder's manifest, replacing those of the same names. */
 function enter(folder: string, added: Entry[]): InstalledModel[] {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, manifestName);

@@ -1,4 +1,4 @@
-/** `reelmend enhance` and `reelmend probe`: one file, no database, the same media child as the service. */
+/** `reelmend enhance`, `plan` and `probe`: work on one file, without a database, with the service's media child. */
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
@@ -7,7 +7,7 @@ import type { Strength } from '../domain/job.ts';
 import type { EnhanceResult, Media, Progress } from '../media/types.ts';
 
 const probeTimeoutMs = 60_000;
-/** The command line's user watches and can interrupt: a limit of a day only ends what is stuck. */
+/** A day: the limit only ends what is stuck, since the user can interrupt. */
 const enhanceTimeoutMs = 24 * 3600_000;
 
 export interface EnhanceCommand {
@@ -19,14 +19,14 @@ export interface EnhanceCommand {
   adaptiveContrast: Strength;
   faceRestoration: Strength;
   model: string;
-  /** seconds from the first picture: only this part; absent = from the start, to the end */
+  /** part to enhance, in seconds from the first frame; default: from the start, to the end */
   from?: number;
   to?: number;
 }
 
 export type PlanCommand = Omit<EnhanceCommand, 'output' | 'from' | 'to'> & { json?: boolean };
 
-/** seconds; later than any video ends that is a file */
+/** seconds; longer than any video */
 const endOfAll = 1e7;
 
 /** Prints the probe's result as JSON. */
@@ -40,7 +40,7 @@ export async function probeCommand(media: Media, input: string): Promise<void> {
   console.log(JSON.stringify(result, null, 2));
 }
 
-/** Prints what `enhance` would do, and why. */
+/** Prints what `enhance` would do with a file, and why. */
 export async function planCommand(media: Media, config: Config, command: PlanCommand): Promise<void> {
   await requireFile(command.input);
   const options = enhanceOptions(config, command);
@@ -57,15 +57,15 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
 
 const size = ({ width, height }: { width: number; height: number }) => `${width}×${height}`;
 
-/** The output appears under its name only when it is whole. */
+/** Enhances a file. The output appears under its name only when it is complete. */
 export async function enhanceCommand(media: Media, config: Config, command: EnhanceCommand): Promise<void> {
   await requireFile(command.input);
   const output = resolve(command.output);
   const { from = 0, to = endOfAll } = command;
-  if (from >= to) throw new Error(`--to ${to} is not after --from ${from}: there would be nothing to enhance.`);
-  if (output === resolve(command.input)) throw new Error('The output would replace the input: give it another name.');
+  if (from >= to) throw new Error(`--to ${to} must be after --from ${from}.`);
+  if (output === resolve(command.input)) throw new Error('The output would overwrite the input; choose another name.');
   if ((await stat(output).catch(() => null))?.isDirectory() === true) {
-    throw new Error(`${command.output} is a folder: name the file to write.`);
+    throw new Error(`${command.output} is a folder; name a file.`);
   }
   const outputDir = await mkdtemp(join(dirname(output), '.reelmend-')).catch((cause) => {
     throw new Error(`Cannot write into the folder of ${command.output}.`, { cause });

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
-import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands, webhookCommands } from './evidence-commands.ts';
+import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
 import { configWith, withEncoder, withMachine } from './options.ts';
 import { operatorCommands, userCommands } from './user-commands.ts';
 import { verifyCommands } from './verify-commands.ts';
+import { webhookCommands } from './webhook-commands.ts';
 import { type Config, loadConfig } from '../app/config.ts';
 import type { Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
@@ -29,11 +30,11 @@ function seconds(text: string): number {
 const strengthOption = (name: string, what: string) =>
   new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
 
-/** What is to be done with a video: the same words wherever one is enhanced. */
+/** Adds the options that say how to enhance a video. */
 function withEnhancements(command: Command) {
   return command
     .addOption(
-      new Option('--resolution <target>', 'box that the picture is fitted into; source keeps its size')
+      new Option('--resolution <target>', 'target size; source keeps the size of the input')
         .choices(['1080p', '4k', 'source'])
         .makeOptionMandatory(),
     )
@@ -44,7 +45,7 @@ function withEnhancements(command: Command) {
     .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto');
 }
 
-// Each command loads what it runs on, and no more: the whole service takes a second to load.
+// Each command loads only what it needs: the whole service takes a second to load.
 const media = async (config: Config) => {
   const [{ createMedia }, { installedModels }] = await Promise.all([import('../media/index.ts'), import('../media/models.ts')]);
   return createMedia({ requireIsolation: config.requireIsolation, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
@@ -60,27 +61,27 @@ const enhance = () => import('./enhance-file.ts');
 
 function program(): Command {
   const reelmend = new Command('reelmend')
-    .description('Enhances videos: as a service, or one file from the command line.')
+    .description('Enhances videos, as a service or from the command line.')
     .version(version)
-    .showHelpAfterError('(--help lists what there is)');
+    .showHelpAfterError('(use --help for the commands and options)');
 
-  reelmend.command('start').description('run API and worker in one process').action(() => start({ api: true, worker: true }));
+  reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
   reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
   reelmend.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
 
-  withEncoder(withMachine(withEnhancements(reelmend.command('enhance').description('enhance one file; no database is needed'))))
+  withEncoder(withMachine(withEnhancements(reelmend.command('enhance').description('enhance one file; needs no database'))))
     .argument('<in>', 'a video file')
-    .argument('<out>', 'the MP4 to write; replaced when it exists')
-    .option('--from <seconds>', 'only from there on, to see how it looks; without sound', seconds)
-    .option('--to <seconds>', 'only up to there; without sound', seconds)
+    .argument('<out>', 'the MP4 file to write; an existing one is replaced')
+    .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
+    .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
     .action(async (input: string, output: string, options) => {
       const config = configWith(options);
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
     });
 
-  withMachine(withEnhancements(reelmend.command('plan').description('say what enhance would do with a file, and why')))
+  withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why')))
     .argument('<in>', 'a video file')
-    .option('--json', 'one JSON object')
+    .option('--json', 'print JSON')
     .action(async (input: string, options) => {
       const config = configWith(options);
       await (await enhance()).planCommand(await media(config), config, { input, ...options });
@@ -88,18 +89,18 @@ function program(): Command {
 
   reelmend
     .command('probe')
-    .description('measure a file and print the facts as JSON')
+    .description('print the properties of a video as JSON')
     .argument('<in>', 'a video file')
     .action(async (input: string) => (await enhance()).probeCommand(await media(loadConfig()), input));
 
   reelmend
     .command('devices')
-    .description('list the processors that the engine can use, as JSON')
+    .description('list the CPUs and GPUs that the engine can use as JSON')
     .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
 
   reelmend
     .command('health')
-    .description('whether the service of this environment answers; for health checks')
+    .description('check whether the service of this environment is healthy; for container health checks')
     .action(async () => (await import('./health-command.ts')).healthCommand(loadConfig()));
 
   const groups = [
@@ -108,17 +109,17 @@ function program(): Command {
   ];
   for (const group of groups) {
     reelmend.addCommand(group);
-    // A command that was made apart does not have the settings of the whole by itself.
+    // Commands that are created apart do not inherit these settings by themselves.
     group.copyInheritedSettings(reelmend);
     for (const command of group.commands) command.copyInheritedSettings(reelmend);
   }
   return reelmend;
 }
 
-/** One sentence for a person; `REELMEND_LOG_LEVEL=debug` shows the rest. */
+/** Shortens an error to one line. `REELMEND_LOG_LEVEL=debug` shows all of it. */
 function oneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // The query says nothing to a person; what the database answered does.
+  // The database's message is more useful than the query.
   if (error.message.startsWith('Failed query') && error.cause !== undefined) return oneLine(error.cause);
   const { path, errno } = error as NodeJS.ErrnoException;
   if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;

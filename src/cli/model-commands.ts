@@ -1,4 +1,4 @@
-/** `reelmend models`: the networks that are installed, and trying one's own. */
+/** `reelmend models …`: lists, installs, checks and times networks. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -6,14 +6,14 @@ import { type Config, loadConfig } from '../app/config.ts';
 import type { InstalledModel } from '../media/models.ts';
 import type { Media, ModelFile, ModelReport } from '../media/types.ts';
 
-// Loaded when a command runs: the command line itself must start fast.
+// Loaded when a command runs, so that the command line starts fast.
 const manifests = () => import('../media/models.ts');
 const open = async (config: Config) =>
   (await import('../media/index.ts')).createMedia({ requireIsolation: config.requireIsolation });
 
-/** Timing every tactic of a network for one size. */
+/** An hour: the builder times every tactic of a network for one size. */
 const compileTimeoutMs = 60 * 60_000;
-/** Large networks on slow machines: a frame may take minutes. */
+/** Half an hour: a frame of a large network may take minutes on a slow machine. */
 const trialTimeoutMs = 30 * 60_000;
 
 export interface CheckOptions {
@@ -51,30 +51,30 @@ const folderOption = () => new Option('--to <dir>', 'folder of your networks; de
 
 function folderOf({ to }: FolderOptions): string {
   const folder = to ?? loadConfig().modelsDir;
-  if (folder === undefined) throw new Error('Where to? Set REELMEND_MODELS_DIR, or name a folder: --to my-models.');
+  if (folder === undefined) throw new Error('No folder for networks: set REELMEND_MODELS_DIR, or name one with --to my-models.');
   return folder;
 }
 
 export function modelsCommands(): Command {
-  const models = new Command('models').description('networks: what is installed, and trying one');
+  const models = new Command('models').description('list, install, check and time networks');
   models
     .command('list')
     .description('list the installed networks')
-    .option('--speed', 'time each on this machine first, on frames of 480x270')
-    .option('--json', 'one JSON array')
+    .option('--speed', 'also time each on this machine, on frames of 480x270')
+    .option('--json', 'print a JSON array')
     .action((options: ListOptions) => listModels(loadConfig(), options));
   models
     .command('add')
-    .description('fetch a known open network, convert it and install it in a folder of yours')
-    .argument('[name]', 'leave it out for the list')
+    .description('download a known open network, convert it and install it in your folder')
+    .argument('[name]', 'name of the network; omit it to list the known networks')
     .addOption(folderOption())
     .option('--accept-license <spdx>', 'needed for licences that forbid commercial use')
     .action((name: string | undefined, options: FolderOptions & { acceptLicense?: string }) => addModel(name, options));
   models
     .command('convert')
-    .description('install a network of PyTorch (.pth, .safetensors) in a folder of yours; needs 5 GB of Python packages')
-    .argument('<file>', 'the network')
-    .option('--name <name>', 'what jobs call it; default: from the file name')
+    .description('convert a PyTorch network (.pth, .safetensors) and install it in your folder; needs 5 GB of Python packages')
+    .argument('<file>', 'file of the network')
+    .option('--name <name>', 'name in jobs; default: from the file name')
     .addOption(folderOption())
     .action(async (file: string, options: FolderOptions & { name?: string }) => {
       const { convertNetwork } = await import('./add-network.ts');
@@ -82,29 +82,29 @@ export function modelsCommands(): Command {
     });
   models
     .command('check')
-    .description('load an ONNX file and run it once; one sentence when something is wrong with it')
-    .argument('<file>', 'an ONNX file; described by the manifest.json beside it, else by the options')
-    .addOption(new Option('--layout <layout>', 'planes in and out').choices(['rgb', 'luma+strength', 'ycbcr+strength', 'face']).default('rgb'))
-    .option('--scale <n>', 'enlargement of each side', scale, 2)
-    .addOption(sizeOption('frame to try', { width: 256, height: 144 }))
+    .description('load an ONNX file and run it once; prints one sentence when it fails')
+    .argument('<file>', 'an ONNX file; the manifest.json beside it or the options describe it')
+    .addOption(new Option('--layout <layout>', 'input and output planes').choices(['rgb', 'luma+strength', 'ycbcr+strength', 'face']).default('rgb'))
+    .option('--scale <n>', 'scale factor of each side', scale, 2)
+    .addOption(sizeOption('size of the test frame', { width: 256, height: 144 }))
     .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));
   models
     .command('bench')
     .description('time the installed networks on frames of one size')
-    .argument('[name]', 'only this one')
-    .addOption(sizeOption('frame that goes in', { width: 960, height: 540 }))
-    .option('--json', 'one JSON object a line')
+    .argument('[name]', 'only this network')
+    .addOption(sizeOption('size of the input frame', { width: 960, height: 540 }))
+    .option('--json', 'print one JSON object per line')
     .action(async (name: string | undefined, options: { size: Size; json?: boolean }) => {
       const config = loadConfig();
       await benchModels(await open(config), config, { name, ...options });
     });
   models
     .command('compile')
-    .description('build engines for GPUs ahead of time: of every generation that TensorRT-RTX supports, and of the GPUs here')
-    .argument('[name]', 'only this one')
+    .description('build GPU engines ahead of time, for every generation that TensorRT-RTX supports and for the GPUs of this machine')
+    .argument('[name]', 'only this network')
     .requiredOption('--out <dir>', 'folder for the engines (REELMEND_ENGINES_DIR of the workers)')
-    .option('--size <WxH>', 'pictures that go in, again for more sizes; default 1920x1080, 1280x720 and 960x540', sizes)
-    .option('--json', 'one JSON object a line')
+    .option('--size <WxH>', 'size of the input frames; repeat for more; default: 1920x1080, 1280x720 and 960x540', sizes)
+    .option('--json', 'print one JSON object per line')
     .action(async (name: string | undefined, options: CompileOptions) => {
       const config = loadConfig();
       await compileModels(await open(config), config, name, options);
@@ -119,12 +119,12 @@ interface CompileOptions {
 }
 
 const sizes = (text: string, before: Size[] | undefined) => [...(before ?? []), size(text)];
-/** What sources mostly have. */
+/** the most common sizes of sources */
 const usualSizes = [{ width: 1920, height: 1080 }, { width: 1280, height: 720 }, { width: 960, height: 540 }];
 
 async function compileModels(media: Media, config: Config, name: string | undefined, options: CompileOptions): Promise<void> {
   const { installedModels, toModelFile } = await manifests();
-  // A GPU takes fp32 files and makes fp16 of them; those for faces run on the CPU.
+  // GPUs convert fp32 files to fp16 themselves. Face networks run on the CPU.
   const wanted = installedModels(config.modelsDir).filter(
     (model) => (name === undefined || model.name === name) && model.precision === 'fp32' && model.layout !== 'face',
   );
@@ -134,9 +134,9 @@ async function compileModels(media: Media, config: Config, name: string | undefi
       const engines = await media.compileModel({ model: toModelFile(model), folder: options.out, width, height, timeoutMs: compileTimeoutMs });
       for (const engine of engines) {
         const place = engine.device === '' ? `compute capability ${engine.target}` : engine.device;
-        const time = engine.buildMs === 0 ? 'was there' : `${(engine.buildMs / 1000).toFixed(1)} s`;
+        const time = engine.buildMs === 0 ? 'already built' : `${(engine.buildMs / 1000).toFixed(1)} s`;
         const size = engine.width === 0 ? 'any size' : `${engine.width}×${engine.height}`;
-        const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} pictures at once`;
+        const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} frames at once`;
         const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
         if (options.json !== true && engine.notBuilt !== '') {
           console.error(`${label(model)}: ${size} for ${place} was not built: ${engine.notBuilt}`);
@@ -158,10 +158,10 @@ async function addModel(name: string | undefined, options: FolderOptions & { acc
   }
 }
 
-/** Small frames: a network of 17 million parameters takes seconds of one. */
+/** Small frames: a network of 17 million parameters needs seconds for each. */
 const reportTrial = { width: 128, height: 96, frames: 2 };
 
-/** Runs each new network once in the media child, as a job would, and says what it is. */
+/** Runs each new network once in the media child, as a job would, and prints the result. */
 async function report(added: InstalledModel[]): Promise<void> {
   const media = await open(loadConfig());
   const { toModelFile } = await manifests();
@@ -196,7 +196,7 @@ async function listModels(config: Config, { speed = false, json = false }: ListO
   }
 }
 
-/** The manifest's description where the file is in one, else the options'. */
+/** Describes a network file by the manifest beside it, if it lists the file, and by the options otherwise. */
 export async function describeFile(file: string, options: Pick<CheckOptions, 'layout' | 'scale'>): Promise<ModelFile> {
   const { manifestName, readManifest, toModelFile } = await manifests();
   const path = resolve(file);

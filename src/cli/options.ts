@@ -1,8 +1,8 @@
-/** Options that stand for variables of the environment, for one run: the configuration's own checks hold for them. */
+/** Options that override environment variables for one run. The configuration validates them like the variables. */
 import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../app/config.ts';
 
-/** The machine's part, and the encoder's: options by the variable that holds without them. */
+/** the variable that each option overrides */
 const variables = {
   device: 'REELMEND_DEVICE',
   threads: 'REELMEND_THREADS',
@@ -11,7 +11,7 @@ const variables = {
 } as const;
 type Name = keyof typeof variables;
 
-/** As they were typed; one that is left out, or empty, is as the environment has it. */
+/** As typed. Omitted or empty options use the environment's values. */
 export type OverridingOptions = { [name in Name]?: string };
 
 export function withMachine(command: Command): Command {
@@ -26,7 +26,7 @@ export function withEncoder(command: Command): Command {
     .option('--crf <number>', `x264's rate factor, 0 to 51, lower is better; default: ${variables.crf}`);
 }
 
-/** Throws ConfigError, which names the option where that is what is wrong. */
+/** Loads the configuration with these options. Throws ConfigError, which names an invalid option. */
 export function configWith(options: OverridingOptions): Config {
   const given = (Object.keys(variables) as Name[]).filter((name) => options[name]);
   const env = Object.fromEntries(given.map((name) => [variables[name], options[name]]));

@@ -28,7 +28,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
     reportUp();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
-      else console.log(service.url === null ? 'A worker of Reelmend is running.' : `Reelmend is running at ${service.url}`);
+      else console.log(service.url === null ? 'A Reelmend worker is running.' : `Reelmend is running at ${service.url}`);
       await stopped;
     } finally {
       await service.stop();

@@ -1,16 +1,16 @@
 /**
- * `REELMEND_RESTART=1`: this process does nothing but run the service in a child and start it again when it dies. A
- * service that never came up (a wrong variable, a port that is taken) ends it with the child's status: another try would
- * end the same way. systemd and Docker's restart policies do the same from outside and need none of this.
+ * `REELMEND_RESTART=1`: runs the service in a child process and restarts it when it dies. When the service never came up
+ * (an invalid variable, a port in use), this process exits with the child's status, since another attempt would end the
+ * same way. systemd and Docker's restart policies replace all of this.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Logger } from 'pino';
 
 export interface Pauses {
   firstMs: number;
-  /** each pause is twice the one before, up to this */
+  /** limit of the pauses, which double each time */
   longestMs: number;
-  /** a service that ran this long starts over with the first pause */
+  /** after a run of this length the pauses start again at the first */
   healthyMs: number;
 }
 
@@ -32,7 +32,7 @@ interface Supervised {
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Resolves to the exit status once the service ends by itself, after SIGINT or SIGTERM, or cannot come up at all. */
+/** Runs the service until it exits with status 0, a signal stops it, or it never comes up. Resolves to the exit status. */
 export async function supervise({ command, logger, pauses = defaultPauses }: Supervised): Promise<number> {
   const stopping = new AbortController();
   let child: ChildProcess | undefined;
@@ -48,7 +48,7 @@ export async function supervise({ command, logger, pauses = defaultPauses }: Sup
       wasEverUp ||= ending.wasUp;
       if (stopping.signal.aborted || ending.status === 0 || (!wasEverUp && ending.signal === null)) return ending.status ?? 1;
       if (ending.ranMs >= pauses.healthyMs) pauseMs = pauses.firstMs;
-      logger.error({ status: ending.status, signal: ending.signal, pauseMs }, `the service ${reason(ending)}; it is started again`);
+      logger.error({ status: ending.status, signal: ending.signal, pauseMs }, `the service ${reason(ending)} and is restarted`);
       await pause(pauseMs, stopping.signal);
       if (stopping.signal.aborted) return 0;
     }
@@ -58,10 +58,10 @@ export async function supervise({ command, logger, pauses = defaultPauses }: Sup
 }
 
 function reason({ status, signal }: Ending): string {
-  return signal === null ? `ended with status ${status}` : `was killed by ${signal}`;
+  return signal === null ? `exited with status ${status}` : `was killed by ${signal}`;
 }
 
-/** A process group of its own: a terminal's Ctrl-C reaches the service once, by the supervisor. */
+/** Runs the service once. Its process group is its own, so that Ctrl-C reaches it only through the supervisor. */
 function runOnce(command: string[], onStart: (child: ChildProcess) => void): Promise<Ending> {
   const started = performance.now();
   const env = { ...process.env, REELMEND_RESTART: '0' };
@@ -85,15 +85,15 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** In the child: tells the supervisor, where there is one, that the service is up. */
+/** In the child: tells the supervisor, if there is one, that the service is up. */
 export function reportUp(): void {
   process.send?.('up');
 }
 
-/** In the child: calls `stop` when the supervisor dies, so that no service is left that nobody looks after. */
+/** In the child: calls `stop` when the supervisor dies, so that no service runs unsupervised. */
 export function onSupervisorGone(stop: () => void): void {
   if (process.channel === undefined || process.channel === null) return;
   process.once('disconnect', stop);
-  // What listens must not keep a service alive that has ended.
+  // The channel must not keep a stopped service alive.
   process.channel.unref();
 }

@@ -1,4 +1,4 @@
-/** `reelmend users …` and `reelmend operators …`: people who sign in to the console. */
+/** `reelmend users …` and `reelmend operators …`: users of the console. */
 import { randomBytes } from 'node:crypto';
 import { text as textOf } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
@@ -8,7 +8,7 @@ import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
 import { known, type Opened, print, withStore } from './with-store.ts';
 
-/** characters, as the console takes them */
+/** characters; the console's limits */
 const shortestPassword = 12;
 const longestPassword = 200;
 const passwordStdin = '--password-stdin';
@@ -17,31 +17,31 @@ interface PasswordOptions {
   passwordStdin?: boolean;
 }
 
-/** What standard input holds when it was asked for, without its line end; else one that is made up. */
+/** Reads the password from standard input, without the line end, when asked to; otherwise generates one. */
 async function readPassword({ passwordStdin = false }: PasswordOptions): Promise<{ password: string; made: boolean }> {
   if (!passwordStdin) return { password: randomBytes(15).toString('base64url'), made: true };
   const password = (await textOf(process.stdin)).replace(/\r?\n$/, '');
-  if (password.length < shortestPassword) throw new Error(`A password has at least ${shortestPassword} characters.`);
-  if (password.length > longestPassword) throw new Error(`A password has at most ${longestPassword} characters.`);
+  if (password.length < shortestPassword) throw new Error(`The password must have at least ${shortestPassword} characters.`);
+  if (password.length > longestPassword) throw new Error(`The password must have at most ${longestPassword} characters.`);
   return { password, made: false };
 }
 
 function requireEmail(email: string): void {
-  if (!zEmail.safeParse(email).success) throw new Error(`${email} is no email address.`);
+  if (!zEmail.safeParse(email).success) throw new Error(`${email} is not an email address.`);
 }
 
-/** Makes the user where there is none: an operator has an approved account as everybody else has. */
+/** Makes a user an operator. Creates the user, with an approved account, when there is none. */
 async function addOperator(email: string, options: PasswordOptions & { existing?: boolean }): Promise<void> {
   requireEmail(email);
   const { password, made } = await readPassword(options);
   await withStore(async ({ store }) => {
     const found = await store.users.byEmail(email);
     if (found !== null && !made) {
-      throw new Error(`${email} has a password already; users reset-password sets another.`);
+      throw new Error(`${email} already has a password; use users reset-password to change it.`);
     }
-    // Nobody checks who signs up with which address.
+    // Sign-up does not verify email addresses.
     if (found !== null && options.existing !== true) {
-      throw new Error(`Somebody has signed up as ${email}. If that is who you mean, add --existing.`);
+      throw new Error(`${email} has already signed up. To make this user an operator, add --existing.`);
     }
     if (found === null) await createUser(store, { email, password });
     const operator = await store.users.setOperator(email, true);
@@ -52,15 +52,15 @@ async function addOperator(email: string, options: PasswordOptions & { existing?
 interface NewUser {
   email: string;
   password: string;
-  /** of the account; default: the email */
+  /** name of the account; default: the email */
   name?: string | undefined;
 }
 
-/** With an account of their own, approved: who makes a user by hand has looked at who it is. */
+/** Creates a user with an account. The account is approved, since an operator creates it. */
 async function createUser(store: Opened['store'], { email, password, name = email }: NewUser): Promise<ConsoleUser> {
   const hash = await createPasswords().hash(password);
   const user = await store.users.create({ email, password: hash, account: { name } });
-  if (user === null) throw new Error(`Somebody has signed up as ${email} already.`);
+  if (user === null) throw new Error(`${email} has already signed up.`);
   await store.accounts.approve(user.accountId);
   return user;
 }
@@ -74,7 +74,7 @@ async function addUser(email: string, { name, ...options }: PasswordOptions & { 
   });
 }
 
-/** Nobody stays signed in who was. */
+/** Sets a new password and ends the user's sessions. */
 async function resetPassword(email: string, options: PasswordOptions): Promise<void> {
   const { password, made } = await readPassword(options);
   await withStore(async ({ store }) => {
@@ -85,40 +85,40 @@ async function resetPassword(email: string, options: PasswordOptions): Promise<v
 }
 
 export function userCommands(): Command {
-  const users = new Command('users').description('people who sign in to the console');
+  const users = new Command('users').description('manage the users of the console');
   users
     .command('add')
-    .description('make a user with an approved account of its own; the password is printed once')
-    .argument('<email>', 'with which they sign in')
-    .addOption(new Option('--name <name>', 'of the account; default: the email').argParser(accountName))
-    .option(passwordStdin, 'take the password from standard input instead of making one up')
+    .description('create a user with an approved account; the password is printed once')
+    .argument('<email>', 'email address that the user signs in with')
+    .addOption(new Option('--name <name>', 'name of the account; default: the email').argParser(accountName))
+    .option(passwordStdin, 'read the password from standard input; otherwise one is generated')
     .action(addUser);
   users
     .command('list')
-    .description('list them, with their accounts')
+    .description('list the users with their accounts')
     .action(() => withStore(async ({ store }) => print(await store.users.list())));
   users
     .command('reset-password')
-    .description('give somebody a new password, which is printed once, and end their sessions')
-    .argument('<email>', 'with which they sign in')
-    .option(passwordStdin, 'take the password from standard input instead of making one up')
+    .description('set a new password, print it once, and end the sessions of the user')
+    .argument('<email>', 'email address that the user signs in with')
+    .option(passwordStdin, 'read the password from standard input; otherwise one is generated')
     .action(resetPassword);
   return users;
 }
 
 export function operatorCommands(): Command {
-  const operators = new Command('operators').description('people who may use the operator pages of the console');
+  const operators = new Command('operators').description('manage who may use the operator pages of the console');
   operators
     .command('add')
-    .description('make somebody an operator; one who has not signed up gets an approved account and a password')
-    .argument('<email>', 'with which they sign in')
-    .option(passwordStdin, 'take the password of a new one from standard input instead of printing one')
-    .option('--existing', 'take somebody who has signed up already')
+    .description('make a user an operator; creates the user with an approved account when there is none')
+    .argument('<email>', 'email address that the user signs in with')
+    .option(passwordStdin, 'read the password of a new user from standard input; otherwise one is generated and printed')
+    .option('--existing', 'allow a user who has already signed up')
     .action(addOperator);
   operators
     .command('remove')
-    .description('make an operator an ordinary user')
-    .argument('<email>', 'with which they sign in')
+    .description('turn an operator into an ordinary user')
+    .argument('<email>', 'email address that the user signs in with')
     .action((email: string) =>
       withStore(async ({ store }) => print(known(await store.users.setOperator(email, false), 'user', email))),
     );

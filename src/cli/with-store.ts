@@ -1,14 +1,14 @@
-/** What the commands with a database share: opening it, printing JSON, refusing unknown ids. */
+/** Shared by the commands that need the database: opening it, printing JSON, refusing unknown ids. */
 import { InvalidArgumentError } from 'commander';
 import { type Config, loadConfig } from '../app/config.ts';
 import type { openStore } from '../app/open-store.ts';
 
 export type Opened = Awaited<ReturnType<typeof openStore>> & { config: Config };
 
-/** The database is migrated, and closed whatever `work` does. */
+/** Runs `work` with the migrated database and closes it afterwards. */
 export async function withStore<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = loadConfig();
-  // Loaded when it is needed: `--help` and the offline commands do without the database's driver.
+  // Loaded here, so that `--help` and offline commands do not load the database driver.
   const opened = await (await import('../app/open-store.ts')).openStore(config);
   try {
     return await work({ ...opened, config });

@@ -1,4 +1,4 @@
-/** Delivers one webhook: one guarded POST a run, whose outcome decides whether and when there is another. */
+/** Delivers one webhook: makes one attempt per run and schedules the next one by its outcome. */
 import { ReelmendError } from '../domain/errors.ts';
 import { nextTryInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
 import { NetFailure, type PostReply } from '../net/index.ts';
@@ -6,11 +6,11 @@ import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/ind
 import { deliveryIdOf } from './payload.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** of a reply is read so much, and kept so much; bytes */
+/** bytes of a response that are read, and that are kept */
 const maxReplyBytes = 65_536;
 const keptReplyBytes = 2048;
 
-/** Throws, and is run again by another worker, only when no try was made. */
+/** Throws only when no attempt was made. The task then runs again. */
 export const webhookTask =
   (worker: WorkerContext) =>
   async (payload: unknown): Promise<void> => {
@@ -26,12 +26,12 @@ export const webhookTask =
     const attempt = { at, durationMs: Math.round(performance.now() - start), ...describe(answer) };
     const outcome = decide(worker, delivery, attempt, answer);
     await worker.store.deliveries.settle(id, attempt, outcome);
-    worker.metrics.webhookTried(outcome.state);
+    worker.metrics.webhookAttempted(outcome.state);
     const { status, failure } = attempt;
-    worker.logger.info({ job: delivery.jobId, delivery: id, status, failure, outcome: outcome.state }, 'webhook tried');
+    worker.logger.info({ job: delivery.jobId, delivery: id, status, failure, outcome: outcome.state }, 'webhook attempted');
   };
 
-/** A reply, or the sentence that says why there was none. */
+/** A response, or the sentence that says why there was none. */
 type Answer = PostReply | string;
 
 async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Promise<Answer> {
@@ -43,7 +43,7 @@ async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Pro
     return await worker.net.post(url, { headers, body, timeoutMs, maxReplyBytes, signal: worker.stopping });
   } catch (error) {
     if (error instanceof NetFailure) return `${error.message}.`;
-    if (error instanceof ReelmendError && error.code === 'url_not_allowed') return 'the address is not allowed.';
+    if (error instanceof ReelmendError && error.code === 'url_not_allowed') return 'the URL is not allowed.';
     throw error;
   }
 }
@@ -57,7 +57,7 @@ function describe(answer: Answer): Pick<DeliveryAttempt, 'status' | 'failure' | 
 
 const isSuccess = (status: number) => status >= 200 && status <= 299;
 
-/** Text that PostgreSQL takes, cut to what is kept; a character that was cut in two becomes U+FFFD. */
+/** The kept part of a body, as text that PostgreSQL accepts. A character cut in two becomes U+FFFD. */
 function excerpt(body: Uint8Array): string {
   return new TextDecoder().decode(body.subarray(0, keptReplyBytes)).replaceAll('\0', '\uFFFD');
 }

@@ -1,6 +1,6 @@
 /**
- * Destroys the stored objects that a job no longer needs, believes only the storage's own "absent", and then issues
- * the certificate of a deleted job of the Secure tier.
+ * Destroys the stored objects that a job no longer needs. An object counts as destroyed only when the storage itself
+ * answers "absent". Afterwards a deleted job of the Secure tier gets its certificate.
  */
 import type { CertificatePayload } from '../evidence/index.ts';
 import type { DestroyedJob } from '../store/index.ts';
@@ -8,15 +8,15 @@ import { jobIdOf } from './payload.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /**
- * Fails, and is retried, until every object is absent. While a worker may still be writing under its lease the
- * rest waits for the end of it.
+ * Destroys the objects of one job. Fails, and is retried, until all are absent. Objects that a worker may still be
+ * writing wait until its lease has ended.
  */
 export const destroyTask =
   (worker: WorkerContext) =>
   async (payload: unknown): Promise<void> => {
     const jobId = jobIdOf(payload);
     const { keys, busyForS } = await worker.store.objects.doomed(jobId);
-    await ofEach(jobId, keys, (key) => destroyObject(worker, key));
+    await forEachKey(jobId, keys, (key) => destroyObject(worker, key));
     if (busyForS > 0) return worker.store.objects.destroyLater(jobId, busyForS + 1);
     if (await worker.store.certificates.isDue(jobId)) await certify(worker, jobId);
   };
@@ -27,7 +27,7 @@ async function destroyObject({ storage, store }: WorkerContext, key: string): Pr
   await store.objects.markDestroyed(key);
 }
 
-async function ofEach(jobId: string, keys: string[], work: (key: string) => Promise<void>): Promise<void> {
+async function forEachKey(jobId: string, keys: string[], work: (key: string) => Promise<void>): Promise<void> {
   const results = await Promise.allSettled(keys.map(work));
   const failed = results.filter((result) => result.status === 'rejected');
   if (failed.length === 0) return;
@@ -37,24 +37,24 @@ async function ofEach(jobId: string, keys: string[], work: (key: string) => Prom
 }
 
 /**
- * Asks the storage once more for every object that the job ever had: some were destroyed long ago, and the
- * certificate speaks of all of them. One that is there again is destroyed first.
+ * Issues the certificate. It covers every object that the job ever had, some destroyed long ago, so the storage is asked
+ * again for each. An object that is back is destroyed first.
  */
 async function certify(worker: WorkerContext, jobId: string): Promise<void> {
   const { storage, store, evidence } = worker;
-  await ofEach(jobId, await store.objects.keysOf(jobId), async (key) => {
+  await forEachKey(jobId, await store.objects.keysOf(jobId), async (key) => {
     if (await storage.isAbsent(key)) return store.objects.markDestroyed(key, { again: true });
     await destroyObject(worker, key);
   });
-  // Fetched before: a transaction that waits for a second connection can wait for ever.
+  // Fetched before the transaction: one that waits for a second connection can wait for ever.
   const signer = await evidence.certificateSigner();
   const sign = (job: DestroyedJob) => signer(certificateOf(job, storage.kind));
   if (await store.certificates.issue(jobId, sign)) worker.logger.info({ job: jobId }, 'deletion certified');
-  // A worker took it up, or something was put meanwhile: the next try sees.
+  // The job or its objects have changed meanwhile: try again.
   else if (await store.certificates.isDue(jobId)) await store.objects.destroyLater(jobId, 1);
 }
 
-/** What is signed for a job whose objects are gone. */
+/** Builds the signed content of a job's certificate. */
 export function certificateOf(job: DestroyedJob, storage: CertificatePayload['storage']): CertificatePayload {
   return {
     id: job.certificateId,

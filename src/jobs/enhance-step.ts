@@ -1,4 +1,4 @@
-/** Step 2: enhance the stored original in a media child, store the result, finish the job. */
+/** Step 2 of a job: enhances the stored original in a media child and stores the result. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
@@ -17,7 +17,7 @@ export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
 
 const outputName = 'output.mp4';
 
-/** Children that wait for this worker's jobs; undefined: each job starts its own. */
+/** Starts media children that wait for this worker's jobs. Returns undefined when each job starts its own. */
 export function keepSpares({ media, config, id }: WorkerContext): StandBy | undefined {
   const count = config.spareChildren ?? 0;
   if (count === 0) return undefined;
@@ -47,7 +47,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
   context.span.setAttributes(spanAttributes(result));
-  context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'enhanced as planned');
+  context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'video enhanced');
   signal.throwIfAborted();
 
   const key = await worker.store.objects.announce(fence, 'output');
@@ -59,11 +59,11 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   });
 }
 
-/** What the engine measured of itself: core seconds a stage. */
+/** The engine's own measurements, with core seconds by stage. */
 function spanAttributes({ device, frames, stages, width, height, startMs, wasReady }: EnhanceResult) {
   const seconds = stages.map(({ name, cpuSeconds }) => [`reelmend.stage.${name}.cpu_seconds`, cpuSeconds] as const);
-  const facts = { 'reelmend.device': device, 'reelmend.frames': frames, 'reelmend.size': `${width}x${height}`, 'reelmend.start_ms': Math.round(startMs), 'reelmend.child_was_ready': wasReady };
-  return { ...facts, ...Object.fromEntries(seconds) };
+  const attributes = { 'reelmend.device': device, 'reelmend.frames': frames, 'reelmend.size': `${width}x${height}`, 'reelmend.start_ms': Math.round(startMs), 'reelmend.child_was_ready': wasReady };
+  return { ...attributes, ...Object.fromEntries(seconds) };
 }
 
 type Paths = Pick<EnhanceRequest, 'inputPath' | 'outputDir' | 'outputName'>;
@@ -80,7 +80,7 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
       onProgress: ({ fraction, etaS }) => context.progress(fraction, etaS < 0 ? null : etaS),
     });
   } catch (error) {
-    // The length was allowed when it was measured: only decoding shows that the file holds more than it says.
+    // The measured length was allowed: only decoding shows that the file is longer than it states.
     if (error instanceof ReelmendError && error.code === 'video_too_long') {
       throw new ReelmendError('source_changed', 'The video is longer than its measurement says.', { cause: error });
     }
@@ -102,7 +102,7 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
   };
 }
 
-/** What all jobs of a worker have in common. */
+/** The options that all jobs of a worker share. */
 function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
   return { device, threads, encoder };
 }

@@ -1,4 +1,4 @@
-/** The worker, for the composition root. */
+/** The worker, as the composition root uses it. */
 export { createWorkerMetrics, type WorkerMetrics } from './worker-metrics.ts';
 export { scratchRoot } from './scratch.ts';
 export type { Tuning } from './tuning.ts';

@@ -1,4 +1,4 @@
-/** Step 1: fetch the source through the guarded client, measure it again, put it into the storage. */
+/** Step 1 of a job: downloads the source through the guarded client, measures it again and stores it. */
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import {
@@ -44,13 +44,13 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   await worker.store.leases.ingested(fence, stored, sourceFacts(probe));
 }
 
-/** Throws ReelmendError `source_changed` when the file is not the one that was measured. */
+/** Throws ReelmendError `source_changed` when the file differs from the one that was measured at creation. */
 function assertSameFacts(before: MeasuredSource | null, now: MeasuredSource): void {
   const change = before === null ? null : changeOfSource(before, now);
   if (change !== null) throw new ReelmendError('source_changed', `The video is not the one that was measured: ${change}.`);
 }
 
-/** Throws ReelmendError `source_changed` when a measurement is off the one that was billed. */
+/** Throws ReelmendError `source_changed` when the measured duration differs from the billed one. */
 export function assertSameSource(measuredS: number, billedS: number): void {
   if (sameDuration(measuredS, billedS)) return;
   throw new ReelmendError(

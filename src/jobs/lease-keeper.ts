@@ -1,11 +1,11 @@
-/** Renews a lease while a step runs and turns its loss into an abort. */
+/** Renews a lease while a step runs, and aborts the step when the lease is lost. */
 import { type Fence, LeaseLost, type Store } from '../store/index.ts';
 
 export interface LeaseKeeper {
   /** aborted with LeaseLost, or with the reason of `stopping` */
   readonly signal: AbortSignal;
-  /** Tells the keeper how another write under the lease went (progress renews it as well). */
-  note(held: boolean): void;
+  /** Reports whether another write under the lease succeeded: writing progress renews the lease too. */
+  renewed(held: boolean): void;
   stop(): void;
 }
 
@@ -17,29 +17,29 @@ export interface KeepLease {
 }
 
 /**
- * Beats at a third of the lease. When no beat has succeeded for a whole lease, because the database cannot be
- * reached, the work is aborted too: by then another worker may have the job.
+ * Sends a heartbeat three times per lease. The work is also aborted when no heartbeat has succeeded for a whole lease,
+ * because the database cannot be reached: by then another worker may have the job.
  */
 export function keepLease({ leases, fence, leaseSeconds, stopping }: KeepLease): LeaseKeeper {
   const lost = new AbortController();
   let renewedAt = performance.now();
-  let beating = false;
-  const note = (held: boolean) => {
+  let isSending = false;
+  const renewed = (held: boolean) => {
     if (held) renewedAt = performance.now();
     else lost.abort(new LeaseLost(fence.jobId));
   };
-  const beat = async () => {
-    if (beating) return;
-    beating = true;
-    // A beat that fails says nothing of the lease; only the time does.
-    await leases.heartbeat(fence, leaseSeconds).then(note, () => {});
-    beating = false;
+  const sendHeartbeat = async () => {
+    if (isSending) return;
+    isSending = true;
+    // A failed heartbeat does not mean that the lease is lost. Only elapsed time does.
+    await leases.heartbeat(fence, leaseSeconds).then(renewed, () => {});
+    isSending = false;
   };
   const tick = () => {
-    // A lost connection may leave a beat pending for long, hence the clock is read at every tick.
-    if (performance.now() - renewedAt >= leaseSeconds * 1000) note(false);
-    else void beat();
+    // A heartbeat on a lost connection may stay pending for long, so every tick reads the clock.
+    if (performance.now() - renewedAt >= leaseSeconds * 1000) renewed(false);
+    else void sendHeartbeat();
   };
   const timer = setInterval(tick, (leaseSeconds * 1000) / 3);
-  return { signal: AbortSignal.any([lost.signal, stopping]), note, stop: () => clearInterval(timer) };
+  return { signal: AbortSignal.any([lost.signal, stopping]), renewed, stop: () => clearInterval(timer) };
 }

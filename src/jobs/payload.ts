@@ -1,14 +1,14 @@
-/** The payload of our queue rows. */
+/** Reads the payloads of our queue rows. */
 import { isId } from '../domain/ids.ts';
 
-/** The job that a queue row names. Throws for rows that this version did not write. */
+/** Returns the id of the job in a payload. Throws when there is none: this version did not write the row. */
 export function jobIdOf(payload: unknown): string {
   const id = typeof payload === 'object' && payload !== null && 'jobId' in payload ? payload.jobId : undefined;
   if (typeof id !== 'string' || !isId('job', id)) throw new Error('The queue row names no job');
   return id;
 }
 
-/** The webhook delivery that a queue row names. Throws for rows that this version did not write. */
+/** Returns the id of the webhook delivery in a payload. Throws when there is none. */
 export function deliveryIdOf(payload: unknown): string {
   const id =
     typeof payload === 'object' && payload !== null && 'deliveryId' in payload ? payload.deliveryId : undefined;

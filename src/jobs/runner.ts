@@ -1,4 +1,4 @@
-/** Graphile Worker's runner, started again whenever it gives up (it does after minutes without a database). */
+/** Runs Graphile Worker's runner and restarts it when it ends, as it does after minutes without a database. */
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -16,24 +16,24 @@ import type { WorkerContext } from './worker-context.ts';
 
 export interface RunnerSpec {
   tasks: TaskList;
-  /** tasks at a time */
+  /** tasks that run at a time */
   concurrency: number;
-  /** of these, so many of one account; default: all */
+  /** how many of them may belong to one account; default: all */
   perAccount?: number;
-  /** tasks that the database has queued at their times, once for all workers */
+  /** tasks that are queued on a schedule, once for all workers */
   schedule?: CronItem[];
 }
 
 export interface KeptRunner {
-  /** Graphile's name of the pool that runs now: queue rows are locked under it */
+  /** Graphile's name of the current pool, under which queue rows are locked */
   pool(): string | undefined;
-  /** Takes no more rows and resolves when the running tasks have ended. */
+  /** Stops fetching rows and resolves when the running tasks have ended. */
   stop(): Promise<void>;
 }
 
 const restartDelayMs = 1000;
 
-/** Rejects when the first start fails; later failures are logged and tried again until `stop`. */
+/** Starts a runner and restarts it until `stop`. Rejects when the first start fails; later failures are logged. */
 export async function keepRunner(worker: WorkerContext, connections: pg.Pool, spec: RunnerSpec): Promise<KeptRunner> {
   const ending = new AbortController();
   let pool: string | undefined;
@@ -49,7 +49,7 @@ export async function keepRunner(worker: WorkerContext, connections: pg.Pool, sp
         (error: unknown) => error,
       );
       if (ending.signal.aborted) return;
-      worker.logger.error({ err: outcome }, 'a queue runner ended and is started again');
+      worker.logger.error({ err: outcome }, 'a queue runner ended and is restarted');
       runner = undefined;
       await sleep(restartDelayMs, undefined, { signal: ending.signal }).catch(() => {});
       if (ending.signal.aborted) return;
@@ -62,7 +62,7 @@ export async function keepRunner(worker: WorkerContext, connections: pg.Pool, sp
     pool: () => pool,
     async stop() {
       ending.abort();
-      // A runner that ended by itself in the same moment refuses to be stopped; it is over either way.
+      // stop() rejects when the runner has just ended by itself.
       await runner?.stop().catch(() => {});
       await watching;
       await runner?.stop().catch(() => {});
@@ -92,8 +92,8 @@ function launchRunner(
       preset: {
         worker: {
           localQueue: { size: -1 },
-          // Without batching Graphile awaits nobody when it completes or fails a row, and a lost connection in
-          // that moment is an unhandled rejection, which ends the process.
+          // Turns batching on. Without it Graphile does not await the query that completes or fails a row, so a
+          // connection lost in that moment would be an unhandled rejection, which ends the process.
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
         },
@@ -106,24 +106,24 @@ function launchRunner(
 
 const maxTaskConnections = 10;
 
-/** For all runners together. */
+/** Creates the connection pool that all runners share. */
 export function createConnections(worker: WorkerContext, specs: readonly RunnerSpec[]): pg.Pool {
   const concurrency = specs.reduce((sum, spec) => sum + spec.concurrency, 0);
   const pool = new pg.Pool({
     connectionString: worker.databaseUrl,
-    // A task holds none while it runs, only to be fetched and settled; each runner's LISTEN holds one.
+    // A task needs a connection only to be fetched and completed; each runner's LISTEN holds one.
     max: Math.min(concurrency, maxTaskConnections) + specs.length + 2,
     connectionTimeoutMillis: 10_000,
     application_name: 'reelmend-queue',
   });
-  // Without these a lost connection would end the process.
+  // Without these handlers a lost connection would end the process.
   const note = (error: Error) => worker.logger.warn({ err: error }, 'a queue connection was lost');
   pool.on('error', note);
   pool.on('connect', (client) => client.on('error', note));
   return pool;
 }
 
-/** Graphile's own messages: its successes are our debug output, since our steps report themselves. */
+/** Passes on Graphile's messages. Its info level becomes debug, since our steps log for themselves. */
 function graphileLogger(logger: WorkerContext['logger']): GraphileLogger {
   const levels = { error: 'error', warning: 'warn', info: 'debug', debug: 'trace' } as const;
   return new GraphileLogger(() => (level, message) => logger[levels[level]](message));

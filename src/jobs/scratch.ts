@@ -1,4 +1,4 @@
-/** Scratch folders: <dataDir>/scratch/<worker>/<job>-<attempt>/, gone when the attempt is over. */
+/** Scratch folders: <dataDir>/scratch/<worker>/<job>-<attempt>/, removed when the attempt ends. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Fence, Store } from '../store/index.ts';
@@ -7,7 +7,7 @@ export const scratchRoot = (dataDir: string): string => join(dataDir, 'scratch')
 
 const removeTree = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 });
 
-/** Runs `work` with an empty folder that is removed afterwards, whatever happens. */
+/** Runs `work` with an empty folder and removes the folder afterwards. */
 export async function withScratch<T>(dataDir: string, fence: Fence, work: (path: string) => Promise<T>): Promise<T> {
   const path = join(scratchRoot(dataDir), fence.owner, `${fence.jobId}-${fence.attempt}`);
   try {
@@ -18,16 +18,16 @@ export async function withScratch<T>(dataDir: string, fence: Fence, work: (path:
   }
 }
 
-/** Of the media children that wait for this worker's jobs. */
+/** The folder of the media children that wait for this worker's jobs. */
 export const spareFolder = (dataDir: string, workerId: string): string => join(scratchRoot(dataDir), workerId, 'spares');
 
-/** Removes this worker's own folder when it ends. */
+/** Removes this worker's own folder. */
 export const removeWorkerScratch = (dataDir: string, workerId: string): Promise<void> =>
   removeTree(join(scratchRoot(dataDir), workerId));
 
 /**
- * Removes the folders of workers that the database no longer counts among the living (their processes may have
- * run in another container on the same volume, so process ids say nothing). Returns their names.
+ * Removes the folders of workers that are no longer alive and returns their names. The database says who is alive:
+ * process ids mean nothing for workers in other containers on the same volume.
  */
 export async function reapScratch(dataDir: string, ownId: string, workers: Store['workers']): Promise<string[]> {
   const names = await readdir(scratchRoot(dataDir)).catch(() => []);

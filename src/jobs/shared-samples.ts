@@ -1,4 +1,4 @@
-/** The results of sandbox jobs: one stored file for each size, which all such jobs refer to. */
+/** The results of test mode: one stored file per target size, shared by all test jobs. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Resolution } from '../domain/job.ts';
@@ -7,16 +7,16 @@ import type { StoredObject } from '../storage/types.ts';
 import { withDiskReservation } from './disk-reservation.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-/** The stored sample of that size; `path` is the one that this worker has made. */
+/** Returns the stored sample of a size; `path` is the file that this worker has made. */
 export type SharedSamples = (path: string, resolution: Resolution) => Promise<StoredObject>;
 
 /**
- * Stores a sample unless it is there: under a name made of its content, so that all jobs share one file, whichever
- * worker stores it. Jobs that come together share one upload, too.
+ * Stores a sample unless it is stored already. Its key is made of its content, so that all jobs share one file, whichever
+ * worker stores it. Jobs that run at the same time share one upload.
  */
 export function sharedSamples(worker: WorkerContext): SharedSamples {
   const { storage, stopping } = worker;
-  const underWay = new Map<string, Promise<StoredObject>>();
+  const uploads = new Map<string, Promise<StoredObject>>();
   const store = async (path: string, stored: StoredObject) => {
     if ((await storage.stat(stored.key))?.size === stored.size) return stored;
     return withDiskReservation(worker, { jobId: null, needs: [{ folder: 'storage', bytes: stored.size }] }, () =>
@@ -25,10 +25,10 @@ export function sharedSamples(worker: WorkerContext): SharedSamples {
   };
   return async (path, resolution) => {
     const { size, sha256 } = await fileFacts(path);
-    const key = `${samplePrefix}sandbox-${resolution}-${sha256.slice(0, 16)}.mp4`;
-    const stored = underWay.get(key) ?? store(path, { key, size, sha256, version: null });
-    underWay.set(key, stored);
-    return stored.finally(() => underWay.delete(key));
+    const key = `${samplePrefix}test-mode-${resolution}-${sha256.slice(0, 16)}.mp4`;
+    const stored = uploads.get(key) ?? store(path, { key, size, sha256, version: null });
+    uploads.set(key, stored);
+    return stored.finally(() => uploads.delete(key));
   };
 }
 

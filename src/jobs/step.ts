@@ -1,4 +1,4 @@
-/** The frame around every step of a job: claim, keep the lease, give a scratch folder, settle the outcome. */
+/** What every step of a job has around it: taking and renewing the lease, a scratch folder, recording the outcome. */
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
@@ -20,16 +20,16 @@ export interface StepContext {
   scratch: string;
   /** aborted when the job is deleted or lost, or the worker stops */
   signal: AbortSignal;
-  /** Notes progress (0…1) and the seconds left; written at most once a second. */
+  /** Reports progress (0…1) and the seconds left. Written at most once a second. */
   progress(fraction: number, etaSeconds: number | null): void;
   logger: Logger;
-  /** of this run, to be told more */
+  /** the trace span of this run, for further attributes */
   span: Span;
 }
 
 /**
- * Runs one step of one job, if it still waits for that. Never throws for the job's own failures: those are
- * settled in the job's row, and the queue's row has then done its duty.
+ * Runs one step of a job, if the job still waits for it. Does not throw when the job fails: the failure is recorded in
+ * the job's row, and the queue's row is done.
  */
 export async function runStep(
   worker: WorkerContext,
@@ -48,7 +48,7 @@ export async function runStep(
   });
   const attempt = { worker, claim, keeper, logger, work };
   const start = performance.now();
-  let outcome: StepOutcome = 'given_back';
+  let outcome: StepOutcome = 'returned';
   try {
     await runAttempt(attempt);
     logger.info('step done');
@@ -98,18 +98,18 @@ async function settle(worker: WorkerContext, claim: Claim, error: unknown, logge
     return 'retried';
   } catch (reason) {
     if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
-    logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step given back');
+    logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
     await leases.release(claim.fence);
-    return 'given_back';
+    return 'returned';
   }
 }
 
 const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
 
 function logRetry(logger: Logger, error: unknown, { delayS }: Extract<RetryDecision, { kind: 'retry' }>): void {
-  if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step will be tried again');
+  if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
   const { neededBytes, freeBytes, message } = error;
-  logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be tried again, here or elsewhere`);
+  logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);
 }
 
 const progressIntervalMs = 1000;
@@ -122,7 +122,7 @@ function progressWriter(worker: WorkerContext, fence: Fence, keeper: LeaseKeeper
     nextAt = now + progressIntervalMs;
     worker.store.leases
       .progress(fence, { fraction, etaSeconds }, worker.config.leaseSeconds)
-      // A write that fails is the heartbeat's to judge; the next one may succeed.
-      .then(keeper.note, () => {});
+      // A failed write is left to the heartbeat, which decides whether the lease is lost.
+      .then(keeper.renewed, () => {});
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The only step of a sandbox job: fetch nothing, wait a little, deliver a sample of the target size. It waits in the
- * queue and holds no slot meanwhile.
+ * The only step of a job in test mode: downloads nothing, waits a little and delivers a sample of the target size. The
+ * job waits in the queue and holds no slot meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelmendError } from '../domain/errors.ts';
@@ -11,7 +11,7 @@ import { type SharedSamples, sharedSamples } from './shared-samples.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerConfig, WorkerContext } from './worker-context.ts';
 
-/** of the whole time, between two reports of progress; but a second at least */
+/** share of the total time between two progress reports, which are at least a second apart */
 const tickShare = 0.1;
 
 export const testModeTask = (worker: WorkerContext) => {
@@ -40,7 +40,7 @@ async function deliver({ worker, job, fence, signal }: StepContext, samples: Sha
     failing ? null : worker.testModeSample(job.resolution, signal),
     sleep(leftS * 1000, undefined, { signal }),
   ]);
-  if (path === null) throw new ReelmendError('processing_failed', 'The sandbox was asked to fail.');
+  if (path === null) throw new ReelmendError('processing_failed', 'The URL of this test job asks for a failure.');
   const stored = await samples(path, job.resolution);
   await worker.store.leases.finish(fence, {
     stored,

@@ -1,50 +1,47 @@
-/** What a worker counts of its own work, for Prometheus. */
+/** Prometheus metrics of a worker's own work. */
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { EnhanceResult } from '../media/types.ts';
 import type { Step } from '../store/index.ts';
 
 /** How one run of a step ended. */
-export type StepOutcome = 'done' | 'failed' | 'retried' | 'given_back';
+export type StepOutcome = 'done' | 'failed' | 'retried' | 'returned';
 
-/** seconds; from a sandbox step to ten minutes of 4K on a CPU */
+/** seconds: from a step of test mode to ten minutes of 4K video on a CPU */
 const stepBuckets = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
-/** seconds until a job's first frame is in the stages: with a child that was ready, and without */
+/** seconds until a job's first frame reaches the stages, with a warm media child and with a new one */
 const startBuckets = [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60];
 
 export interface WorkerMetrics {
   stepEnded(step: Step, outcome: StepOutcome, seconds: number): void;
   jobFailed(code: string): void;
   enhanced(result: Pick<EnhanceResult, 'frames' | 'device' | 'stages' | 'wallSeconds' | 'startMs' | 'wasReady'>): void;
-  webhookTried(outcome: string): void;
+  webhookAttempted(outcome: string): void;
 }
 
 /**
- * `reelmend_job_steps_total` {step, outcome}, `reelmend_job_step_duration_seconds` {step},
- * `reelmend_job_failures_total` {code}, `reelmend_webhook_attempts_total` {outcome}, and of the engine
- * `reelmend_enhanced_frames_total` {device}, `reelmend_enhancement_seconds_total` {device} (wall clock) and
- * `reelmend_stage_cpu_seconds_total` {stage, device}: frames ÷ seconds is a stage's speed on one core;
- * `reelmend_enhancement_start_seconds` {child: spare, new} from the call of the engine's child to its first frame.
+ * Registers the metrics that docs/operating.md lists. Enhanced frames ÷ core seconds of a stage is the stage's speed on
+ * one core.
  */
 export function createWorkerMetrics(registry: Registry = new Registry()): WorkerMetrics {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name: `reelmend_${name}`, help, labelNames, registers: [registry] });
-  const steps = counter('job_steps_total', 'Steps of jobs that ended, by outcome.', ['step', 'outcome']);
-  const failures = counter('job_failures_total', 'Jobs that ended in error, by code.', ['code']);
-  const tries = counter('webhook_attempts_total', 'Webhooks sent, by what became of the delivery.', ['outcome']);
-  const frames = counter('enhanced_frames_total', 'Frames enhanced.', ['device']);
-  const wall = counter('enhancement_seconds_total', 'Seconds that enhancing took.', ['device']);
-  const stages = counter('stage_cpu_seconds_total', 'Core seconds that a stage used.', ['stage', 'device']);
+  const steps = counter('job_steps_total', 'Finished runs of job steps, by outcome.', ['step', 'outcome']);
+  const failures = counter('job_failures_total', 'Jobs that failed, by error code.', ['code']);
+  const tries = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
+  const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);
+  const wall = counter('enhancement_seconds_total', 'Wall-clock seconds of enhancing.', ['device']);
+  const stages = counter('stage_cpu_seconds_total', 'CPU seconds of each engine stage.', ['stage', 'device']);
   const durations = new Histogram({
     name: 'reelmend_job_step_duration_seconds',
-    help: 'Seconds that a step of a job took.',
+    help: 'Duration of a job step in seconds.',
     labelNames: ['step'],
     buckets: stepBuckets,
     registers: [registry],
   });
   const starts = new Histogram({
     name: 'reelmend_enhancement_start_seconds',
-    help: 'Seconds until the first frame of a job was in the stages.',
+    help: 'Seconds from the start of enhancing until the first frame reached the stages, with a warm or a new media child.',
     labelNames: ['child'],
     buckets: startBuckets,
     registers: [registry],
@@ -55,12 +52,12 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       durations.observe({ step }, seconds);
     },
     jobFailed: (code) => failures.inc({ code }),
-    webhookTried: (outcome) => tries.inc({ outcome }),
+    webhookAttempted: (outcome) => tries.inc({ outcome }),
     enhanced(result) {
       const { device } = result;
       frames.inc({ device }, result.frames);
       wall.inc({ device }, result.wallSeconds);
-      starts.observe({ child: result.wasReady ? 'spare' : 'new' }, result.startMs / 1000);
+      starts.observe({ child: result.wasReady ? 'warm' : 'new' }, result.startMs / 1000);
       for (const { name, cpuSeconds } of result.stages) stages.inc({ stage: name, device }, cpuSeconds);
     },
   };

@@ -1,4 +1,4 @@
-/** Gauges of the file systems that a process writes to, read when Prometheus asks. */
+/** Gauges of the file systems that a process writes to, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import { readDiskUsage } from '../storage/disk.ts';
 
@@ -9,8 +9,8 @@ export interface DiskMetricsOptions {
 }
 
 /**
- * `reelmend_disk_free_bytes` {folder} (what the process may still write) and `reelmend_disk_size_bytes` {folder}. A
- * folder that cannot be looked at has no sample.
+ * Registers `reelmend_disk_free_bytes` {folder}, what the process may still write, and `reelmend_disk_size_bytes` {folder}.
+ * A folder that cannot be read has no sample.
  */
 export function registerDiskMetrics({ registry, folders }: DiskMetricsOptions): void {
   const gauge = (name: string, help: string, key: 'freeBytes' | 'sizeBytes') =>
@@ -24,6 +24,6 @@ export function registerDiskMetrics({ registry, folders }: DiskMetricsOptions): 
         }
       },
     });
-  gauge('free', 'Bytes that may still be written to the file system of a folder.', 'freeBytes');
-  gauge('size', 'Bytes of the file system of a folder.', 'sizeBytes');
+  gauge('free', 'Bytes that a process may still write to the folder\'s file system.', 'freeBytes');
+  gauge('size', 'Size of the folder\'s file system in bytes.', 'sizeBytes');
 }

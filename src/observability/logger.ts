@@ -1,4 +1,4 @@
-/** The log of a process: JSON lines on stderr. */
+/** The log of a process: JSON lines on standard error. */
 import { pino, type Logger } from 'pino';
 
 export function createLogger({ logLevel }: { logLevel: string }): Logger {

@@ -1,12 +1,12 @@
-/** OpenTelemetry traces, only where an exporter is configured: the packages are not even loaded otherwise. */
+/** OpenTelemetry traces. Its packages are loaded only when an exporter is configured. */
 
 export interface Tracing {
-  /** sends what is left and ends */
+  /** sends the remaining spans and stops */
   stop(): Promise<void>;
 }
 
 /**
- * Spans go by OTLP over HTTP to `endpoint` (the base URL of a collector, as in OTEL_EXPORTER_OTLP_ENDPOINT); headers,
+ * Sends spans by OTLP over HTTP to `endpoint`, the base URL of a collector (OTEL_EXPORTER_OTLP_ENDPOINT). Headers,
  * sampling and limits come from OpenTelemetry's own variables.
  */
 export async function startTracing({ endpoint }: { endpoint: string }): Promise<Tracing> {

@@ -147,7 +147,7 @@ describe('a job whose worker has too little disk space', () => {
     expect(shop.net.downloads).toBe(step === 'ingest' ? 0 : 1);
     expect(shop.media.enhancements).toEqual([]);
     for (const line of warnings()) {
-      expect(line.msg).toMatch(/^The scratch folder has [0-9]+ MB free, and about [0-9]+ MB are needed: the step will be tried again, here or elsewhere$/);
+      expect(line.msg).toMatch(/^The scratch folder has [0-9]+ MB free, and about [0-9]+ MB are needed: the step will be retried by any worker$/);
       expect(line).toMatchObject({ step, job: job.id, delayS: 0.05, neededBytes: expect.any(Number) as number });
     }
     free = 1e12;

@@ -226,7 +226,7 @@ describe('a delivery that fails', () => {
     const cases = [
       ['the server did not answer in time.', () => {}, url],
       ['the server broke the connection off.', (response: ServerResponse) => response.destroy(), url],
-      ['the address is not allowed.', () => {}, 'http://169.254.169.254/hook'],
+      ['the URL is not allowed.', () => {}, 'http://169.254.169.254/hook'],
     ] as const;
     await startWorker([0]);
     for (const [failure, reaction, webhookUrl] of cases) {

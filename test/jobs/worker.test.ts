@@ -371,7 +371,7 @@ describe('a sandbox job', () => {
     await shop.worker().start();
     await Promise.all(jobs.map((job) => ended(job, 'done')));
     const keys = [...shop.storage.objects.keys()];
-    expect(keys.map((key) => /^samples\/sandbox-(1080p|4k)-[0-9a-f]{16}\.mp4$/.exec(key)?.[1]).toSorted()).toEqual(['1080p', '4k']);
+    expect(keys.map((key) => /^samples\/test-mode-(1080p|4k)-[0-9a-f]{16}\.mp4$/.exec(key)?.[1]).toSorted()).toEqual(['1080p', '4k']);
     const [deleted, kept] = [jobs[0]!, jobs[2]!];
     await world.store.jobs.delete(account.id, 'test', deleted.id);
     const certificate = async () => world.store.certificates.get(account.id, 'test', deleted.id);

@@ -1,0 +1,57 @@
+/** `reelmend webhooks …`: signing secrets and deliveries. */
+import { Command } from 'commander';
+import { known, positiveWhole, print, withStore } from './with-store.ts';
+
+export function webhookCommands(): Command {
+  const webhooks = new Command('webhooks').description('manage webhook secrets and deliveries');
+  webhooks
+    .command('secret')
+    .description('print the signing secret of an account, and the one that it replaces')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async ({ store }) => {
+        known(await store.accounts.get(id), 'account', id);
+        const { secrets, serviceSecret, switchesAt } = await store.webhookSecrets.overview(id);
+        const [secret, ...replaced] = secrets;
+        print({ account: id, secret, replaced, serviceSignature: { secret: serviceSecret, switchesAt } });
+      }),
+    );
+  webhooks
+    .command('rotate-secret')
+    .description('create a new secret; the old one signs too for another 24 hours')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async ({ store }) =>
+        print({ account: id, secret: known(await store.webhookSecrets.rotate(id), 'account', id) }),
+      ),
+    );
+  webhooks
+    .command('switch-secret')
+    .description('sign X-Service-Signature with the newest secret now, without waiting for the 24 hours of a rotation')
+    .argument('<account>', 'id, acct_…')
+    .action((id: string) =>
+      withStore(async ({ store }) => {
+        known(await store.accounts.get(id), 'account', id);
+        print({ account: id, switched: await store.webhookSecrets.switchNow(id) });
+      }),
+    );
+  webhooks
+    .command('deliveries')
+    .description('list the deliveries of an account with all attempts, newest first')
+    .argument('<account>', 'id, acct_…')
+    .option('--limit <number>', 'number of deliveries', positiveWhole, 50)
+    .action((id: string, { limit }: { limit: number }) =>
+      withStore(async ({ store }) => {
+        known(await store.accounts.get(id), 'account', id);
+        print(await store.deliveries.list(id, limit));
+      }),
+    );
+  webhooks
+    .command('resend')
+    .description('send a delivery again now')
+    .argument('<delivery>', 'id, evt_…')
+    .action((id: string) =>
+      withStore(async ({ store }) => print(known(await store.deliveries.resend(id), 'delivery', id))),
+    );
+  return webhooks;
+}
