@@ -146,7 +146,7 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
       ...{ PORT: String(port), REELMEND_DEMO: '0' },
     };
     const reelmend = join(dir, 'scripts/reelmend');
-    await expect(run(reelmend, ['health'], { env })).rejects.toThrow('Nothing healthy answers');
+    await expect(run(reelmend, ['health'], { env })).rejects.toThrow('No healthy process answers');
     const service = spawn(reelmend, ['start'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = new Promise((resolve) => service.once('exit', resolve));
     try {

@@ -103,7 +103,7 @@ describe('closing an account', { timeout: 300_000 }, () => {
     const input = jobInput(open!, { mode: 'test', tier: 'secure' });
     const jobs = [await store.jobs.create(input), await store.jobs.create(input)].map(({ job }) => job.id);
     const asked = await attempt(site.env, ['accounts', 'close', id]);
-    expect(asked).toMatchObject({ status: 1, stderr: expect.stringContaining('for good; add --yes.') });
+    expect(asked).toMatchObject({ status: 1, stderr: expect.stringContaining('permanently; add --yes to confirm.') });
     expect((await store.accounts.get(id))?.closedAt).toBeNull();
     expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 2 });
     expect(await site.reelmend('accounts', 'close', id, '--yes')).toMatchObject({ id, name: 'closed', deletedJobs: 0 });
@@ -256,10 +256,10 @@ describe('a certificate', { timeout: 300_000 }, () => {
     for (const [content, args, message] of [
       [changed, ['--jwks', keys], 'it was changed'],
       [jws, [], '--jwks: name a file'],
-      [jws, ['--jwks', await file('none.json', '{}')], 'is no set of Ed25519 public keys'],
+      [jws, ['--jwks', await file('none.json', '{}')], 'is not a set of Ed25519 public keys'],
       [jws, ['--jwks', join(dir, 'absent')], 'Cannot read'],
-      ['{"hello": 1}', ['--jwks', keys], 'holds no certificate'],
-      ['hello', [], 'holds no certificate'],
+      ['{"hello": 1}', ['--jwks', keys], 'contains no certificate'],
+      ['hello', [], 'contains no certificate'],
     ] as const) {
       const bad = await offline('verify', 'certificate', await file('bad', content), ...args);
       expect(bad.status).toBe(1);
@@ -287,7 +287,7 @@ describe('17.24: a document that brings its own keys', { timeout: 300_000 }, () 
     const alone = await offline('verify', 'audit-log', forged);
     expect(alone.status).toBe(2);
     expect(JSON.parse(alone.stdout)).toMatchObject({ valid: false, result: 'unverified', size: 0 });
-    expect(alone.stderr).toContain('reelmend: unverified: checked with the keys that the file itself brings');
+    expect(alone.stderr).toContain('reelmend: unverified: checked only with the keys inside the file');
     const published = await file('published.json', { keys: [honest.publicJwk] });
     const refused = await offline('verify', 'audit-log', forged, '--jwks', published);
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('not in the key set') as string });

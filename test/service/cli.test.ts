@@ -142,10 +142,10 @@ describe('an error is one line and exit status 1', () => {
       args: ['enhance', 'text.mp4', 'never.mp4', '--resolution', '4k'],
       says: /^reelmend: [A-Z][^\n]+\.\n$/,
     },
-    'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would replace the input/ },
+    'an output that is the input': { args: ['enhance', 'in.mp4', 'in.mp4', '--resolution', '4k'], says: /would overwrite the input/ },
     'a part that ends before it begins': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '2', '--to', '1'],
-      says: /^reelmend: --to 1 is not after --from 2: there would be nothing to enhance\.\n$/,
+      says: /^reelmend: --to 1 must be after --from 2\.\n$/,
     },
     'a part that is no time': {
       args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--from', '-1'],
@@ -157,7 +157,7 @@ describe('an error is one line and exit status 1', () => {
     },
     'an output that is a folder': {
       args: ['enhance', 'in.mp4', '.', '--resolution', '4k'],
-      says: /^reelmend: \. is a folder: name the file to write\.\n$/,
+      says: /^reelmend: \. is a folder; name a file\.\n$/,
     },
     'a resolution that is none': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '720p'], says: /Allowed choices are 1080p, 4k, source/ },
     'a strength out of range': { args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--denoise', '2'], says: /Expected auto, off or a number from 0 to 1/ },
@@ -194,7 +194,7 @@ describe('an error is one line and exit status 1', () => {
     'a command that is none': { args: ['fly'], says: /unknown command 'fly'/ },
     'a word that is missing, deep in a group': {
       args: ['accounts', 'create'],
-      says: /^error: missing required argument 'name'\n\(--help lists what there is\)\n$/,
+      says: /^error: missing required argument 'name'\n\(use --help for the commands and options\)\n$/,
     },
     'an account without a name': { args: ['accounts', 'create', ' '], says: /Expected a name of 1 to 200 characters\./ },
     'keys of an account that is not there': {

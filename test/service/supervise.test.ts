@@ -1,4 +1,4 @@
-/** REELMEND_RESTART=1, as `npm start` and the container image have it: the service is started again when it dies. */
+/** REELMEND_RESTART=1, as `npm start` and the container image have it: the service is restarted when it dies. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -39,8 +39,8 @@ describe('the pauses between starts', () => {
     const killed = 'up(); setImmediate(() => process.kill(process.pid, "SIGKILL"))';
     const { status, logged, starts } = await runs([dies, killed, dies, dies, 'up()'], 60_000);
     expect(logged.map((line) => line.pauseMs)).toEqual([10, 20, 40, 40]);
-    expect(logged[0]!.msg).toBe('the service ended with status 7; it is started again');
-    expect(logged[1]!.msg).toBe('the service was killed by SIGKILL; it is started again');
+    expect(logged[0]!.msg).toBe('the service exited with status 7 and is restarted');
+    expect(logged[1]!.msg).toBe('the service was killed by SIGKILL and is restarted');
     expect({ status, starts }).toEqual({ status: 0, starts: 5 });
   });
 
@@ -93,7 +93,7 @@ describe('reelmend serve with REELMEND_RESTART=1', { timeout: 300_000 }, () => {
     const first = await servicePid(child);
     process.kill(first, 'SIGKILL');
     await comesUp(2);
-    expect(log()).toContain('the service was killed by SIGKILL; it is started again');
+    expect(log()).toContain('the service was killed by SIGKILL and is restarted');
     const second = await servicePid(child);
     expect(second).not.toBe(first);
     expect(await isHealthy(urls()[1]!)).not.toBe(0);
