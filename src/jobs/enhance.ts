@@ -5,6 +5,7 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/limits.ts';
 import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
+import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest.ts';
 import { jobIdOf } from './payload.ts';
 import { expectedResultBytes, type Need, withRoom } from './room.ts';
@@ -41,6 +42,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await mkdir(outputDir);
   const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
   if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
+  await openToChild(inputPath);
 
   const billedS = job.source?.duration ?? job.durationSeconds;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);

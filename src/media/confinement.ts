@@ -193,11 +193,21 @@ function kernelMounts(usesGpu: boolean): string[] {
   ];
 }
 
+/**
+ * Whether the child will be nobody, to whom its writable folders must then belong (users.ts). Otherwise it is the user
+ * that starts it, without capabilities.
+ */
+export function becomesNobody(plan: ChildPlan): boolean {
+  if (plan.kind !== 'bubblewrap' || !canMapNobody() || becomeNobody().args.length === 0) return false;
+  const read = [...ownMounts(plan), ...threadLimit(plan.limits).mounts, ...plan.mounts.filter(({ writable }) => writable !== true)];
+  return read.every(({ from }) => isOpenToNobody(from));
+}
+
 function bubblewrapped(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
   const limit = threadLimit(plan.limits);
   const user = becomeNobody();
   const needed = [...ownMounts(plan), ...limit.mounts, ...plan.mounts];
-  const mapsUsers = canMapNobody() && user.args.length > 0 && needed.every(({ from, writable }) => isOpenToNobody(from, writable));
+  const mapsUsers = becomesNobody(plan) && plan.mounts.every(({ from, writable }) => isOpenToNobody(from, writable));
   const mounts = mapsUsers ? [...needed, ...user.mounts] : needed;
   const args = [
     bwrap,

@@ -3,7 +3,7 @@ import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { DeviceInfo } from '../../native/index.d.ts';
-import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
+import { becomesNobody, type ChildPlan, type Mount, type SandboxKind } from './confinement.ts';
 import { isNoEngine, misbehaved } from './failures.ts';
 import { forecastOf } from './forecast.ts';
 import { onAnyDevice } from './gpu.ts';
@@ -72,7 +72,6 @@ export class Enhancer {
     // whatever it writes, nothing else appears in the output folder.
     const folder = await mkdtemp(join(resolve(request.outputDir), '.media-'));
     try {
-      await giveToChild(folder);
       const result = await this.#onAnyDevice(folder, input, request);
       const made = await lstat(join(folder, outputName)).catch((error: unknown) => {
         throw misbehaved(error);
@@ -199,13 +198,15 @@ export class Enhancer {
     return result;
   }
 
-  #inNewChild(folder: string, inputPath: string, request: EnhanceRequest & Begun): Promise<EngineResult> {
+  async #inNewChild(folder: string, inputPath: string, request: EnhanceRequest & Begun): Promise<EngineResult> {
     const mounts: Mount[] = [
       { from: inputPath, to: insideInput },
       { from: folder, to: insideOutput, writable: true },
     ];
+    const plan = this.#plan(this.#confined ? mounts : [], request.timeoutMs, this.#gpuFilesFor(request.options.device));
+    if (becomesNobody(plan)) await giveToChild(folder);
     return runChild({
-      plan: this.#plan(this.#confined ? mounts : [], request.timeoutMs, this.#gpuFilesFor(request.options.device)),
+      plan,
       message: {
         op: 'enhance',
         input: this.#confined ? insideInput : inputPath,

@@ -6,7 +6,6 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { BlockOptions } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import type { InstalledModel } from './models.ts';
-import { openToChild } from './users.ts';
 
 export interface MediaLogger {
   info(details: object, message: string): void;
@@ -63,7 +62,6 @@ export async function readableFile(path: string): Promise<string> {
     throw new ReelmendError('unreadable_video', 'The video file does not exist or cannot be opened.', { cause });
   });
   if (!found.isFile()) throw new ReelmendError('unreadable_video', 'The video is not a regular file.');
-  await openToChild(absolute);
   return absolute;
 }
 

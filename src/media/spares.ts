@@ -6,7 +6,7 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChildPlan, Mount } from './confinement.ts';
+import { becomesNobody, type ChildPlan, type Mount } from './confinement.ts';
 import { fromChild } from './messages.ts';
 import { type ChildListener, type Ending, MediaProcess } from './process.ts';
 import type { MediaLogger } from './plans.ts';
@@ -190,9 +190,10 @@ export class Spares {
     await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     const folder = await mkdtemp(join(this.#options.folder, 'spare-'));
     await Promise.all(['in', 'out'].map((name) => mkdir(join(folder, name))));
-    await giveToChild(join(folder, 'out'));
+    const plan = this.#options.plan(spareMounts(folder));
+    if (becomesNobody(plan)) await giveToChild(join(folder, 'out'));
     if (this.#closing.signal.aborted) return;
-    const spare = new Spare(folder, this.#options.plan(spareMounts(folder)), (it) => this.#changed(it));
+    const spare = new Spare(folder, plan, (it) => this.#changed(it));
     this.#waiting.add(spare);
     this.#track(spare.left.then((why) => (why === 'taken' ? undefined : this.#left(spare, why))));
   }

@@ -1,11 +1,11 @@
 /**
  * Which user of this machine a confined child is. An ordinary user's child is that user. Root's child must not be
  * root: files of the kernel that belong to root would be its own. It becomes nobody, in a user namespace that root
- * maps for it, once bubblewrap has laid out the files; files and folders that it needs are opened to nobody.
+ * maps for it, once bubblewrap has laid out the files. Where nobody cannot read all that the child needs, the child
+ * stays mapped to root, without capabilities.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { chmod, chown, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, chown } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 
 export const nobody = 65534;
@@ -44,13 +44,11 @@ export function isOpenToNobody(path: string, writable = false): boolean {
 }
 
 /**
- * Lets a child that is nobody read a file. Only where no other user reaches the file: its folder is closed to them.
- * A file that stays closed is read by a child that is mapped to root (confinement.ts).
+ * Lets a child that is nobody read a file of the service's own, whose folder must be closed to other users. The mode of
+ * a user's own file is never changed: a child that is mapped to root reads it (confinement.ts).
  */
 export async function openToChild(path: string): Promise<void> {
-  if (canBeRead(path)) return;
-  const [file, folder] = await Promise.all([stat(path), stat(dirname(path))]);
-  if ((folder.mode & 0o001) === 0) await chmod(path, (file.mode & 0o777) | 0o004);
+  if (canMapNobody()) await chmod(path, 0o604);
 }
 
 /** Whether a child that waits, and is nobody where that can be, could read this file. */

@@ -131,7 +131,7 @@ export class FakeNet implements NetClient {
   async download(url: string, path: string, { signal }: { maxBytes: number; signal?: AbortSignal }) {
     this.downloads++;
     await this.onDownload(url, signal);
-    await writeFile(path, this.bytes);
+    await writeFile(path, this.bytes, { mode: 0o600 });
     return { bytes: this.bytes.length, sha256: sha256(this.bytes), url, etag: this.etag };
   }
 
@@ -177,7 +177,7 @@ export class FakeStorage implements Storage {
   async getFile(key: string, path: string): Promise<boolean> {
     this.#check();
     const bytes = this.objects.get(key);
-    if (bytes) await writeFile(path, bytes);
+    if (bytes) await writeFile(path, bytes, { mode: 0o600 });
     return bytes !== undefined;
   }
 

@@ -5,6 +5,7 @@ import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
+import { canBeRead } from '../../src/media/users.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
@@ -38,6 +39,22 @@ const kinds = async (job: JobRecord) =>
     .reverse();
 
 describe('a live job', () => {
+  it('is handed to media as a file that a child without rights can read', async () => {
+    const readable: boolean[] = [];
+    shop.media.onProbe = async ({ source }) => {
+      readable.push(canBeRead((source as { path: string }).path));
+      return probeResult;
+    };
+    shop.media.onEnhance = async ({ inputPath }) => {
+      readable.push(canBeRead(inputPath));
+      return enhanceResult;
+    };
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    expect(readable).toEqual([true, true]);
+  });
+
   it('is fetched, measured, enhanced and stored', async () => {
     const job = await create({ enhancements: { sharpen: 0.7, face_restoration: 'off' } });
     await shop.worker().start();
