@@ -1,13 +1,13 @@
 /** Files that a local demo takes from the console: kept for a day, and served to the service itself only. */
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import { maxSourceBytes } from '../domain/limits.ts';
 import { diskRoom } from './disk.ts';
+import { isMissing } from './files.ts';
 
 /** `<dataDir>/uploads/<account>/<name>` */
 export const uploadsFolder = (dataDir: string): string => join(dataDir, 'uploads');
@@ -82,13 +82,11 @@ interface Allowed {
 }
 
 async function allowedBytes(limits: Limits, accountId: string, expected: number[]): Promise<Allowed> {
-  const folder = join(limits.folder, accountId);
-  await mkdir(folder, { recursive: true });
   const needed = expected.reduce((sum, bytes) => sum + bytes, spareBytes);
   if ((await limits.freeBytes()) < needed) {
     throw new ReelmendError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
   }
-  const files = await filesIn(folder);
+  const files = await filesIn(join(limits.folder, accountId));
   const keptBytes = files.reduce((sum, { size }) => sum + size, 0);
   const oldestMs = Math.min(...files.map(({ mtimeMs }) => mtimeMs), Date.now());
   const waitS = Math.max(1, Math.ceil((oldestMs + keptMs - Date.now()) / 1000));
@@ -128,8 +126,21 @@ async function write(
       yield chunk;
     }
   }
-  await pipeline(Readable.from(counted(), { objectMode: false }), createWriteStream(path), { signal });
+  const draft = await createDraft(path);
+  await pipeline(Readable.from(counted(), { objectMode: false }), draft.createWriteStream(), { signal });
   return sizeBytes;
+}
+
+/** Makes the file and its folder, which a sweep may remove again while it is empty (removeExpiredUploads). */
+async function createDraft(path: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt += 1) {
+    await mkdir(dirname(path), { recursive: true });
+    try {
+      return await open(path, 'w');
+    } catch (error) {
+      if (!isMissing(error) || attempt === 5) throw error;
+    }
+  }
 }
 
 /** Path of a kept file; null for a name that no upload has. */
