@@ -20,7 +20,7 @@ export interface BlockOptions {
 
 const defaults = {
   blockBytes: 256 * 1024,
-  cacheBytes: 16 * 1024 * 1024,
+  cacheBytes: 32 * 1024 * 1024,
   maxRangeBytes: 4 * 1024 * 1024,
   maxTotalBytes: 64 * 1024 * 1024,
   maxRanges: 512,
@@ -68,10 +68,11 @@ export class BlockReader {
     const start = first * blockBytes;
     const bytes = await this.#range(start, Math.min(count * blockBytes, this.size - start), signal);
     this.#nextBlock = first + count;
-    for (let at = 0, index = first; at < bytes.length; at += blockBytes, index += 1) {
-      this.#keep(index, bytes.subarray(at, at + blockBytes));
+    // Copies, so that one block kept does not keep its whole range in memory.
+    for (let at = blockBytes, index = first + 1; at < bytes.length; at += blockBytes, index += 1) {
+      this.#keep(index, bytes.slice(at, at + blockBytes));
     }
-    return bytes.subarray(0, blockBytes);
+    return bytes.slice(0, blockBytes);
   }
 
   /** Exactly `length` bytes unless the source ends early. */

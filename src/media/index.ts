@@ -3,12 +3,12 @@ import { access, mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { addonFile, projectRoot } from './addon.ts';
 import { BlockReader } from './blocks.ts';
 import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
 import { Enhancer } from './enhancer.ts';
 import { timedOut } from './failures.ts';
-import { Gate } from './gate.ts';
 import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult } from './messages.ts';
 import { toModelFile } from './models.ts';
@@ -81,7 +81,7 @@ function reasonOf(error: unknown): string {
 class ChildMedia implements Media {
   readonly sandbox: Media['sandbox'];
   readonly #options: MediaOptions;
-  readonly #probes: Gate;
+  readonly #probes: FairSemaphore;
   readonly #gpuFiles: string[];
   readonly #enhancer: Enhancer;
 
@@ -89,17 +89,17 @@ class ChildMedia implements Media {
     this.#options = options;
     this.#gpuFiles = options.gpuFiles ?? findGpuFiles();
     this.#enhancer = new Enhancer({ options, kind: sandbox.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices() });
-    this.#probes = new Gate(options.maxProbes ?? Math.max(4, 2 * availableParallelism()));
+    this.#probes = new FairSemaphore({ total: options.maxProbes ?? Math.max(4, 2 * availableParallelism()) });
     this.sandbox = sandbox;
   }
 
-  /** Waiting for a place counts towards the time limit, which is what a client waits for. */
+  /** Waiting for a slot counts towards the time limit, which is what a client waits for. */
   async probe(request: ProbeRequest): Promise<ProbeResult> {
     const late = AbortSignal.timeout(request.timeoutMs);
     const began = performance.now();
     const signal = request.signal === undefined ? late : AbortSignal.any([request.signal, late]);
     const work = () => this.#probe(request, Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began))));
-    return this.#probes.run(work, signal).catch((error: unknown) => {
+    return this.#probes.run('probe', work, signal).catch((error: unknown) => {
       throw error === late.reason ? timedOut(request.timeoutMs) : error;
     });
   }

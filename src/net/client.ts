@@ -6,7 +6,7 @@ import { download } from './download.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { ForwardVideo } from './forward.ts';
 import { createUrlPolicy } from './policy.ts';
-import { RangedVideo, blockBytes } from './ranged.ts';
+import { headBytes, RangedVideo } from './ranged.ts';
 import { expectVideo, partOf, validatorsOf } from './replies.ts';
 import { tooLarge, withRetries } from './retry.ts';
 import { Session } from './session.ts';
@@ -127,11 +127,11 @@ interface OpenOptions {
   close: () => Promise<void>;
 }
 
-/** The first request asks for one block, and the kind of answer decides how the rest is read. */
+/** The first request asks for the head of the file; the kind of response decides how the rest is read. */
 async function openVideo(deps: Deps, session: Session, url: string, options: OpenOptions): Promise<RemoteVideo> {
   const { maxBytes, signal, close } = options;
   return withRetries(deps.timeouts, signal, async () => {
-    const reply = await session.get(url, { headers: { range: `bytes=0-${blockBytes - 1}` }, signal });
+    const reply = await session.get(url, { headers: { range: `bytes=0-${headBytes - 1}` }, signal });
     try {
       expectVideo(reply, [200, 206, 416]);
       if (reply.status === 200) {
@@ -157,7 +157,7 @@ async function readHead(reply: Reply, maxBytes: number): Promise<{ size: number;
   }
   const part = partOf(reply, 0);
   if (part.total > maxBytes) throw tooLarge(maxBytes);
-  if (part.end >= blockBytes)
+  if (part.end >= headBytes)
     throw new NetFailure('protocol', 'the server answered with more than the range asked for');
   const pieces: Buffer[] = [];
   let length = 0;
@@ -180,16 +180,14 @@ async function post(session: Session, url: string, options: PostOptions): Promis
     const { headers, body } = options;
     const reply = await session.ask(url, { method: 'POST', headers, body, signal: deadline.signal });
     const pieces: Buffer[] = [];
-    let room = options.maxReplyBytes;
-    let truncated = false;
+    let leftBytes = options.maxReplyBytes;
     for await (const chunk of reply.chunks()) {
-      pieces.push(chunk.subarray(0, room));
-      truncated = chunk.length > room;
-      room -= Math.min(room, chunk.length);
-      if (truncated) break;
+      pieces.push(chunk.subarray(0, leftBytes));
+      leftBytes -= chunk.length;
+      if (leftBytes <= 0) break;
     }
     reply.discard();
-    return { status: reply.status, headers: reply.headers(), body: Buffer.concat(pieces), truncated };
+    return { status: reply.status, headers: reply.headers(), body: Buffer.concat(pieces) };
   } finally {
     deadline.release();
   }

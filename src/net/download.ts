@@ -26,15 +26,12 @@ export interface DownloadOptions {
   maxBytes: number;
   timeouts: Timeouts;
   signal?: AbortSignal | undefined;
-  onProgress?: ((bytes: number, total: number | null) => void) | undefined;
 }
 
 export interface Downloaded {
   bytes: number;
   /** lower-case hex */
   sha256: string;
-  /** after redirects */
-  url: string;
   /** the strong ETag of what was received; null when the server sent none */
   etag: string | null;
 }
@@ -47,7 +44,6 @@ interface Transfer {
   kept: number;
   total: number | null;
   validators: Validators;
-  url: string;
 }
 
 /**
@@ -78,14 +74,13 @@ export async function download(session: Session, url: string, path: string, opti
 async function transferAll(session: Session, url: string, file: FileHandle, options: DownloadOptions) {
   const none = { etag: null, lastModified: null };
   const hash = createHash('sha256');
-  const transfer: Transfer = { file, hash, bytes: 0, kept: 0, total: null, validators: none, url };
+  const transfer: Transfer = { file, hash, bytes: 0, kept: 0, total: null, validators: none };
   const tries = new Tries(options.timeouts.attempts);
   let furthest = 0;
   for (;;) {
     try {
       await transferOnce(session, url, transfer, options);
-      const { bytes, url: finalUrl, validators } = transfer;
-      return { bytes, sha256: transfer.hash.digest('hex'), url: finalUrl, etag: strongTag(validators) } satisfies Downloaded;
+      return { bytes: transfer.bytes, sha256: transfer.hash.digest('hex'), etag: strongTag(transfer.validators) } satisfies Downloaded;
     } catch (error) {
       // A try from the beginning is a repetition however far it comes: the next may have to begin there too.
       tries.note(transfer.kept > 0 ? Math.max(transfer.bytes - furthest, 0) : 0);
@@ -107,7 +102,6 @@ async function transferOnce(session: Session, url: string, transfer: Transfer, o
     if (reply.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
     if (reply.status === 206) continueTransfer(reply, transfer);
     else await startOver(reply, transfer);
-    transfer.url = reply.url.href;
     if (transfer.total !== null && transfer.total > options.maxBytes) throw tooLarge(options.maxBytes);
     await receive(reply, transfer, options);
   } finally {
@@ -138,7 +132,6 @@ async function receive(reply: Reply, transfer: Transfer, options: DownloadOption
     await writeAll(file, chunk, transfer.bytes);
     transfer.hash.update(chunk);
     transfer.bytes += chunk.length;
-    options.onProgress?.(transfer.bytes, transfer.total);
   }
   if (transfer.total !== null && transfer.bytes !== transfer.total) {
     const message = `the server sent ${transfer.bytes < transfer.total ? 'fewer' : 'more'} bytes than it announced`;

@@ -28,10 +28,7 @@ function beyondBound(maxForwardBytes: number): NetFailure {
 }
 
 export class ForwardVideo implements RemoteVideo {
-  readonly url: string;
   readonly size: number;
-  readonly ranged = false;
-  readonly validator: string | null;
   readonly etag: string | null;
   readonly #options: ForwardOptions;
   readonly #file: FileHandle;
@@ -71,15 +68,12 @@ export class ForwardVideo implements RemoteVideo {
     size: number,
     stored: number,
   ) {
-    const validators = validatorsOf(options.reply);
     this.#options = options;
     this.#file = file;
     this.#chunks = chunks;
     this.#stored = stored;
     this.size = size;
-    this.url = options.reply.url.href;
-    this.etag = strongTag(validators);
-    this.validator = validators.etag ?? validators.lastModified;
+    this.etag = strongTag(validatorsOf(options.reply));
   }
 
   read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {

@@ -2,12 +2,6 @@
 import type { ByteSource } from '../media/types.ts';
 
 export interface RemoteVideo extends ByteSource {
-  /** the final URL after redirects */
-  readonly url: string;
-  /** whether the server honours Range requests */
-  readonly ranged: boolean;
-  /** ETag or Last-Modified, to notice a source that changes; null when neither is sent */
-  readonly validator: string | null;
   /** the strong ETag; null when the server sends none */
   readonly etag: string | null;
   close(): Promise<void>;
@@ -25,8 +19,8 @@ export interface NetClient {
   download(
     url: string,
     path: string,
-    options: { maxBytes: number; signal?: AbortSignal; onProgress?: (bytes: number, total: number | null) => void },
-  ): Promise<{ bytes: number; sha256: string; url: string; etag: string | null }>;
+    options: { maxBytes: number; signal?: AbortSignal },
+  ): Promise<{ bytes: number; sha256: string; etag: string | null }>;
   close(): Promise<void>;
 }
 
@@ -47,8 +41,6 @@ export interface PostReply {
   /** lower-case names, repeated ones joined with a comma */
   headers: Record<string, string>;
   body: Uint8Array;
-  /** whether the body went on beyond `maxReplyBytes` */
-  truncated: boolean;
 }
 
 /** What createNetClient gives: the video side and the side that webhooks use, behind the same guard. */

@@ -132,7 +132,7 @@ export class FakeNet implements NetClient {
     this.downloads++;
     await this.onDownload(url, signal);
     await writeFile(path, this.bytes, { mode: 0o600 });
-    return { bytes: this.bytes.length, sha256: sha256(this.bytes), url, etag: this.etag };
+    return { bytes: this.bytes.length, sha256: sha256(this.bytes), etag: this.etag };
   }
 
   posts: { url: string; options: PostOptions }[] = [];
@@ -140,7 +140,7 @@ export class FakeNet implements NetClient {
 
   async post(url: string, options: PostOptions): Promise<PostReply> {
     this.posts.push({ url, options });
-    return { status: 204, headers: {}, body: new Uint8Array(), truncated: false, ...(await this.onPost(url, options)) };
+    return { status: 204, headers: {}, body: new Uint8Array(), ...(await this.onPost(url, options)) };
   }
 
   openVideo(): Promise<never> {

@@ -173,12 +173,12 @@ describe('redirects', () => {
     expect((await open(`${server.url}/go`)).size).toBe(10);
   });
 
-  it('are followed when they are relative or absolute, for each redirect status, with the final URL reported', async () => {
+  it('are followed when they are relative or absolute, for each redirect status', async () => {
     use();
     for (const [i, status] of [301, 302, 303, 307, 308].entries()) {
       server.behave(`/s${status}`, { status, redirect: i % 2 === 0 ? 'a.mp4' : `${server.url}/a.mp4` });
       const video = await open(`${server.url}/s${status}`);
-      expect([video.url, video.size]).toEqual([`${server.url}/a.mp4`, 10]);
+      expect([server.requests.at(-1)!.path, video.size]).toEqual(['/a.mp4', 10]);
       await video.close();
     }
     expect(server.requests.map((request) => request.method)).not.toContain('POST');
@@ -251,7 +251,8 @@ describe.skipIf(certificate === null)('TLS', () => {
       code: 'video_unreachable',
       message: 'The video cannot be read: the server redirects from https to unencrypted http.',
     });
-    expect((await open(`${server.url}/up`)).url).toBe(`${secure.url}/a.mp4`);
+    expect((await open(`${server.url}/up`)).size).toBe(10);
+    expect(secure.requests.at(-1)!.path).toBe('/a.mp4');
   });
 
   it('that stalls in the handshake runs into the time limit', async () => {
