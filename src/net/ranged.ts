@@ -4,8 +4,8 @@
  */
 import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
-import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, strongTag, validatorsOf } from './replies.ts';
-import type { Validators } from './replies.ts';
+import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, strongTag, validatorsOf } from './responses.ts';
+import type { Validators } from './responses.ts';
 import { isRetryable, pauseBefore, Tries } from './retry.ts';
 import type { Session } from './session.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -81,22 +81,22 @@ export class RangedVideo implements RemoteVideo {
 
   async #fetchPart(out: Buffer, start: number, end: number, state: { at: number }, signal: AbortSignal): Promise<void> {
     const { session, url, validators } = this.#options;
-    const reply = await session.get(url, { headers: rangeHeaders(validators, state.at, end), signal });
+    const response = await session.get(url, { headers: rangeHeaders(validators, state.at, end), signal });
     try {
-      expectVideo(reply, [200, 206, 416]);
-      if (!sameSource(validators, validatorsOf(reply))) throw sourceChanged();
+      expectVideo(response, [200, 206, 416]);
+      if (!sameSource(validators, validatorsOf(response))) throw sourceChanged();
       // The whole file, or nothing of it, in answer to a range within it: the file is another one now.
-      if (reply.status !== 206) throw sourceChanged();
-      const part = partOf(reply, state.at);
+      if (response.status !== 206) throw sourceChanged();
+      const part = partOf(response, state.at);
       if (part.total !== this.size || part.end > end) throw sourceChanged();
-      for await (const chunk of reply.chunks()) {
+      for await (const chunk of response.chunks()) {
         if (state.at + chunk.length > part.end + 1)
           throw new NetFailure('length', 'the server sent more than it announced');
         chunk.copy(out, state.at - start);
         state.at += chunk.length;
       }
     } finally {
-      reply.discard();
+      response.discard();
     }
   }
 }

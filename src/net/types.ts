@@ -1,4 +1,4 @@
-/** The guarded HTTP client: every outgoing request to a customer's address goes through it. */
+/** The guarded HTTP client: every outgoing request to a customer's URL goes through it. */
 import type { ByteSource } from '../media/types.ts';
 
 export interface RemoteVideo extends ByteSource {
@@ -30,29 +30,29 @@ export interface PostOptions {
   body: Uint8Array | string;
   /** for the whole exchange, ms */
   timeoutMs: number;
-  /** of the reply's body, what is more is not read */
-  maxReplyBytes: number;
+  /** bytes of the response's body that are read at most */
+  maxResponseBytes: number;
   signal?: AbortSignal;
 }
 
-export interface PostReply {
-  /** any status: a redirect is an answer like others and is not followed */
+export interface PostResponse {
+  /** any status; a redirect is not followed */
   status: number;
   /** lower-case names, repeated ones joined with a comma */
   headers: Record<string, string>;
   body: Uint8Array;
 }
 
-/** What createNetClient gives: the video side and the side that webhooks use, behind the same guard. */
+/** The client of createNetClient: NetClient for videos, and what webhooks need, behind the same guard. */
 export interface GuardedClient extends NetClient {
   /**
-   * Refuses a URL for what it says (scheme, port, name, literal address) without any request; names are not
-   * resolved. Throws ReelmendError `url_not_allowed`.
+   * Checks the URL itself (scheme, port, name, IP address), without a request and without resolving names. Throws
+   * ReelmendError `url_not_allowed`.
    */
   checkUrl(url: string): void;
   /**
-   * One POST, never repeated, no redirects. Rejects with ReelmendError `url_not_allowed`, with NetFailure (its
-   * `reason` and public half sentence), or with the signal's reason.
+   * One POST, without retries or redirects. Rejects with ReelmendError `url_not_allowed`, with NetFailure, or with the
+   * signal's reason.
    */
-  post(url: string, options: PostOptions): Promise<PostReply>;
+  post(url: string, options: PostOptions): Promise<PostResponse>;
 }

@@ -19,7 +19,7 @@ import type {
   StandBy,
   StandByOptions,
 } from '../../src/media/types.ts';
-import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
+import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
 import { runScheduledTasksOften, testVault, type World } from './worker-world.ts';
 
@@ -136,9 +136,9 @@ export class FakeNet implements NetClient {
   }
 
   posts: { url: string; options: PostOptions }[] = [];
-  onPost: (url: string, options: PostOptions) => Promise<Partial<PostReply>> = async () => ({});
+  onPost: (url: string, options: PostOptions) => Promise<Partial<PostResponse>> = async () => ({});
 
-  async post(url: string, options: PostOptions): Promise<PostReply> {
+  async post(url: string, options: PostOptions): Promise<PostResponse> {
     this.posts.push({ url, options });
     return { status: 204, headers: {}, body: new Uint8Array(), ...(await this.onPost(url, options)) };
   }
