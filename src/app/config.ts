@@ -43,7 +43,7 @@ const environment = z.object({
     .transform((value) => value.split(',').map((entry) => entry.trim()).filter(Boolean))
     .pipe(z.array(z.string().regex(hostPort, 'must be a comma-separated list of host:port'))),
   REELMEND_SANDBOX_DELAY_MS: integer(2000, 0, 600_000),
-  REELMEND_REQUIRE_SANDBOX: flag.default(false),
+  REELMEND_REQUIRE_ISOLATION: flag.default(false),
   REELMEND_DEMO: flag.default(true),
   REELMEND_WORKER_CONCURRENCY: integer(1, 1, 64),
   REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 1, 256),
@@ -53,7 +53,7 @@ const environment = z.object({
     .string()
     .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
     .default('auto'),
-  REELMEND_SPARE_CHILDREN: integer(1, 0, 64),
+  REELMEND_WARM_CHILDREN: integer(1, 0, 64),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
   REELMEND_ENGINES_DIR: z.string().min(1).optional(),
   REELMEND_ENCODER_PRESET: z
@@ -94,7 +94,7 @@ export interface Config {
   /** `host:port` pairs exempt from the private-address guard */
   allowHosts: string[];
   sandboxDelayMs: number;
-  requireSandbox: boolean;
+  requireIsolation: boolean;
   demo: boolean;
   /** enhancements that one worker runs at once */
   workerConcurrency: number;
@@ -106,8 +106,8 @@ export interface Config {
   threads: number;
   /** auto, cpu, cuda:N, several of these with commas between, or cuda:all */
   device: string;
-  /** media children of a worker that wait for jobs */
-  spareChildren: number;
+  /** size of a worker's warm pool of media children */
+  warmChildren: number;
   /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
   /** engines of networks for GPUs, built ahead of time */
@@ -177,14 +177,14 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
     sandboxDelayMs: e.REELMEND_SANDBOX_DELAY_MS,
-    requireSandbox: e.REELMEND_REQUIRE_SANDBOX,
+    requireIsolation: e.REELMEND_REQUIRE_ISOLATION,
     demo: e.REELMEND_DEMO,
     workerConcurrency: e.REELMEND_WORKER_CONCURRENCY,
     downloadConcurrency: e.REELMEND_DOWNLOAD_CONCURRENCY,
     downloadBytesPerSecond: e.REELMEND_DOWNLOAD_MIN_SPEED * 1000,
     threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / e.REELMEND_WORKER_CONCURRENCY)),
     device: e.REELMEND_DEVICE,
-    spareChildren: e.REELMEND_SPARE_CHILDREN,
+    warmChildren: e.REELMEND_WARM_CHILDREN,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),
     modelsDir: e.REELMEND_MODELS_DIR === undefined ? undefined : resolve(e.REELMEND_MODELS_DIR),
     encoder: { preset: e.REELMEND_ENCODER_PRESET, crf: e.REELMEND_ENCODER_CRF },

@@ -84,8 +84,8 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   // Makes the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
-  const { requireSandbox, enginesDir } = config;
-  const media = await createMedia({ requireSandbox, models, enginesDir, logger, maxProbes: measureSlots.total + config.workerConcurrency });
+  const { requireIsolation, enginesDir } = config;
+  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: measureSlots.total + config.workerConcurrency });
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());

@@ -47,7 +47,7 @@ function withEnhancements(command: Command) {
 // Each command loads what it runs on, and no more: the whole service takes a second to load.
 const media = async (config: Config) => {
   const [{ createMedia }, { installedModels }] = await Promise.all([import('../media/index.ts'), import('../media/models.ts')]);
-  return createMedia({ requireSandbox: config.requireSandbox, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
+  return createMedia({ requireIsolation: config.requireIsolation, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
 };
 const start = async (roles: Roles) => {
   const config = loadConfig();

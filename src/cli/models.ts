@@ -9,7 +9,7 @@ import type { Media, ModelFile, ModelReport } from '../media/types.ts';
 // Loaded when a command runs: the command line itself must start fast.
 const manifests = () => import('../media/models.ts');
 const open = async (config: Config) =>
-  (await import('../media/index.ts')).createMedia({ requireSandbox: config.requireSandbox });
+  (await import('../media/index.ts')).createMedia({ requireIsolation: config.requireIsolation });
 
 /** Timing every tactic of a network for one size. */
 const compileTimeoutMs = 60 * 60_000;

@@ -24,7 +24,7 @@ export interface WorkerMetrics {
  * `reelmend_job_failures_total` {code}, `reelmend_webhook_tries_total` {outcome}, and of the engine
  * `reelmend_frames_total` {device}, `reelmend_enhance_seconds_total` {device} (wall clock) and
  * `reelmend_stage_cpu_seconds_total` {stage, device}: frames ÷ seconds is a stage's speed on one core;
- * `reelmend_enhance_start_seconds` {child: spare, new} from the call of the engine's child to its first frame.
+ * `reelmend_enhance_start_seconds` {child: warm, new} from the call of the engine's child to its first frame.
  */
 export function createWorkerMetrics(registry: Registry = new Registry()): WorkerMetrics {
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
@@ -60,7 +60,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       const { device } = result;
       frames.inc({ device }, result.frames);
       wall.inc({ device }, result.wallSeconds);
-      starts.observe({ child: result.wasReady ? 'spare' : 'new' }, result.startMs / 1000);
+      starts.observe({ child: result.wasReady ? 'warm' : 'new' }, result.startMs / 1000);
       for (const { name, cpuSeconds } of result.stages) stages.inc({ stage: name, device }, cpuSeconds);
     },
   };

@@ -22,8 +22,8 @@ export interface WorkerConfig {
   /** threads of one media child */
   threads: number;
   device: string;
-  /** media children that wait for jobs; none when absent */
-  spareChildren?: number;
+  /** size of the warm pool of media children; 0 when absent */
+  warmChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
   /** for which stop() lets the media jobs that run go on; none when absent */

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
 import type pg from 'pg';
-import type { StandBy } from '../media/types.ts';
+import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask } from './destroy.ts';
-import { enhanceTask, keepSpares } from './enhance.ts';
+import { enhanceTask, startWarmPool } from './enhance.ts';
 import { ingestTask } from './ingest.ts';
 import { chores, startChores } from './maintenance.ts';
 import { createWorkerMetrics } from './metrics.ts';
@@ -124,13 +124,13 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
   const upkeep = startChores(chores(worker, pools), (name, error) =>
     worker.logger.error({ err: error, chore: name }, 'a chore failed and will be tried again'),
   );
-  const spares = keepSpares(worker);
+  const warmPool = startWarmPool(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
   void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the ledger was not checked'));
   const media = runners.slice(0, 2);
   return {
     drain: (ms, hurried) => drain(worker, media, { ms, hurried }),
-    stop: () => stopRunning({ worker, runners, upkeep, connections, spares }),
+    stop: () => stopRunning({ worker, runners, upkeep, connections, warmPool }),
   };
 }
 
@@ -148,15 +148,15 @@ interface RunningParts {
   runners: KeptRunner[];
   upkeep: { stop(): Promise<void> };
   connections: pg.Pool;
-  spares: StandBy | undefined;
+  warmPool: WarmPoolHandle | undefined;
 }
 
 /** Everything in order, but never longer than the grace period: a database that is away must not hold the process. */
-async function stopRunning({ worker, runners, upkeep, connections, spares }: RunningParts): Promise<void> {
+async function stopRunning({ worker, runners, upkeep, connections, warmPool }: RunningParts): Promise<void> {
   // Those that wait have nothing to finish: they end at once, whatever the database does.
-  const noSpares = spares?.close();
+  const poolClosed = warmPool?.close();
   const orderly = async () => {
-    await noSpares;
+    await poolClosed;
     const quiet = upkeep.stop();
     await Promise.all(runners.map((runner) => runner.stop()));
     await quiet;

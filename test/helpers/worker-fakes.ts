@@ -16,8 +16,8 @@ import type {
   ModelReport,
   ProbeRequest,
   ProbeResult,
-  StandBy,
-  StandByOptions,
+  WarmPoolHandle,
+  WarmPoolRequest,
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
@@ -68,7 +68,7 @@ export const hang = (signal?: AbortSignal): Promise<never> =>
   });
 
 export class FakeMedia implements Media {
-  readonly sandbox = { kind: 'none', reason: 'a stand-in' } as const;
+  readonly isolation = { kind: 'none', reason: 'a stand-in' } as const;
   /** replaced by tests */
   onProbe: (request: ProbeRequest) => Promise<ProbeResult> = async () => probeResult;
   onEnhance: (request: EnhanceRequest) => Promise<EnhanceResult> = async () => enhanceResult;
@@ -97,14 +97,14 @@ export class FakeMedia implements Media {
     return [];
   }
 
-  /** sets of children that were asked to wait, and how many of the sets still do */
-  stoodBy: StandByOptions[] = [];
-  standingBy = 0;
+  /** warm pools that were asked for, and how many are still open */
+  warmPools: WarmPoolRequest[] = [];
+  openWarmPools = 0;
 
-  standBy(options: StandByOptions): StandBy {
-    this.stoodBy.push(options);
-    this.standingBy++;
-    const close = async () => void this.standingBy--;
+  startWarmPool(options: WarmPoolRequest): WarmPoolHandle {
+    this.warmPools.push(options);
+    this.openWarmPools++;
+    const close = async () => void this.openWarmPools--;
     return { pids: [], ready: 0, close };
   }
 

@@ -476,19 +476,19 @@ describe('a worker that is told to stop', () => {
 
 describe('media children that wait', () => {
   it('are kept in the worker’s own scratch folder while it runs, as many as it is told', async () => {
-    const worker = shop.worker({ config: { spareChildren: 2, device: 'cuda:all', threads: 3 } });
+    const worker = shop.worker({ config: { warmChildren: 2, device: 'cuda:all', threads: 3 } });
     await worker.start();
-    expect(shop.media.standingBy).toBe(1);
-    expect(shop.media.stoodBy.at(-1)).toMatchObject({
+    expect(shop.media.openWarmPools).toBe(1);
+    expect(shop.media.warmPools.at(-1)).toMatchObject({
       count: 2,
-      folder: join(shop.dataDir, 'scratch', worker.id, 'spares'),
+      folder: join(shop.dataDir, 'scratch', worker.id, 'warm-pool'),
       options: { device: 'cuda:all', threads: 3, encoder: { crf: 18 } },
     });
     await worker.stop();
-    expect(shop.media.standingBy).toBe(0);
-    const sets = shop.media.stoodBy.length;
-    await shop.worker({ config: { spareChildren: 0 } }).start();
-    expect(shop.media.stoodBy).toHaveLength(sets);
+    expect(shop.media.openWarmPools).toBe(0);
+    const sets = shop.media.warmPools.length;
+    await shop.worker({ config: { warmChildren: 0 } }).start();
+    expect(shop.media.warmPools).toHaveLength(sets);
   });
 });
 

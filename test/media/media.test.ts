@@ -321,12 +321,12 @@ describe.runIf(sampleNames.length > 0)('cameras\' and other real files', () => {
   });
 });
 
-describe('a media without a sandbox', () => {
+describe('a media without isolation', () => {
   it('does the same work', async () => {
     const path = process.env.PATH;
     process.env.PATH = folder.path;
     const plain = await createMedia({ onChild: (pid) => pids.push(pid) }).finally(() => (process.env.PATH = path));
-    expect(plain.sandbox.kind).toBe('none');
+    expect(plain.isolation.kind).toBe('none');
     const probed = await plain.probe({ source: { path: place('clip.mp4') }, timeoutMs });
     expect(probed.width).toBe(320);
     const result = await plain.enhance(request({ outputName: 'plain.mp4' }));
