@@ -29,7 +29,7 @@ if (!/^\d+x\d+$/.test(values.size) || !['1080p', '4k', 'source'].includes(values
   console.error('bench:start: expected --size such as 960x540, --target 1080p, 4k or source, and --jobs of at least 1');
   process.exit(2);
 }
-/** ms that a spare child may take to be made ready: the engine of a network may have to be built first */
+/** ms that a warm child may take to be made ready: the engine of a network may have to be built first */
 const readyWithinMs = 10 * 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'reelmend-start-'));
@@ -59,17 +59,17 @@ async function measure() {
   const { applied, device, width, height } = runs.ready[0]!;
   return {
     ...{ what: 'start of a job: ms from the call until its first frame is in the stages', date: new Date().toISOString() },
-    ...{ device, model: applied.model, from: values.size, to: `${width}x${height}`, jobs, sandbox: media.sandbox.kind },
+    ...{ device, model: applied.model, from: values.size, to: `${width}x${height}`, jobs, isolation: media.isolation.kind },
     ...{ newChild: cold, readyChild: warm, ratio: Number((cold.median / warm.median).toFixed(2)), goalMs: 300 },
   };
 }
 
 /** The first job tells what the next one will be; the second is done in a child that was made ready for it. */
 async function inReadyChild(media: Media, options: JobOptions, job: () => Promise<EnhanceResult>): Promise<EnhanceResult> {
-  const kept = media.standBy({ count: 1, folder: join(folder, 'spares'), options });
+  const pool = media.startWarmPool({ count: 1, folder: join(folder, 'warm-pool'), options });
   const ready = async () => {
     const end = performance.now() + readyWithinMs;
-    while (kept.ready === 0) {
+    while (pool.ready === 0) {
       if (performance.now() > end) throw new Error('no child was made ready');
       await sleep(20);
     }
@@ -82,7 +82,7 @@ async function inReadyChild(media: Media, options: JobOptions, job: () => Promis
     if (!result.wasReady) throw new Error('the job was not done in the child that was ready');
     return result;
   } finally {
-    await kept.close();
+    await pool.close();
   }
 }
 

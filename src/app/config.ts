@@ -53,7 +53,7 @@ const environment = z.object({
     .string()
     .regex(/^(auto|cpu|cuda:all|cuda:\d{1,3}(,cuda:\d{1,3})*)$/, 'must be auto, cpu, cuda:N, a list such as cuda:0,cuda:1, or cuda:all')
     .default('auto'),
-  REELMEND_SPARE_CHILDREN: integer(1, 0, 64),
+  REELMEND_WARM_CHILDREN: integer(1, 0, 64),
   REELMEND_MODELS_DIR: z.string().min(1).optional(),
   REELMEND_ENGINES_DIR: z.string().min(1).optional(),
   REELMEND_ENCODER_PRESET: z
@@ -106,9 +106,9 @@ export interface Config {
   threads: number;
   /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
   device: string;
-  /** media children of a worker that wait for jobs */
-  spareChildren: number;
-  /** absolute; the operator's own networks, with a manifest */
+  /** size of a worker's warm pool of media children */
+  warmChildren: number;
+  /** absolute; operators' own networks, with a manifest */
   modelsDir: string | undefined;
   /** absolute; engines for GPUs, built ahead of time */
   enginesDir: string | undefined;
@@ -184,7 +184,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     downloadBytesPerSecond: e.REELMEND_DOWNLOAD_MIN_SPEED * 1000,
     threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / e.REELMEND_WORKER_CONCURRENCY)),
     device: e.REELMEND_DEVICE,
-    spareChildren: e.REELMEND_SPARE_CHILDREN,
+    warmChildren: e.REELMEND_WARM_CHILDREN,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),
     modelsDir: e.REELMEND_MODELS_DIR === undefined ? undefined : resolve(e.REELMEND_MODELS_DIR),
     encoder: { preset: e.REELMEND_ENCODER_PRESET, crf: e.REELMEND_ENCODER_CRF },

@@ -11,8 +11,11 @@ export interface FairSemaphoreOptions {
   waitingEach?: number;
   /** how long a work may wait, ms; default: until its turn comes */
   waitMs?: number;
-  /** the error for a work that is refused: too many of its caller's wait, too many of everybody's, or it waited too long */
-  refusal(reason: 'caller' | 'all' | 'time'): Error;
+  /**
+   * the error for a work that is refused: too many of its caller's wait, too many of everybody's, or it waited too long;
+   * needed with a bound on waiting
+   */
+  refusal?(reason: 'caller' | 'all' | 'time'): Error;
 }
 
 interface Caller {
@@ -37,7 +40,8 @@ export class FairSemaphore {
 
   constructor(options: FairSemaphoreOptions) {
     const unlimited = Number.POSITIVE_INFINITY;
-    this.#options = { each: unlimited, waiting: unlimited, waitingEach: unlimited, waitMs: unlimited, ...options };
+    const refusal = () => new Error('too many calls wait');
+    this.#options = { each: unlimited, waiting: unlimited, waitingEach: unlimited, waitMs: unlimited, refusal, ...options };
   }
 
   /** Runs the work in a slot. Rejects with the refusal, with the reason of the signal while it waits, or as the work does. */

@@ -1,13 +1,13 @@
 /** Delivers one webhook: makes one attempt per run and schedules the next one by its outcome. */
 import { ReelmendError } from '../domain/errors.ts';
 import { nextTryInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
-import { NetFailure, type PostReply } from '../net/index.ts';
+import { NetFailure, type PostResponse } from '../net/index.ts';
 import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/index.ts';
 import { deliveryIdOf } from './payload.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /** bytes of a response that are read, and that are kept */
-const maxReplyBytes = 65_536;
+const maxResponseBytes = 65_536;
 const keptReplyBytes = 2048;
 
 /** Throws only when no attempt was made. The task then runs again. */
@@ -32,7 +32,7 @@ export const webhookTask =
   };
 
 /** A response, or the sentence that says why there was none. */
-type Answer = PostReply | string;
+type Answer = PostResponse | string;
 
 async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Promise<Answer> {
   const { id, accountId, jobId, event, url } = delivery;
@@ -40,7 +40,7 @@ async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Pro
   const headers = webhookHeaders({ id, at, body, ...(await worker.store.webhookSecrets.signing(accountId)) });
   const { timeoutMs } = worker.tuning.webhooks;
   try {
-    return await worker.net.post(url, { headers, body, timeoutMs, maxReplyBytes, signal: worker.stopping });
+    return await worker.net.post(url, { headers, body, timeoutMs, maxResponseBytes, signal: worker.stopping });
   } catch (error) {
     if (error instanceof NetFailure) return `${error.message}.`;
     if (error instanceof ReelmendError && error.code === 'url_not_allowed') return 'the URL is not allowed.';

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/limits.ts';
-import type { EnhanceRequest, EnhanceResult, StandBy } from '../media/types.ts';
+import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
+import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { jobIdOf } from './payload.ts';
 import { type DiskNeed, expectedResultBytes, withDiskReservation } from './disk-reservation.ts';
-import { spareFolder } from './scratch.ts';
+import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 
@@ -17,11 +18,11 @@ export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
 
 const outputName = 'output.mp4';
 
-/** Starts media children that wait for this worker's jobs. Returns undefined when each job starts its own. */
-export function keepSpares({ media, config, id }: WorkerContext): StandBy | undefined {
-  const count = config.spareChildren ?? 0;
+/** Warm media children for this worker's jobs; undefined: each job starts its own child. */
+export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
+  const count = config.warmChildren ?? 0;
   if (count === 0) return undefined;
-  return media.standBy({ count, folder: spareFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
+  return media.startWarmPool({ count, folder: warmPoolFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
 }
 
 function enhance(context: StepContext): Promise<void> {
@@ -41,6 +42,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await mkdir(outputDir);
   const found = originalKey !== null && (await worker.storage.getFile(originalKey, inputPath, signal));
   if (!found) throw new ReelmendError('processing_failed', 'The stored original is gone.');
+  await openToChild(inputPath);
 
   const billedS = job.source?.duration ?? job.durationSeconds;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);

@@ -16,6 +16,7 @@ import { withDownloadReservation } from './disk-reservation.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 import { sourceFacts } from '../media/facts.ts';
+import { openToChild } from '../media/users.ts';
 
 export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
   runStep(worker, 'ingest', jobIdOf(payload), ingest);
@@ -27,6 +28,7 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   const path = join(scratch, 'source');
   const received = await worker.net.download(job.videoUrl, path, { maxBytes: maxSourceBytes, signal });
   assertSizeAllowed(received.bytes);
+  await openToChild(path);
   const probe = await worker.media.probe({
     source: { path },
     limits: { maxDurationS, maxFrameRate },

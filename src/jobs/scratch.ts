@@ -18,8 +18,8 @@ export async function withScratch<T>(dataDir: string, fence: Fence, work: (path:
   }
 }
 
-/** The folder of the media children that wait for this worker's jobs. */
-export const spareFolder = (dataDir: string, workerId: string): string => join(scratchRoot(dataDir), workerId, 'spares');
+/** The folder of this worker's warm media children. */
+export const warmPoolFolder = (dataDir: string, workerId: string): string => join(scratchRoot(dataDir), workerId, 'warm-pool');
 
 /** Removes this worker's own folder. */
 export const removeWorkerScratch = (dataDir: string, workerId: string): Promise<void> =>

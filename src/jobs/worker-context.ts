@@ -24,7 +24,7 @@ export interface WorkerConfig {
   threads: number;
   device: string;
   /** media children that wait for jobs; default: none */
-  spareChildren?: number;
+  warmChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
   /** how long stop() lets running media steps go on; default: it aborts them at once */

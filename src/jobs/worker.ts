@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
 import type pg from 'pg';
-import type { StandBy } from '../media/types.ts';
+import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask } from './destroy-objects.ts';
-import { enhanceTask, keepSpares } from './enhance-step.ts';
+import { enhanceTask, startWarmPool } from './enhance-step.ts';
 import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
@@ -126,13 +126,13 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
   const periodic = startPeriodicTasks(periodicTasks(worker, pools), (name, error) =>
     worker.logger.error({ err: error, task: name }, 'a periodic task failed and will be run again'),
   );
-  const spares = keepSpares(worker);
+  const warmPool = startWarmPool(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
   void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the check of the ledger failed'));
   const media = runners.slice(0, 2);
   return {
     drain: (ms, forced) => drain(worker, media, { ms, forced }),
-    stop: () => stopRunning({ worker, runners, periodic, connections, spares }),
+    stop: () => stopRunning({ worker, runners, periodic, connections, warmPool }),
   };
 }
 
@@ -150,15 +150,15 @@ interface RunningParts {
   runners: KeptRunner[];
   periodic: { stop(): Promise<void> };
   connections: pg.Pool;
-  spares: StandBy | undefined;
+  warmPool: WarmPoolHandle | undefined;
 }
 
 /** Stops everything in order, but never takes longer than the grace period: a missing database must not hold the process. */
-async function stopRunning({ worker, runners, periodic, connections, spares }: RunningParts): Promise<void> {
-  // Waiting media children have nothing to finish. They end at once, whatever the database does.
-  const noSpares = spares?.close();
+async function stopRunning({ worker, runners, periodic, connections, warmPool }: RunningParts): Promise<void> {
+  // Warm media children have nothing to finish. They end at once, whatever the database does.
+  const poolClosed = warmPool?.close();
   const orderly = async () => {
-    await noSpares;
+    await poolClosed;
     const periodicStopped = periodic.stop();
     await Promise.all(runners.map((runner) => runner.stop()));
     await periodicStopped;

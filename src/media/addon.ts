@@ -1,15 +1,15 @@
-/** Where the addon lies, and the only code that loads it. Imported by the media child alone (child.ts). */
+/** The path of the addon, and the only code that loads it; only the media child (child.ts) does. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type * as addon from '../../native/index.d.ts';
 
 export type Addon = typeof addon;
 
-/** Made by scripts/build-native; relative to the project's root, the same inside the sandbox. */
+/** Built by scripts/build-native; relative to the project's root, also in an isolated child. */
 export const addonFile = 'build/native/Release/reelmend.node';
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
-/** All that the addon exports: one left out here does not compile. */
+/** The addon's exports. The type makes sure that none is left out. */
 const calls: Record<Exclude<keyof Addon, 'default'>, true> = {
   probe: true,
   enhance: true,

@@ -1,26 +1,26 @@
 /**
- * A remote source as the child reads it: in blocks that are kept a while, with read-ahead while reads run
- * on and a ceiling on what is asked of the source, so that measuring a video costs a few ranges.
+ * The cache between a media child and a remote source: reads in blocks, reads ahead while the child reads on, and limits
+ * what is read in all. Measuring a video then takes a few range requests.
  */
 import { ReelmendError } from '../domain/errors.ts';
 import type { ByteSource } from './types.ts';
 
 export interface BlockOptions {
-  /** granularity of what is asked of the source */
+  /** length of a block; ranges are whole blocks */
   blockBytes?: number;
-  /** bytes kept for reads that come back */
+  /** bytes that are cached; demuxers jump back to the index and the first packets */
   cacheBytes?: number;
-  /** longest single range; reads that run on double their range up to it */
+  /** longest range; while the child reads on, each range is twice as long as the last, up to this */
   maxRangeBytes?: number;
-  /** ceiling on all bytes asked of the source together */
+  /** limit of all ranges together */
   maxTotalBytes?: number;
-  /** ceiling on the number of ranges */
+  /** limit of the number of ranges */
   maxRanges?: number;
 }
 
 const defaults = {
   blockBytes: 256 * 1024,
-  cacheBytes: 16 * 1024 * 1024,
+  cacheBytes: 32 * 1024 * 1024,
   maxRangeBytes: 4 * 1024 * 1024,
   maxTotalBytes: 64 * 1024 * 1024,
   maxRanges: 512,
@@ -46,8 +46,8 @@ export class BlockReader {
   }
 
   /**
-   * At most `length` bytes at `offset`, empty only at the end (one block answers a call, so fewer bytes than
-   * asked are usual). Rejects as the source does, or `unreadable_video` past a ceiling.
+   * At most `length` bytes at `offset`, from one block, so often fewer; empty only at the end. Rejects as the source does,
+   * or with `unreadable_video` past a limit.
    */
   async read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
     if (offset >= this.size || length <= 0) return new Uint8Array(0);
@@ -68,10 +68,11 @@ export class BlockReader {
     const start = first * blockBytes;
     const bytes = await this.#range(start, Math.min(count * blockBytes, this.size - start), signal);
     this.#nextBlock = first + count;
-    for (let at = 0, index = first; at < bytes.length; at += blockBytes, index += 1) {
-      this.#keep(index, bytes.subarray(at, at + blockBytes));
+    // Copies, so that one block kept does not keep its whole range in memory.
+    for (let at = blockBytes, index = first + 1; at < bytes.length; at += blockBytes, index += 1) {
+      this.#keep(index, bytes.slice(at, at + blockBytes));
     }
-    return bytes.subarray(0, blockBytes);
+    return bytes.slice(0, blockBytes);
   }
 
   /** Exactly `length` bytes unless the source ends early. */

@@ -1,7 +1,6 @@
 /**
- * The media child: one call of the addon, then the end; it may be started before the call comes, and wait. Runs
- * confined, with an empty environment; its only way out is the inherited socket. It ends itself when the other side is
- * gone.
+ * The media child: makes one call of the addon and ends. A warm child is started before its call. The process is isolated,
+ * has an empty environment, and speaks only over the inherited socket. It ends when the other side of the socket closes.
  */
 import { Socket } from 'node:net';
 import type { EnhanceOptions, ByteSource } from '../../native/index.d.ts';
@@ -11,18 +10,18 @@ import { type FromChild, type ToChild, FrameReader, channelFd, encodeMessage, ma
 const channel = new Socket({ fd: channelFd, readable: true, writable: true });
 const frames = new FrameReader(maxReadBytes * 2);
 const cancel = new AbortController();
-/** a read that fails is never answered: the other side ends this process instead */
+/** reads without a response yet; when a read fails, the other side ends this process */
 const reads = new Map<number, (bytes: Uint8Array) => void>();
 let lastRead = 0;
 let begun = false;
-/** what is made ready before the job */
-let waiting: Promise<void> = Promise.resolve();
+/** warming up, which the job waits for */
+let warmUp: Promise<void> = Promise.resolve();
 
 function send(message: FromChild): void {
   channel.write(encodeMessage(message));
 }
 
-/** Nobody is left to answer to. SIGKILL, since an orderly exit would wait for the engine's threads. */
+/** The other side is gone. SIGKILL, because an orderly exit would wait for the engine's threads. */
 function abandon(): never {
   process.kill(process.pid, 'SIGKILL');
   process.exit(1);
@@ -90,9 +89,9 @@ async function answer(message: ToChild): Promise<void> {
   channel.end(encodeMessage(last), () => process.exit(0));
 }
 
-/** Before the job: no video is here yet. What cannot be made ready is left to the job, which says why. */
-function makeReady(message: Extract<ToChild, { op: 'stand-by' | 'prepare' }>): void {
-  waiting = waiting
+/** Before the job, so that no video is here yet. Failures are ignored: the job meets them again and reports them. */
+function warmUpFor(message: Extract<ToChild, { op: 'warm-up' | 'prepare' }>): void {
+  warmUp = warmUp
     .then(() => (message.op === 'prepare' ? loadAddon().prepare(message.options, message.expectation) : void loadAddon()))
     .catch(() => {})
     .then(() => {
@@ -103,9 +102,9 @@ function makeReady(message: Extract<ToChild, { op: 'stand-by' | 'prepare' }>): v
 function receive(message: ToChild): void {
   if (message.op === 'cancel') return cancel.abort();
   if (begun) return;
-  if (message.op === 'stand-by' || message.op === 'prepare') return makeReady(message);
+  if (message.op === 'warm-up' || message.op === 'prepare') return warmUpFor(message);
   begun = true;
-  void waiting.then(() => answer(message));
+  void warmUp.then(() => answer(message));
 }
 
 channel.on('data', (chunk) => {

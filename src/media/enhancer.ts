@@ -1,237 +1,218 @@
-/** Enhancing: in a child that waited or a new one, on the device that is asked for or another. */
+/**
+ * Enhances a video: DevicePool (device-pool.ts) chooses the device, WarmPool (warm-pool.ts) has a child ready for it or a
+ * new one is started, and runChild (session.ts) gives the child its job.
+ */
 import { link, lstat, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { DeviceInfo } from '../../native/index.d.ts';
-import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
-import { isNoEngine, misbehaved } from './failures.ts';
-import { forecastOf } from './forecast.ts';
-import { onAnyDevice } from './gpu.ts';
+import { DevicePool } from './device-pool.ts';
+import { misbehaved } from './failures.ts';
+import { becomesNobody, type ChildPlan, type IsolationKind, type Mount } from './isolation.ts';
 import { enhanceResult } from './messages.ts';
 import { toModelFile } from './models.ts';
-import { DevicePlaces, isPlaced } from './places.ts';
 import { insideEngines, insideInput, insideOutput, type MediaLogger, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { NotBegun, runChild } from './session.ts';
-import { onOneFileSystem, type Spare, Spares } from './spares.ts';
-import type { EngineResult, EnhanceRequest, EnhanceResult, JobOptions, StandBy, StandByOptions } from './types.ts';
+import type { EngineResult, EnhanceRequest, EnhanceResult, JobOptions, WarmPoolHandle, WarmPoolRequest } from './types.ts';
 import { canBeRead, giveToChild, takeFromChild } from './users.ts';
+import { onSameFileSystem, type WarmChild, WarmPool } from './warm-pool.ts';
+import { warmUpProfile } from './warm-up-profile.ts';
 import type { ToChild } from './wire.ts';
 
 export interface EnhancerParts {
   options: MediaOptions;
-  kind: SandboxKind;
+  kind: IsolationKind;
   gpuFiles: string[];
   devices: () => Promise<DeviceInfo[]>;
 }
 
 type AddonOptions = Extract<ToChild, { op: 'prepare' }>['options'];
-type Begun = { onBegun: () => void };
 
-/** Longest that a spare's own ceiling of processor time lets a job be; each job's own is set when it begins. */
+/** One attempt at a job: on the device of its options, from `inputPath` into `folder`. */
+interface Attempt extends EnhanceRequest {
+  folder: string;
+  onBegun: () => void;
+}
+
+/** Processor time of a warm child until its job is known; the job then sets its own limit. */
 const longestJobMs = 7 * 24 * 3_600_000;
 
 export class Enhancer {
   readonly #parts: EnhancerParts;
   readonly #logger: MediaLogger;
-  #spares: { spares: Spares; usesGpus: boolean } | undefined;
-  #places: { device: string; places: DevicePlaces } | undefined;
+  #warm: { pool: WarmPool; usesGpus: boolean } | undefined;
+  /** by choice of device; a process has one or two */
+  readonly #devicePools = new Map<string, DevicePool>();
 
   constructor(parts: EnhancerParts) {
     this.#parts = parts;
     this.#logger = parts.options.logger ?? silent;
   }
 
-  standBy({ options, ...how }: StandByOptions): StandBy {
+  startWarmPool({ options, ...how }: WarmPoolRequest): WarmPoolHandle {
     const gpuFiles = this.#gpuFilesFor(options.device);
-    const plan = (mounts: Mount[]) => this.#plan(this.#confined ? mounts : [], longestJobMs, gpuFiles);
-    const spares = new Spares({ ...how, plan, logger: this.#logger });
-    this.#spares = { spares, usesGpus: gpuFiles.length > 0 };
-    void this.#expect({ ...options }, undefined);
+    const plan = (mounts: Mount[]) => this.#plan(this.#isolated ? mounts : [], longestJobMs, gpuFiles);
+    const pool = new WarmPool({ ...how, plan, logger: this.#logger });
+    this.#warm = { pool, usesGpus: gpuFiles.length > 0 };
+    void this.#prepareFor({ ...options }, undefined);
     return {
       get pids() {
-        return spares.pids;
+        return pool.pids;
       },
       get ready() {
-        return spares.readyFor.filter((key) => key !== '' && key === spares.lastKey).length;
+        return pool.idleProfileKeys.filter((key) => key !== '' && key === pool.profileKey).length;
       },
       close: () => {
-        if (this.#spares?.spares === spares) this.#spares = undefined;
-        return spares.close();
+        if (this.#warm?.pool === pool) this.#warm = undefined;
+        return pool.close();
       },
     };
   }
 
   async enhance(request: EnhanceRequest): Promise<EnhanceResult> {
-    const { outputName } = request;
+    const { outputName, outputDir } = request;
     if (outputName !== basename(outputName) || ['', '.', '..'].includes(outputName)) {
       throw new TypeError(`Expected a bare file name for outputName but received '${outputName}'`);
     }
     request.signal?.throwIfAborted();
-    const input = await readableFile(request.inputPath);
-    // The child gets a folder of its own and the file is taken out of it afterwards: whatever happens, and
-    // whatever it writes, nothing else appears in the output folder.
-    const folder = await mkdtemp(join(resolve(request.outputDir), '.media-'));
+    const inputPath = await readableFile(request.inputPath);
+    // The child writes into a folder of its own. Only the result is moved out of it, whatever else the child writes.
+    const folder = await mkdtemp(join(resolve(outputDir), '.media-'));
     try {
-      await giveToChild(folder);
-      const result = await this.#onAnyDevice(folder, input, request);
-      const made = await lstat(join(folder, outputName)).catch((error: unknown) => {
+      const result = await this.#onDevice({ ...request, inputPath }, folder);
+      const made = join(folder, outputName);
+      const found = await lstat(made).catch((error: unknown) => {
         throw misbehaved(error);
       });
-      if (!made.isFile() || made.size !== result.sizeBytes) {
-        throw misbehaved(new Error('the media child told another file than it wrote'));
+      if (!found.isFile() || found.size !== result.sizeBytes) {
+        throw misbehaved(new Error('the media child reported another file than it wrote'));
       }
-      await takeFromChild(join(folder, outputName));
-      await rename(join(folder, outputName), join(request.outputDir, outputName));
-      await this.#expect(request.options, result);
+      await takeFromChild(made);
+      await rename(made, join(outputDir, outputName));
+      await this.#prepareFor(request.options, result);
       return result;
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
 
-  /** The device that a job which names several would run on now. */
-  async placed(device = 'auto'): Promise<string> {
-    return isPlaced(device) ? ((await this.#placesOf(device).next()) ?? 'auto') : device;
+  /** The device that a job with this choice would run on now. */
+  nextDevice(device = 'auto'): Promise<string> {
+    return this.#devicePool(device).next();
   }
 
-  #placesOf(device: string): DevicePlaces {
-    if (this.#places?.device !== device) {
-      const note = (details: object, message: string) => this.#logger.warn(details, message);
-      this.#places = { device, places: new DevicePlaces({ device, look: this.#parts.devices, note }) };
-    }
-    return this.#places.places;
+  #devicePool(device = 'auto'): DevicePool {
+    const known = this.#devicePools.get(device);
+    if (known !== undefined) return known;
+    const warn: MediaLogger['warn'] = (details, message) => this.#logger.warn(details, message);
+    const hasGpu = this.#parts.gpuFiles.length > 0;
+    const pool = new DevicePool({ device, hasGpu, poll: this.#parts.devices, warn });
+    this.#devicePools.set(device, pool);
+    return pool;
   }
 
-  /** A second run is told as part of the same work: its progress goes on where it has caught up, its time is the rest. */
-  #onAnyDevice(folder: string, inputPath: string, request: EnhanceRequest): Promise<EnhanceResult> {
+  /** The job may run on several devices, one after the other. Its progress never goes back, and they share its time limit. */
+  #onDevice(request: EnhanceRequest, folder: string): Promise<EnhanceResult> {
     const began = performance.now();
     let reached = 0;
     const onProgress: EnhanceRequest['onProgress'] = (progress) => {
       reached = Math.max(reached, progress.fraction);
       request.onProgress?.({ ...progress, fraction: reached });
     };
-    const run = async (device: string): Promise<EnhanceResult> => {
+    const attempt = async (device: string): Promise<EnhanceResult> => {
       const timeoutMs = Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began)));
       let begunAt = began;
       const onBegun = () => (begunAt = performance.now());
-      const again = { ...request, timeoutMs, onProgress, onBegun, options: { ...request.options, device } };
-      const { result, wasReady } = await this.#inAnyChild(folder, inputPath, again);
+      const options = { ...request.options, device };
+      const { result, wasReady } = await this.#inChild({ ...request, options, timeoutMs, onProgress, onBegun, folder });
       return { ...result, wasReady, startMs: begunAt - began + result.startSeconds * 1000 };
     };
-    return this.#onChosenDevice(run, request).catch((error: unknown) => {
-      if (!isNoEngine(error) || request.signal?.aborted === true) throw error;
-      this.#logger.warn({ error }, 'the GPU has no engine of the network; the video is processed on the CPU. Build it: reelmend models compile');
-      return run('cpu');
-    });
+    return this.#devicePool(request.options.device).run(attempt, request.signal);
   }
 
-  #onChosenDevice(run: (device: string) => Promise<EnhanceResult>, request: EnhanceRequest): Promise<EnhanceResult> {
-    const device = request.options.device ?? 'auto';
-    if (isPlaced(device)) return this.#placesOf(device).run(run, request.signal);
-    return onAnyDevice({
-      device,
-      hasGpu: this.#parts.gpuFiles.length > 0,
-      signal: request.signal,
-      onFallback: (error) => this.#logger.warn({ error }, 'the GPU failed; the video is processed again on the CPU'),
-      run,
-    });
-  }
-
-  async #inAnyChild(folder: string, inputPath: string, request: EnhanceRequest & Begun): Promise<{ result: EngineResult; wasReady: boolean }> {
-    const spare = await this.#spareFor(folder, inputPath, request);
-    if (spare !== undefined) {
+  async #inChild(attempt: Attempt): Promise<{ result: EngineResult; wasReady: boolean }> {
+    const warm = this.#warm;
+    const child = warm === undefined ? undefined : await this.#acquireFor(warm, attempt);
+    if (warm !== undefined && child !== undefined) {
       try {
-        return { result: await this.#inSpare(spare, folder, inputPath, request), wasReady: true };
+        return { result: await this.#inWarmChild(child, attempt), wasReady: true };
       } catch (error) {
         if (!(error instanceof NotBegun)) throw error;
-        this.#logger.warn({ said: error.message }, 'a spare media child ended as its job came; a new one does the job');
+        this.#logger.warn({ stderrTail: error.message }, 'a warm media child ended before it began its job; a new one does it');
       } finally {
-        await rm(spare.folder, { recursive: true, force: true });
+        await warm.pool.release(child);
       }
     }
-    return { result: await this.#inNewChild(folder, inputPath, request), wasReady: false };
+    return { result: await this.#inNewChild(attempt), wasReady: false };
   }
 
   /**
-   * A spare that sees the input: linked into its folder, not copied. None where that cannot be, where it could not read
-   * the input, or where the device that is asked for is not one that spares may use.
+   * A warm child that sees the input as a hard link in its folder. Undefined if the file systems do not allow that, if
+   * the child could not read the input, or if the job uses GPUs and the pool does not (or the other way round).
    */
-  async #spareFor(folder: string, inputPath: string, { options }: EnhanceRequest): Promise<Spare | undefined> {
-    const kept = this.#spares;
-    if (kept === undefined || kept.usesGpus !== this.#gpuFilesFor(options.device).length > 0) return undefined;
-    if (this.#confined && !((await onOneFileSystem(kept.spares.folder, folder)) && canBeRead(inputPath))) return undefined;
-    const spare = kept.spares.take(kept.spares.lastKey);
-    if (spare === undefined || !this.#confined || (await this.#linked(spare, inputPath))) return spare;
-    spare.process.kill();
-    await rm(spare.folder, { recursive: true, force: true });
-    return undefined;
-  }
-
-  async #linked(spare: Spare, inputPath: string): Promise<boolean> {
+  async #acquireFor({ pool, usesGpus }: { pool: WarmPool; usesGpus: boolean }, attempt: Attempt): Promise<WarmChild | undefined> {
+    if (usesGpus !== this.#gpuFilesFor(attempt.options.device).length > 0) return undefined;
+    if (!this.#isolated) return pool.acquire(pool.profileKey);
+    if (!canBeRead(attempt.inputPath) || !(await onSameFileSystem(pool.folder, attempt.folder))) return undefined;
+    const child = pool.acquire(pool.profileKey);
+    if (child === undefined) return undefined;
     try {
-      await link(await realpath(inputPath), join(spare.folder, 'in', basename(insideInput)));
-      return true;
+      await link(await realpath(attempt.inputPath), join(child.folder, 'in', basename(insideInput)));
+      return child;
     } catch {
-      return false; // another file system, or one without links
+      // The input is on another file system, or its file system has no hard links.
+      await pool.release(child);
+      return undefined;
     }
   }
 
-  async #inSpare(spare: Spare, folder: string, inputPath: string, request: EnhanceRequest & Begun): Promise<EngineResult> {
-    const { outputName, timeoutMs } = request;
-    const plan = spare.process.plan;
+  async #inWarmChild(child: WarmChild, attempt: Attempt): Promise<EngineResult> {
+    const { outputName, timeoutMs, folder } = attempt;
+    const { plan } = child.process;
+    const cpuSeconds = Math.ceil((timeoutMs / 1000) * availableParallelism()) + 10;
     const result = await runChild({
       plan: { ...plan, limits: { ...plan.limits, timeoutMs } },
-      waiting: spare.process,
-      message: {
-        op: 'enhance',
-        input: this.#confined ? insideInput : inputPath,
-        output: join(this.#confined ? insideOutput : folder, outputName),
-        options: this.#addonOptions(request.options),
-        cpuSeconds: Math.ceil((timeoutMs / 1000) * availableParallelism()) + 10,
-      },
-      ...this.#watching(request),
+      waiting: child.process,
+      ...this.#callOf(attempt, { cpuSeconds }),
     });
-    if (this.#confined) {
-      await rename(join(spare.folder, 'out', outputName), join(folder, outputName)).catch((error: unknown) => {
+    if (this.#isolated) {
+      await rename(join(child.folder, 'out', outputName), join(folder, outputName)).catch((error: unknown) => {
         throw misbehaved(error);
       });
     }
     return result;
   }
 
-  #inNewChild(folder: string, inputPath: string, request: EnhanceRequest & Begun): Promise<EngineResult> {
+  async #inNewChild(attempt: Attempt): Promise<EngineResult> {
+    const { inputPath, folder, timeoutMs, options } = attempt;
     const mounts: Mount[] = [
       { from: inputPath, to: insideInput },
       { from: folder, to: insideOutput, writable: true },
     ];
-    return runChild({
-      plan: this.#plan(this.#confined ? mounts : [], request.timeoutMs, this.#gpuFilesFor(request.options.device)),
-      message: {
-        op: 'enhance',
-        input: this.#confined ? insideInput : inputPath,
-        output: join(this.#confined ? insideOutput : folder, request.outputName),
-        options: this.#addonOptions(request.options),
-      },
-      ...this.#watching(request),
-    });
+    const plan = this.#plan(this.#isolated ? mounts : [], timeoutMs, this.#gpuFilesFor(options.device));
+    if (becomesNobody(plan)) await giveToChild(folder);
+    return runChild({ plan, ...this.#callOf(attempt) });
   }
 
-  #watching({ signal, onProgress, onBegun }: EnhanceRequest & Begun) {
-    return { result: enhanceResult, signal, onProgress, onBegun, onStart: this.#parts.options.onChild };
+  #callOf({ inputPath, folder, outputName, options, signal, onProgress, onBegun }: Attempt, limits: { cpuSeconds?: number } = {}) {
+    const input = this.#isolated ? insideInput : inputPath;
+    const output = join(this.#isolated ? insideOutput : folder, outputName);
+    const message: ToChild = { op: 'enhance', input, output, options: this.#addonOptions(options), ...limits };
+    return { message, result: enhanceResult, signal, onProgress, onBegun, onStart: this.#parts.options.onChild };
   }
 
-  /** What spares are made ready for: a job like the one that was just done. */
-  async #expect(options: JobOptions, result: EngineResult | undefined): Promise<void> {
-    if (this.#spares === undefined) return;
+  /** Warm children are prepared for a job like the one that was just done. */
+  async #prepareFor(options: JobOptions, result: EngineResult | undefined): Promise<void> {
+    if (this.#warm === undefined) return;
     try {
-      const device = await this.placed(options.device);
-      this.#spares?.spares.expect(forecastOf(this.#addonOptions({ ...options, device }), result));
+      const device = await this.nextDevice(options.device);
+      this.#warm?.pool.prepareFor(warmUpProfile(this.#addonOptions({ ...options, device }), result));
     } catch (error) {
-      this.#logger.warn({ err: error }, 'spare media children are not made ready');
+      this.#logger.warn({ err: error }, 'warm media children cannot be prepared');
     }
   }
 
-  get #confined(): boolean {
+  get #isolated(): boolean {
     return this.#parts.kind === 'bubblewrap';
   }
 
@@ -239,18 +220,18 @@ export class Enhancer {
     return device === 'cpu' ? [] : this.#parts.gpuFiles;
   }
 
-  /** Engines are read and never written by a child that sees a video: it must not leave anything for another customer's. */
+  /** A child that sees a video reads engines and never writes them: it could leave something for another customer's job. */
   #addonOptions(options: JobOptions): AddonOptions {
     const models = (this.#parts.options.models ?? []).map(toModelFile);
     if (this.#gpuFilesFor(options.device).length === 0) return { ...options, models };
     const folder = this.#parts.options.enginesDir;
-    const engines = folder === undefined ? {} : { engineFolder: this.#confined ? insideEngines : resolve(folder) };
+    const engines = folder === undefined ? {} : { engineFolder: this.#isolated ? insideEngines : resolve(folder) };
     return { ...options, models, ...engines, mayWriteEngines: false };
   }
 
   #plan(mounts: Mount[], timeoutMs: number, gpuFiles: string[]): ChildPlan {
     const { options, kind } = this.#parts;
-    const engines = gpuFiles.length > 0 && this.#confined && options.enginesDir !== undefined;
+    const engines = gpuFiles.length > 0 && this.#isolated && options.enginesDir !== undefined;
     const all = engines ? [...mounts, { from: resolve(options.enginesDir!), to: insideEngines }] : mounts;
     return { ...planOf(options, kind, all, timeoutMs), gpuFiles };
   }

@@ -1,7 +1,7 @@
-/** What went wrong in or with a child → the service's one error type. */
+/** Classifies failures of media children as ReelmendError. */
 import { ReelmendError, type ErrorCode } from '../domain/errors.ts';
 
-/** An error as the child told it: `code` is one of the addon's (native/index.d.ts). */
+/** An error as the child reports it; `code` is one of the addon's (native/index.d.ts). */
 export interface ChildFailure {
   code: string;
   message: string;
@@ -10,29 +10,29 @@ export interface ChildFailure {
 
 const generic = 'The video could not be processed.';
 
-/** The addon's codes; `message` replaces the engine's sentence where that would say nothing to a customer. */
+/** The addon's codes; `message` replaces an engine's sentence that would mean nothing to a customer. */
 const table: Record<string, { code: ErrorCode; message?: string }> = {
   unreadable_video: { code: 'unreadable_video' },
   limit_exceeded: { code: 'unreadable_video' },
   invalid_argument: { code: 'processing_failed' },
   unavailable: { code: 'processing_failed' },
   no_engine: { code: 'processing_failed' },
-  // A disk of ours that is full or broken is no fault of the video: the step may be tried again.
+  // Our disk is full or broken. The video is not the reason, so the step may be tried again.
   io: { code: 'service_unavailable', message: 'The video could not be read or its result could not be written.' },
 };
 
-/** Of the ceilings only that of the duration has a code of its own; the engine's sentence tells which it was. */
+/** The engine has one code for all limits. Its sentence tells whether the duration was exceeded, which has its own code here. */
 const aboutDuration = /\b(long|longer|lasts|duration)\b/i;
 
-/** EFBIG as the engine words it: the result passed its ceiling, and would do so again. Other faults of a disk may pass. */
-const aboutCeiling = /File too large/;
+/** The engine's text for EFBIG: the output exceeded its size limit and would again. Other faults of a disk may pass. */
+const aboutOutputSize = /File too large/;
 
-/** One line that may be shown: the engine promises that; the child that carries it is not trusted. */
+/** Whether a message may be shown: one line, no path. The engine guarantees that, but the child is not trusted. */
 function presentable(message: string): boolean {
   return /^[^\p{Cc}\\/]{1,300}$/u.test(message);
 }
 
-/** The cause of a failure that another device may not have: the engine said so, or the child crashed. */
+/** The cause of a failure that may not happen on another device: the engine reported one, or the child crashed. */
 class DeviceFault extends Error {
   override readonly name = 'DeviceFault';
 }
@@ -41,7 +41,7 @@ export function isDeviceFault(error: unknown): boolean {
   return error instanceof ReelmendError && error.cause instanceof DeviceFault;
 }
 
-/** The cause where a GPU is well but has no engine of the network, which would take minutes to build. */
+/** The cause if a healthy GPU has no engine of the network. Building one takes minutes. */
 class NoEngine extends Error {
   override readonly name = 'NoEngine';
 }
@@ -58,16 +58,16 @@ export function failureFromChild(failure: ChildFailure): ReelmendError {
   const cause = new Cause(`${failure.code}: ${failure.message}`);
   if (failure.stack !== undefined) cause.stack = failure.stack;
   const tooLong = failure.code === 'limit_exceeded' && aboutDuration.test(failure.message);
-  const tooLarge = failure.code === 'io' && aboutCeiling.test(failure.message);
+  const tooLarge = failure.code === 'io' && aboutOutputSize.test(failure.message);
   if (tooLarge) return new ReelmendError('processing_failed', 'The enhanced video would be larger than is allowed.', { cause });
   const own = presentable(failure.message) ? failure.message : generic;
   return new ReelmendError(tooLong ? 'video_too_long' : known.code, known.message ?? own, { cause });
 }
 
-/** The child ended without an answer. `said` is the end of its standard error, for the log. */
-export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, said: string): ReelmendError {
+/** The child ended without a result. `stderrTail` is the end of its standard error, for the log. */
+export function crashed(exit: { code: number | null; signal: NodeJS.Signals | null }, stderrTail: string): ReelmendError {
   const how = exit.signal === null ? `status ${exit.code}` : `signal ${exit.signal}`;
-  const cause = new DeviceFault(`the media child ended with ${how}${said === '' ? '' : `: ${said}`}`);
+  const cause = new DeviceFault(`the media child ended with ${how}${stderrTail === '' ? '' : `: ${stderrTail}`}`);
   return new ReelmendError('processing_failed', generic, { cause });
 }
 

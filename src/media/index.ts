@@ -1,14 +1,14 @@
-/** Probing and enhancing videos in confined child processes; the manual is in types.ts. */
+/** Probes and enhances videos in isolated child processes. The interface is described in types.ts. */
 import { access, mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { addonFile, projectRoot } from './addon.ts';
 import { BlockReader } from './blocks.ts';
-import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
+import type { ChildPlan, IsolationKind, Mount } from './isolation.ts';
 import { Enhancer } from './enhancer.ts';
 import { timedOut } from './failures.ts';
-import { Gate } from './gate.ts';
 import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult } from './messages.ts';
 import { toModelFile } from './models.ts';
@@ -26,8 +26,8 @@ import type {
   PlanRequest,
   ProbeRequest,
   ProbeResult,
-  StandBy,
-  StandByOptions,
+  WarmPoolHandle,
+  WarmPoolRequest,
 } from './types.ts';
 
 export type * from './types.ts';
@@ -38,21 +38,21 @@ const helloTimeoutMs = 20_000;
 const devicesTimeoutMs = 30_000;
 const insideModel = '/in/model.onnx';
 
-/** Tries the sandbox by running it. Rejects when it is required and cannot run, or when the addon is not built. */
+/** Tries the isolation by running a child. Rejects when it is required and impossible, or when the addon is not built. */
 export async function createMedia(options: MediaOptions = {}): Promise<Media> {
   const logger = options.logger ?? silent;
   await access(projectRoot + addonFile).catch(() => {
     throw new Error(`The addon ${addonFile} is not built; run scripts/build-native.`);
   });
   if (options.enginesDir !== undefined) await mkdir(options.enginesDir, { recursive: true });
-  const sandbox = await chooseSandbox(options);
-  if (sandbox.kind === 'bubblewrap') logger.info({ sandbox }, 'media children run in bubblewrap');
-  else logger.warn({ sandbox }, 'media children run WITHOUT a sandbox: an empty environment and limits are all');
-  return new ChildMedia(options, sandbox);
+  const isolation = await chooseIsolation(options);
+  if (isolation.kind === 'bubblewrap') logger.info({ isolation }, 'media children run in bubblewrap');
+  else logger.warn({ isolation }, 'media children run WITHOUT isolation: they have only an empty environment and resource limits');
+  return new ChildMedia(options, isolation);
 }
 
-async function chooseSandbox(options: MediaOptions): Promise<Media['sandbox']> {
-  const hello = (kind: SandboxKind) => {
+async function chooseIsolation(options: MediaOptions): Promise<Media['isolation']> {
+  const hello = (kind: IsolationKind) => {
     const plan = planOf(options, kind, [], helloTimeoutMs);
     return runChild({ plan, message: { op: 'hello' }, result: z.literal('hello') });
   };
@@ -62,9 +62,9 @@ async function chooseSandbox(options: MediaOptions): Promise<Media['sandbox']> {
   } catch (error) {
     const reason = reasonOf(error);
     if (options.requireIsolation === true) {
-      throw new Error(`The sandbox is required but bubblewrap cannot run here: ${reason}`, { cause: error });
+      throw new Error(`Isolation is required but bubblewrap cannot run here: ${reason}`, { cause: error });
     }
-    // Only where a bare child runs is the sandbox to blame.
+    // If a plain child cannot run either, bubblewrap is not the reason.
     await hello('none').catch((cause: unknown) => {
       throw new Error(`Media children cannot run here: ${reasonOf(cause)}`, { cause });
     });
@@ -72,34 +72,34 @@ async function chooseSandbox(options: MediaOptions): Promise<Media['sandbox']> {
   }
 }
 
-/** The innermost cause says what happened; the public sentence does not. */
+/** The innermost cause tells what happened; the public sentence does not. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : reasonOf(error.cause);
 }
 
 class ChildMedia implements Media {
-  readonly sandbox: Media['sandbox'];
+  readonly isolation: Media['isolation'];
   readonly #options: MediaOptions;
-  readonly #probes: Gate;
+  readonly #probes: FairSemaphore;
   readonly #gpuFiles: string[];
   readonly #enhancer: Enhancer;
 
-  constructor(options: MediaOptions, sandbox: Media['sandbox']) {
+  constructor(options: MediaOptions, isolation: Media['isolation']) {
     this.#options = options;
     this.#gpuFiles = options.gpuFiles ?? findGpuFiles();
-    this.#enhancer = new Enhancer({ options, kind: sandbox.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices() });
-    this.#probes = new Gate(options.maxProbes ?? Math.max(4, 2 * availableParallelism()));
-    this.sandbox = sandbox;
+    this.#enhancer = new Enhancer({ options, kind: isolation.kind, gpuFiles: this.#gpuFiles, devices: () => this.devices() });
+    this.#probes = new FairSemaphore({ total: options.maxProbes ?? Math.max(4, 2 * availableParallelism()) });
+    this.isolation = isolation;
   }
 
-  /** Waiting for a place counts towards the time limit, which is what a client waits for. */
+  /** The time limit includes the wait for a slot, as the client waits for both. */
   async probe(request: ProbeRequest): Promise<ProbeResult> {
     const late = AbortSignal.timeout(request.timeoutMs);
     const began = performance.now();
     const signal = request.signal === undefined ? late : AbortSignal.any([request.signal, late]);
     const work = () => this.#probe(request, Math.max(1, Math.ceil(request.timeoutMs - (performance.now() - began))));
-    return this.#probes.run(work, signal).catch((error: unknown) => {
+    return this.#probes.run('probe', work, signal).catch((error: unknown) => {
       throw error === late.reason ? timedOut(request.timeoutMs) : error;
     });
   }
@@ -107,17 +107,17 @@ class ChildMedia implements Media {
   async #probe(request: ProbeRequest, timeoutMs: number): Promise<ProbeResult> {
     const { source, limits, walkPackets, signal } = request;
     const mounts: Mount[] = [];
-    let told: { path: string } | { size: number };
+    let childSource: { path: string } | { size: number };
     let served: BlockReader | undefined;
     if ('path' in source) {
-      told = { path: this.#input(await readableFile(source.path), mounts) };
+      childSource = { path: this.#input(await readableFile(source.path), mounts) };
     } else {
-      told = { size: source.size };
+      childSource = { size: source.size };
       served = new BlockReader(source, this.#options.remote);
     }
     return runChild({
       plan: this.#plan(mounts, timeoutMs),
-      message: { op: 'probe', source: told, ...given({ limits, walkPackets }) },
+      message: { op: 'probe', source: childSource, ...given({ limits, walkPackets }) },
       result: probeResult,
       source: served,
       signal,
@@ -129,15 +129,15 @@ class ChildMedia implements Media {
     return this.#enhancer.enhance(request);
   }
 
-  standBy(options: StandByOptions): StandBy {
-    return this.#enhancer.standBy(options);
+  startWarmPool(request: WarmPoolRequest): WarmPoolHandle {
+    return this.#enhancer.startWarmPool(request);
   }
 
   async plan(request: PlanRequest): Promise<EnhancePlan> {
     const mounts: Mount[] = [];
     const input = this.#input(await readableFile(request.inputPath), mounts);
     const models = (this.#options.models ?? []).map(toModelFile);
-    const device = await this.#enhancer.placed(request.options.device);
+    const device = await this.#enhancer.nextDevice(request.options.device);
     const gpuFiles = device === 'cpu' ? [] : this.#gpuFiles;
     return runChild({
       plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles },
@@ -160,8 +160,8 @@ class ChildMedia implements Media {
   checkModel(request: CheckModelRequest): Promise<ModelReport> {
     const mounts: Mount[] = [];
     const path = resolve(request.model.path);
-    const model = { ...request.model, path: this.#confined ? insideModel : path };
-    if (this.#confined) mounts.push({ from: path, to: insideModel });
+    const model = { ...request.model, path: this.#isolated ? insideModel : path };
+    if (this.#isolated) mounts.push({ from: path, to: insideModel });
     return runChild({
       plan: this.#plan(mounts, request.timeoutMs),
       message: { op: 'check-model', model, trial: request.trial ?? {} },
@@ -176,29 +176,29 @@ class ChildMedia implements Media {
     const path = resolve(request.model.path);
     const folder = resolve(request.folder);
     await mkdir(folder, { recursive: true });
-    const model = { ...request.model, path: this.#confined ? insideModel : path };
-    const mounts = this.#confined ? [{ from: path, to: insideModel }, { from: folder, to: insideEngines, writable: true }] : [];
+    const model = { ...request.model, path: this.#isolated ? insideModel : path };
+    const mounts = this.#isolated ? [{ from: path, to: insideModel }, { from: folder, to: insideEngines, writable: true }] : [];
     return runChild({
       plan: { ...this.#plan(mounts, request.timeoutMs), gpuFiles: this.#gpuFiles },
-      message: { op: 'compile-model', model, request: { folder: this.#confined ? insideEngines : folder, width, height } },
+      message: { op: 'compile-model', model, request: { folder: this.#isolated ? insideEngines : folder, width, height } },
       result: compiledEngines,
       signal: request.signal,
       onStart: this.#options.onChild,
     });
   }
 
-  get #confined(): boolean {
-    return this.sandbox.kind === 'bubblewrap';
+  get #isolated(): boolean {
+    return this.isolation.kind === 'bubblewrap';
   }
 
-  /** How the child names an input file; mounted for it when it is confined. */
+  /** The path of an input file in the child; an isolated child gets a mount of it. */
   #input(path: string, mounts: Mount[]): string {
-    if (!this.#confined) return path;
+    if (!this.#isolated) return path;
     mounts.push({ from: path, to: insideInput });
     return insideInput;
   }
 
   #plan(mounts: Mount[], timeoutMs: number): ChildPlan {
-    return planOf(this.#options, this.sandbox.kind, mounts, timeoutMs);
+    return planOf(this.#options, this.isolation.kind, mounts, timeoutMs);
   }
 }

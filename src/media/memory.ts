@@ -1,4 +1,4 @@
-/** The memory of a child and what runs below it, read from /proc. Linux only; elsewhere nothing is seen. */
+/** The memory of a child and its descendants, read from /proc. On other systems than Linux it reads as 0. */
 import { readFileSync, readlinkSync, statfsSync } from 'node:fs';
 
 const tmpfsType = 0x01021994;
@@ -11,7 +11,7 @@ function read(path: string): string {
   }
 }
 
-/** The process and everything below it (bubblewrap stands above the child that it starts). */
+/** The process and its descendants: bubblewrap is the parent of the media child. */
 function tree(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).trim();
   return [pid, ...(children === '' ? [] : children.split(' ').flatMap((child) => tree(Number(child))))];
@@ -19,7 +19,7 @@ function tree(pid: number): number[] {
 
 const namespaceOf = (pid: number | 'self') => readlinkSync(`/proc/${pid}/ns/mnt`);
 
-/** Bytes in the file systems that lie in memory and are the process's own; 0 where it sees the machine's. */
+/** Bytes in the process's own tmpfs; 0 if it shares the machine's mounts. */
 function filesInMemoryBytes(pid: number): number {
   try {
     if (namespaceOf(pid) === namespaceOf('self')) return 0;
@@ -32,7 +32,7 @@ function filesInMemoryBytes(pid: number): number {
   }
 }
 
-/** Bytes of memory that are the processes' own: anonymous and shared pages, files in memory, not mapped files. */
+/** Bytes of the processes' own memory: anonymous and shared pages, and files in tmpfs. Mapped files do not count. */
 export function ownMemoryBytes(pid: number): number {
   let kilobytes = 0;
   const members = tree(pid);
@@ -44,7 +44,7 @@ export function ownMemoryBytes(pid: number): number {
   return kilobytes * 1024 + filesInMemoryBytes(members.at(-1)!);
 }
 
-/** Calls `onExceeded` once when the memory of `pid` and its children passes `limitBytes`. Returns how to stop. */
+/** Calls `onExceeded` once when the memory of `pid` and its children passes `limitBytes`. Returns a function that stops the watch. */
 export function watchMemory(pid: number, limitBytes: number, onExceeded: (bytes: number) => void): () => void {
   const timer = setInterval(() => {
     const bytes = ownMemoryBytes(pid);

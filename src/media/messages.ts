@@ -1,9 +1,9 @@
-/** What the child may say. The child handles hostile files, so nothing it says is believed unchecked. */
+/** Schemas of the child's messages. The child handles hostile files, so every message is validated. */
 import { z } from 'zod';
 import type { CompiledEngine, DeviceInfo, EnhancePlan, EnhanceResult, ModelReport, ProbeResult } from '../../native/index.d.ts';
 import { maxReadBytes } from './wire.ts';
 
-/** Names and tags come out of files: cut to a length and freed of control characters rather than refused. */
+/** Names and tags come from files. They are shortened and stripped of control characters, not refused. */
 const name = z.string().transform((text) => text.replace(/\p{Cc}/gu, '').slice(0, 200));
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const side = z.number().int().min(0).max(1_000_000);
@@ -118,7 +118,7 @@ export const fromChild = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('progress'),
-    // Advice to a waiting person: a value that makes no sense is replaced, work is not thrown away for it.
+    // Progress is advice only: a value that makes no sense is replaced, and the job goes on.
     progress: z.object({
       fraction: z.number().catch(0).transform((value) => Math.min(1, Math.max(0, value))),
       framesDone: count.catch(0),

@@ -1,6 +1,6 @@
 /**
- * Networks that are installed: manifests read and checked, for the media child that runs them. Only JSON and the
- * presence of the files are looked at here; what a file holds is the engine's to judge, in the child.
+ * The installed networks: reads and validates manifests. Only the JSON and the presence of the files are checked here.
+ * The engine checks the files themselves, in the media child.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -16,11 +16,11 @@ export interface InstalledModel extends ModelFile {
   scale: number;
 }
 
-/** Networks that come with the engine. */
+/** Folder of the networks that come with the engine. */
 export const shippedModelsDir = join(projectRoot, 'engine', 'models');
 export const manifestName = 'manifest.json';
 
-/** Losses above this cannot be called equal to the float network. */
+/** Largest loss, in dB, at which a bfloat16 network counts as equal to the float network. */
 const tolerableLossDb = 0.1;
 
 const entry = z.object({
@@ -49,14 +49,14 @@ const entry = z.object({
 });
 const manifest = z.object({ version: z.literal(1), models: z.array(entry).max(1000) });
 
-/** One sentence that names the manifest and what is wrong in it. */
+/** Its message is one sentence that names the manifest and the error. */
 export class ModelsError extends Error {
   override readonly name = 'ModelsError';
 }
 
 /**
- * The models of one folder. Throws ModelsError for a manifest that is missing, no JSON or against its shape, and for
- * files that are named and not there.
+ * The models of one folder. Throws ModelsError if the manifest is missing or invalid, or if it names a file that does not
+ * exist.
  */
 export function readManifest(folder: string): InstalledModel[] {
   const path = join(resolve(folder), manifestName);
@@ -96,7 +96,7 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Without the members that are undefined: the addon and JSON know no such thing. */
+/** Drops members that are undefined, which the addon and JSON do not have. */
 function definite<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>;
@@ -104,9 +104,9 @@ function definite<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], u
 }
 
 /**
- * Shipped networks and those of an operator's folder. A name in the operator's folder takes the place of a shipped
- * one of the same name, all its files; a network for faces takes the place of the shipped one whatever its name. A checkout without shipped networks has none; an operator's folder must have a
- * manifest.
+ * Shipped networks and those of the operator's folder. The operator's network replaces a shipped one of the same name,
+ * with all its files. The operator's network for faces replaces the shipped one, whatever its name. Shipped networks may
+ * be absent; the operator's folder must have a manifest.
  */
 export function installedModels(operatorsDir?: string): InstalledModel[] {
   const shipped = statSync(join(shippedModelsDir, manifestName), { throwIfNoEntry: false });
@@ -118,12 +118,12 @@ export function installedModels(operatorsDir?: string): InstalledModel[] {
   return [...kept, ...own];
 }
 
-/** What a job may name: networks for whole pictures. */
+/** Names that a job may use: networks for whole frames. */
 export function modelNames(models: readonly InstalledModel[]): string[] {
   return [...new Set(models.filter((model) => model.layout !== 'face').map((model) => model.name))];
 }
 
-/** The part that goes to the addon. */
+/** The fields that the addon gets. */
 export function toModelFile({ title: _title, task: _task, license: _license, ...file }: InstalledModel): ModelFile {
   return file;
 }

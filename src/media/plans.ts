@@ -1,12 +1,11 @@
-/** What media was made with, and the plans of its children that follow from it. */
+/** Options of media, and the plans of children that follow from them. */
 import { stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { BlockOptions } from './blocks.ts';
-import type { ChildPlan, Mount, SandboxKind } from './confinement.ts';
+import type { ChildPlan, Mount, IsolationKind } from './isolation.ts';
 import type { InstalledModel } from './models.ts';
-import { openToChild } from './users.ts';
 
 export interface MediaLogger {
   info(details: object, message: string): void;
@@ -21,31 +20,31 @@ export interface MediaOptions {
   memoryLimitMb?: number;
   /** ceiling of one output file; default 32 GiB */
   outputLimitMb?: number;
-  /** networks that jobs may use (models.ts); children may read their files */
+  /** networks that jobs may use (models.ts); children can read their files */
   models?: readonly InstalledModel[];
-  /** folder of engines that were built for GPUs (compileModel); children that see videos can read it, no more */
+  /** folder of engines for GPUs (compileModel); children that see videos can read it and not write to it */
   enginesDir?: string | undefined;
-  /** further files or folders that children may read at the same place */
+  /** further files or folders that children may read, under the same path */
   readOnlyPaths?: string[];
   /** how remote sources are read while they are measured */
   remote?: BlockOptions;
-  /** probes at once, each a process; others wait. Default: twice the cores, at least 4 */
+  /** probes at a time, each in a process; others wait. Default: twice the cores, at least 4 */
   maxProbes?: number;
-  /** device files of GPUs that children may use when no CPU is asked for; default: those of this machine */
+  /** device files of GPUs for children whose device is not `cpu`; default: those of this machine */
   gpuFiles?: string[];
-  /** told the process id of each child when it starts */
+  /** called with the process id of each child that starts */
   onChild?: (pid: number) => void;
 }
 
 const megabyte = 1024 * 1024;
-/** Where a sandboxed child finds its input, its output folder and the engines for GPUs. */
+/** Paths in an isolated child: its input, its output folder, and the engines for GPUs. */
 export const insideInput = '/in/source';
 export const insideOutput = '/out';
 export const insideEngines = '/engines';
 
 export const silent: MediaLogger = { info() {}, warn() {} };
 
-export function planOf(options: MediaOptions, kind: SandboxKind, mounts: Mount[], timeoutMs: number): ChildPlan {
+export function planOf(options: MediaOptions, kind: IsolationKind, mounts: Mount[], timeoutMs: number): ChildPlan {
   const memoryMb = options.memoryLimitMb ?? Math.min(4096, Math.floor((totalmem() / megabyte) * 0.75));
   const limits = {
     memoryBytes: memoryMb * megabyte,
@@ -56,14 +55,13 @@ export function planOf(options: MediaOptions, kind: SandboxKind, mounts: Mount[]
   return { kind, mounts: [...shared, ...mounts], limits };
 }
 
-/** The absolute path of a regular file that a child can read, links followed. */
+/** The absolute path of a file; throws `unreadable_video` unless it is regular. Symbolic links are followed. */
 export async function readableFile(path: string): Promise<string> {
   const absolute = resolve(path);
   const found = await stat(absolute).catch((cause: unknown) => {
     throw new ReelmendError('unreadable_video', 'The video file does not exist or cannot be opened.', { cause });
   });
   if (!found.isFile()) throw new ReelmendError('unreadable_video', 'The video is not a regular file.');
-  await openToChild(absolute);
   return absolute;
 }
 

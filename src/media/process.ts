@@ -1,10 +1,11 @@
 /**
- * A media child as a process: started confined, its pipes read, its memory watched, ended with all that stands around
- * it. Who speaks with it listens: a spare (spares.ts) until a job comes, then the job's session (session.ts).
+ * The process of a media child: starts it isolated, reads its pipes, watches its memory, and ends it together with the
+ * programs around it. It reports to one listener: the warm child (warm-pool.ts) until its job comes, then the job's session
+ * (session.ts).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { blockFd, type ChildPlan, childCommand, filterFd, infoFd } from './confinement.ts';
+import { blockFd, type ChildPlan, childCommand, filterFd, infoFd } from './isolation.ts';
 import { watchMemory } from './memory.ts';
 import { mapUsers } from './users.ts';
 import { type Frame, FrameReader, type ToChild, channelFd, encodeBytes, encodeMessage, maxMessageBytes } from './wire.ts';
@@ -18,17 +19,17 @@ export interface Ending {
 
 export interface ChildListener {
   frame(frame: Frame): void;
-  /** what the child sent is no frame, or too much */
+  /** the child sent something that is no frame, or too much */
   fault(error: unknown): void;
-  /** above the ceiling of the child's plan; told once */
+  /** the child uses more memory than its plan allows; called once */
   memoryExceeded(bytes: number): void;
-  /** once for each that it is handed to, the last call: the process is gone and its pipes are read */
+  /** the process is gone and its pipes are read; the last call, once for each listener */
   ended(ending: Ending): void;
 }
 
-/** After its end, what still holds its pipes is waited for this long. */
+/** ms from the end of the process until its pipes are closed, if others still hold them. */
 const graceMs = 2000;
-/** Ceiling on everything that one child may send; ten progress messages a second for a day stay below. */
+/** Bytes that one child may send in all; ten progress messages a second for a day stay below. */
 const maxTotalBytes = 256 * 1024 * 1024;
 const keptStderrBytes = 4096;
 
@@ -50,7 +51,7 @@ export class MediaProcess {
     const command = childCommand(plan);
     const { filter, mapsUsers } = command;
     const pipeIf = (wanted: boolean) => (wanted ? 'pipe' : 'ignore');
-    // A process group of its own: ending the group ends whatever stands between us and the child.
+    // A process group of its own: ending the group also ends prlimit, setpriv and bubblewrap around the child.
     this.#child = spawn(command.file, command.args, {
       cwd: '/',
       env: command.env,
@@ -79,12 +80,12 @@ export class MediaProcess {
   }
 
   /** the end of its standard error, for the log */
-  get said(): string {
+  get stderrTail(): string {
     return this.#stderr.trim();
   }
 
-  /** From now on this one hears it; its end too when that came before. */
-  hand(listener: ChildListener): void {
+  /** Replaces the listener; the new one also learns of an end that came before. */
+  setListener(listener: ChildListener): void {
     this.#listener = listener;
     const ending = this.#ending;
     if (ending !== undefined) queueMicrotask(() => listener.ended(ending));
@@ -108,11 +109,11 @@ export class MediaProcess {
     try {
       process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // it ended in this moment
+      // it has just ended
     }
   }
 
-  /** bubblewrap reads to the end; it may be gone before it did, which its own exit tells better. */
+  /** Errors are ignored: if bubblewrap ended before it read all, its exit status tells why. */
   #feed(stream: Duplex, bytes: Buffer): void {
     stream.on('error', () => {});
     stream.resume();
@@ -135,7 +136,7 @@ export class MediaProcess {
     });
     this.#child.once('exit', () => {
       this.#exited = true;
-      // Whoever still holds the other ends of the pipes is no child of ours any more.
+      // Another process may still hold the other ends of the pipes.
       const timer = setTimeout(() => {
         for (const stream of this.#child.stdio) stream?.destroy();
       }, graceMs);
@@ -149,7 +150,7 @@ export class MediaProcess {
       this.#stderr = (this.#stderr + text).slice(-keptStderrBytes);
     });
     stderr.on('error', () => {});
-    this.#channel.on('error', () => {}); // the child ended; its exit tells more
+    this.#channel.on('error', () => {}); // the child ended; its exit status tells why
     this.#channel.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 

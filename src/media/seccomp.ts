@@ -1,7 +1,7 @@
 /**
- * The system-call filter of the sandbox, as the classic BPF program that bubblewrap loads just before it
- * starts the child. A media child computes, reads and writes files it was given, and starts threads; it
- * needs no sockets of its own, no processes, no mounts, no tracing and no kernel facilities beyond that.
+ * The system-call filter of an isolated child: a classic BPF program that bubblewrap loads before it starts the child. A
+ * media child computes, reads and writes the files that it gets, and starts threads. It needs no sockets, processes,
+ * mounts or tracing.
  */
 
 interface Architecture {
@@ -16,7 +16,7 @@ interface Architecture {
   denied: readonly number[];
 }
 
-/** Numbers that every architecture shares: added to Linux after the tables were unified. */
+/** System calls with the same number on every architecture: added after Linux unified the tables. */
 const deniedEverywhere = [
   424, // pidfd_send_signal
   425, 426, 427, // io_uring_setup, _enter, _register
@@ -25,7 +25,7 @@ const deniedEverywhere = [
   442, // mount_setattr
 ];
 
-/** By process.arch. In the order: memory that nobody counts, sockets, tracing, mounts and namespaces, keys, kernel, handles, clock. */
+/** By process.arch. Order: memory that no limit counts, sockets, processes, tracing, mounts and namespaces, keys, kernel, handles, clock. */
 const architectures: Record<string, Architecture | undefined> = {
   x64: {
     audit: 0xc000003e,
@@ -80,12 +80,12 @@ const errno = (number: number) => 0x00050000 | number;
 const notPermitted = errno(1);
 const notImplemented = errno(38);
 
-/** Offsets in struct seccomp_data; of a 64-bit argument the low word, on little-endian machines. */
+/** Offsets in struct seccomp_data. For the 64-bit argument: its low word, on little-endian machines. */
 const numberAt = 0;
 const architectureAt = 4;
 const firstArgumentAt = 16;
 const cloneThread = 0x00010000;
-/** x86-64 numbers from here on are the x32 interface, which would pass by the list. */
+/** x86-64 numbers from here on are the x32 interface; the list does not cover them, so all are denied. */
 const x32Bit = 0x40000000;
 
 type Instruction = [code: number, ifTrue: number, ifFalse: number, value: number];
@@ -104,9 +104,9 @@ function encode(program: readonly Instruction[]): Buffer {
 const unixFamily = 1;
 
 /**
- * The program for an architecture (`process.arch`); undefined where no table is known. With `gpu`, what CUDA's driver
- * needs besides: files in memory, and a Unix socket of its own that it opens at start, where it listens for other
- * processes (which a sandbox without other processes does not have). Connecting, accepting and all other families stay denied.
+ * The program for an architecture (`process.arch`); undefined if its numbers are not known. `gpu` also allows what CUDA's
+ * driver needs: files in memory, and opening a Unix socket to listen on, which is harmless in a namespace without other
+ * processes. Connecting, accepting and all other socket families stay denied.
  */
 export function seccompProgram(arch: string, { gpu = false } = {}): Buffer | undefined {
   const table = architectures[arch];

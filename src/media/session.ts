@@ -1,10 +1,10 @@
 /**
- * One call of a media child from start to end: told what to do, served, watched, ended. Settles only when the process
- * is gone, so that nothing is written after a promise has settled.
+ * One call of a media child: sends it the job, serves its reads, enforces the time limit, and classifies its end. The
+ * promise settles when the process is gone, so that nothing is written afterwards.
  */
 import type { z } from 'zod';
 import type { BlockReader } from './blocks.ts';
-import type { ChildPlan } from './confinement.ts';
+import type { ChildPlan } from './isolation.ts';
 import { type ChildFailure, crashed, failureFromChild, misbehaved, outOfMemory, timedOut } from './failures.ts';
 import { fromChild } from './messages.ts';
 import { type ChildListener, type Ending, MediaProcess } from './process.ts';
@@ -14,30 +14,30 @@ import type { Frame, ToChild } from './wire.ts';
 export interface ChildCall<T> {
   plan: ChildPlan;
   message: ToChild;
-  /** shape of the result; anything else is a failure of the child */
+  /** shape of the result; a result of another shape is a failure */
   result: z.ZodType<T>;
-  /** serves the child's reads; without it a read is a failure of the child */
+  /** serves the child's reads; without it a read is a failure */
   source?: BlockReader | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
-  /** told once the addon has been given the job */
+  /** called once, when the addon gets the job */
   onBegun?: (() => void) | undefined;
-  /** told once the process runs (tests, logs) */
+  /** called once, when the process runs (tests, logs) */
   onStart?: ((pid: number) => void) | undefined;
-  /** a child that waits for this call, started with the same plan but for the time; default: a new one */
+  /** a warm child for this call, started with the same plan except for the time limit; default: a new child */
   waiting?: MediaProcess | undefined;
 }
 
-/** A child that waited ended before it told of any work: another child may do it, and tells if the video was the reason. */
+/** A warm child ended before it began its job. Another child may do the job; if the video is the reason, that one fails too. */
 export class NotBegun extends Error {
   override readonly name = 'NotBegun';
 }
 
-/** After its answer the child may end by itself for this long. */
+/** ms that the child has to end by itself after its result. */
 const graceMs = 2000;
 /**
- * After a cancellation, less: the engine stops between two frames, which on a busy machine can take seconds,
- * and nothing of its work is kept anyway (its output folder is taken away with all that is in it).
+ * ms that the child has to end by itself after a cancellation. Short: the engine stops between two frames, which can take
+ * seconds on a busy machine, and its output folder is removed anyway.
  */
 const cancelGraceMs = 150;
 
@@ -57,7 +57,7 @@ class Session<T> implements ChildListener {
   readonly #reads = new AbortController();
   readonly #cleanups: (() => void)[] = [];
   #settle: (ending: Ending) => void = () => {};
-  #verdict: { error: unknown } | undefined;
+  #outcome: { error: unknown } | undefined;
   #answer: { value: unknown } | { failure: ChildFailure } | undefined;
   #begun: boolean;
   #reading = false;
@@ -70,7 +70,7 @@ class Session<T> implements ChildListener {
       this.#settle = (ending) => this.#conclude(ending, resolve, reject);
     });
     this.#child = call.waiting ?? new MediaProcess(call.plan, this);
-    call.waiting?.hand(this);
+    call.waiting?.setListener(this);
     const { timeoutMs } = call.plan.limits;
     this.#after(timeoutMs, () => this.#end(timedOut(timeoutMs)));
     const abort = () => this.#cancel(call.signal?.reason);
@@ -81,11 +81,11 @@ class Session<T> implements ChildListener {
   }
 
   frame(frame: Frame): void {
-    if (this.#verdict !== undefined) return;
+    if (this.#outcome !== undefined) return;
     if (frame.kind !== 'json') throw new TypeError('the media child sent bytes');
     const message = fromChild.parse(frame.value);
-    if (message.type === 'ready') throw new TypeError('the media child waits for a job that it has');
-    // A child may die with its last word unsaid: what begins is not work yet.
+    if (message.type === 'ready') throw new TypeError('the media child said that it is ready after it got its job');
+    // `begun` alone proves no work: the child may have ended right behind it.
     if (message.type !== 'begun') this.#begun = true;
     if (message.type === 'progress') this.#progress(message.progress);
     else if (message.type === 'begun') this.#call.onBegun?.();
@@ -98,7 +98,7 @@ class Session<T> implements ChildListener {
   }
 
   fault(error: unknown): void {
-    if (this.#verdict === undefined) this.#end(misbehaved(error));
+    if (this.#outcome === undefined) this.#end(misbehaved(error));
   }
 
   memoryExceeded(bytes: number): void {
@@ -106,7 +106,7 @@ class Session<T> implements ChildListener {
   }
 
   ended(ending: Ending): void {
-    if (ending.error !== undefined) this.#verdict ??= { error: misbehaved(ending.error) };
+    if (ending.error !== undefined) this.#outcome ??= { error: misbehaved(ending.error) };
     this.#settle(ending);
   }
 
@@ -124,7 +124,7 @@ class Session<T> implements ChildListener {
     }
   }
 
-  /** The child asks one read at a time; more at once is none of ours. */
+  /** Our child sends one read at a time; a second one before its response is misbehaviour. */
   async #serve(id: number, offset: number, length: number): Promise<void> {
     const source = this.#call.source;
     if (source === undefined || this.#reading || this.#answer !== undefined) {
@@ -141,17 +141,17 @@ class Session<T> implements ChildListener {
     }
   }
 
-  /** The engine is asked to stop; then it is made to. */
+  /** Sends the engine a cancellation, and kills the child if it does not end soon. */
   #cancel(reason: unknown): void {
-    if (this.#verdict !== undefined) return;
-    this.#verdict = { error: reason };
+    if (this.#outcome !== undefined) return;
+    this.#outcome = { error: reason };
     this.#reads.abort(reason);
     this.#child.send({ op: 'cancel' });
     this.#after(cancelGraceMs, () => this.#kill());
   }
 
   #end(error: unknown): void {
-    this.#verdict ??= { error };
+    this.#outcome ??= { error };
     this.#kill();
   }
 
@@ -164,9 +164,9 @@ class Session<T> implements ChildListener {
     this.#reads.abort();
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
     const answer = this.#answer;
-    if (this.#verdict !== undefined) reject(this.#verdict.error);
-    else if (!this.#begun) reject(new NotBegun(this.#child.said));
-    else if (answer === undefined) reject(crashed(ending, this.#child.said));
+    if (this.#outcome !== undefined) reject(this.#outcome.error);
+    else if (!this.#begun) reject(new NotBegun(this.#child.stderrTail));
+    else if (answer === undefined) reject(crashed(ending, this.#child.stderrTail));
     else if ('failure' in answer) reject(failureFromChild(answer.failure));
     else {
       const parsed = this.#call.result.safeParse(answer.value);

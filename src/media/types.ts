@@ -1,4 +1,4 @@
-/** What the rest of the service may ask of media; src/media is the only importer of the addon. */
+/** The interface of src/media, the only module that imports the addon. */
 import type {
   CompiledEngine,
   EnhanceOptions,
@@ -33,34 +33,33 @@ export interface ProbeRequest {
   signal?: AbortSignal;
 }
 
-/** `device` may also be `cuda:all` or a list such as `cuda:0,cuda:1`: the GPU with the fewest jobs of this process. */
+/** `device` may also name several GPUs, `cuda:all` or a list such as `cuda:0,cuda:1`: the one with the fewest jobs is used. */
 export type JobOptions = Omit<EnhanceOptions, 'signal' | 'onProgress' | 'models' | 'engineFolder' | 'mayWriteEngines'>;
 
 export interface EnhanceResult extends EngineResult {
   /** ms from the call until the first frame was in the stages */
   startMs: number;
-  /** whether a child did it that was ready before the call */
+  /** whether a warm child did the job */
   wasReady: boolean;
 }
 
-export interface StandByOptions {
-  /** children that wait */
+export interface WarmPoolRequest {
+  /** children in the pool */
   count: number;
-  /** of this process alone, on the file system of the jobs' folders; made, and removed by `close` */
+  /** of this process alone, on the file system of the jobs' folders; made here and removed by `close` */
   folder: string;
-  /** what the jobs will be asked for, as far as it is known */
+  /** options of the jobs to come, as far as they are known */
   options: JobOptions;
-  /** ms without a job after which what was made ready is given back; ten minutes when absent */
+  /** ms without a job after which prepared children are replaced by unprepared ones; ten minutes when absent */
   idleMs?: number;
 }
 
-/** Children that wait for `enhance`. */
-export interface StandBy {
-  /** process ids of those that wait */
+export interface WarmPoolHandle {
+  /** process ids of the children in the pool */
   readonly pids: readonly number[];
-  /** how many have the engine loaded and all that is expected made ready */
+  /** children that are prepared for the next job */
   readonly ready: number;
-  /** Ends them; resolves when they are gone. */
+  /** Ends the children; resolves when they are gone. */
   close(): Promise<void>;
 }
 
@@ -89,9 +88,9 @@ export interface CheckModelRequest {
 
 export interface CompileModelRequest {
   model: ModelFile;
-  /** made when it is not there; engines of other models and sizes in it stay */
+  /** made if missing; engines of other models and sizes in it stay */
   folder: string;
-  /** of the pictures that go in */
+  /** of the network's input frames */
   width: number;
   height: number;
   timeoutMs: number;
@@ -99,7 +98,7 @@ export interface CompileModelRequest {
 }
 
 /**
- * Media work in a sandboxed child process, one child a call. Rejects with ReelmendError:
+ * Media work in isolated child processes, one for each call. Rejects with ReelmendError:
  * `unreadable_video`, `video_too_long`, `processing_failed` (crash, memory), `processing_timeout`,
  * or whatever the byte source rejected with. An aborted signal rejects with its reason.
  */
@@ -107,10 +106,10 @@ export interface Media {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   enhance(request: EnhanceRequest): Promise<EnhanceResult>;
   /**
-   * Keeps children waiting that `enhance` then need not start: each is used for one job, is confined as any other, and
-   * is made ready for a job like the last one. One such set at a time.
+   * Starts children before `enhance` needs them. Each is used for one job, is isolated as any other, and is prepared for
+   * a job like the last one. A process has one pool at a time.
    */
-  standBy(options: StandByOptions): StandBy;
+  startWarmPool(request: WarmPoolRequest): WarmPoolHandle;
   /** What `enhance` would do with these options, and why. */
   plan(request: PlanRequest): Promise<EnhancePlan>;
   devices(): Promise<DeviceInfo[]>;
@@ -118,6 +117,6 @@ export interface Media {
   checkModel(request: CheckModelRequest): Promise<ModelReport>;
   /** Builds engines of a model for GPUs in a child, which can write into that folder alone and sees no video. */
   compileModel(request: CompileModelRequest): Promise<CompiledEngine[]>;
-  /** how children are confined on this machine */
-  readonly sandbox: { kind: 'bubblewrap' | 'none'; reason: string };
+  /** how children are isolated on this machine; `reason` says why `none` */
+  readonly isolation: { kind: 'bubblewrap' | 'none'; reason: string };
 }

@@ -1,11 +1,11 @@
 /**
- * Which user of this machine a confined child is. An ordinary user's child is that user. Root's child must not be
- * root: files of the kernel that belong to root would be its own. It becomes nobody, in a user namespace that root
- * maps for it, once bubblewrap has laid out the files; files and folders that it needs are opened to nobody.
+ * The user of an isolated child. An ordinary user's child runs as that user. Root's child must not run as root, which
+ * owns files of the kernel in /proc and /sys. It becomes nobody, in a user namespace that root
+ * maps for it, once bubblewrap has laid out the files. Where nobody cannot read all that the child needs, the child
+ * stays mapped to root, without capabilities.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { chmod, chown, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, chown } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 
 export const nobody = 65534;
@@ -13,12 +13,12 @@ export const nobody = 65534;
 /** CAP_CHOWN, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_SETFCAP */
 const needed = [0, 6, 7, 8, 31].reduce((bits, capability) => bits | (1n << BigInt(capability)), 0n);
 
-let able: boolean | undefined;
+let canMap: boolean | undefined;
 
-/** Whether this process can make a child nobody: root with its capabilities, where nobody exists. */
+/** Whether this process can start a child as nobody: it is root, has the capabilities, and the user nobody exists. */
 export function canMapNobody(): boolean {
-  able ??= process.getuid?.() === 0 && hasCapabilities() && ['uid_map', 'gid_map'].every(coversNobody);
-  return able;
+  canMap ??= process.getuid?.() === 0 && hasCapabilities() && ['uid_map', 'gid_map'].every(coversNobody);
+  return canMap;
 }
 
 function hasCapabilities(): boolean {
@@ -34,57 +34,55 @@ function coversNobody(map: string): boolean {
   });
 }
 
-/** Whether nobody can use what is mounted, whichever folders it lies in: a mount does not show them. */
+/** Whether nobody can use a mounted file or folder. The folders above it do not matter: a mount hides them. */
 export function isOpenToNobody(path: string, writable = false): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return true; // bubblewrap says that it is missing
+  if (found === undefined) return true; // bubblewrap will report that it is missing
   const wanted = (found.isDirectory() ? 0o5 : 0o4) | (writable ? 0o2 : 0);
   const granted = found.uid === nobody ? found.mode >> 6 : found.mode;
   return (granted & wanted) === wanted;
 }
 
 /**
- * Lets a child that is nobody read a file. Only where no other user reaches the file: its folder is closed to them.
- * A file that stays closed is read by a child that is mapped to root (confinement.ts).
+ * Lets a child that is nobody read a file of the service's own, whose folder must be closed to other users. The mode of
+ * a user's own file is never changed: a child that is mapped to root reads it (isolation.ts).
  */
 export async function openToChild(path: string): Promise<void> {
-  if (canBeRead(path)) return;
-  const [file, folder] = await Promise.all([stat(path), stat(dirname(path))]);
-  if ((folder.mode & 0o001) === 0) await chmod(path, (file.mode & 0o777) | 0o004);
+  if (canMapNobody()) await chmod(path, 0o604);
 }
 
-/** Whether a child that waits, and is nobody where that can be, could read this file. */
+/** Whether a warm child could read this file. It is nobody, unless this machine does not allow that. */
 export const canBeRead = (path: string): boolean => !canMapNobody() || isOpenToNobody(path);
 
-/** A folder of our own that the child writes to. */
+/** Makes nobody the owner of a folder of our own that the child writes to. */
 export async function giveToChild(folder: string): Promise<void> {
   if (canMapNobody()) await chown(folder, nobody, nobody);
 }
 
-/** What the child made and we keep. */
+/** Makes this process the owner of a file that the child wrote. */
 export async function takeFromChild(path: string): Promise<void> {
   if (canMapNobody()) await chown(path, process.getuid!(), process.getgid!());
 }
 
-/** Root lays out the files, nobody runs the program. Each map is written at once: the kernel takes one write. */
+/** Maps root, which lays out the files, and nobody, which runs the program. The kernel accepts each map in one write only. */
 function writeMaps(pid: string): void {
   const map = [0, nobody].map((id) => `${id} ${id} 1\n`).join('');
   for (const name of ['uid_map', 'gid_map']) writeFileSync(`/proc/${pid}/${name}`, map);
 }
 
-/** Answers bubblewrap: it tells at `info` who waits at `block` for its users. */
+/** Serves bubblewrap's pipes: it writes its process id to `info` and waits at `block` until its users are mapped. */
 export function mapUsers(info: Duplex, block: Duplex): void {
-  let told = '';
-  for (const stream of [info, block]) stream.on('error', () => {}); // it ended: its exit tells more
+  let text = '';
+  for (const stream of [info, block]) stream.on('error', () => {}); // it ended; its exit status tells why
   block.resume();
   info.on('data', (chunk: Buffer) => {
-    told += chunk.toString('latin1');
-    const pid = /"child-pid"\s*:\s*(\d+)\b/.exec(told)?.[1];
+    text += chunk.toString('latin1');
+    const pid = /"child-pid"\s*:\s*(\d+)\b/.exec(text)?.[1];
     if (pid === undefined || block.writableEnded) return;
     try {
       writeMaps(pid);
     } catch {
-      // Not mapped, it cannot lay out its files: it ends and says so.
+      // Without the maps bubblewrap cannot lay out the files; it ends with a message.
     }
     block.end('\n');
   });

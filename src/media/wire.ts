@@ -1,38 +1,38 @@
 /**
- * The words between the service and its media child, over one inherited socket.
+ * The protocol between the service and a media child, over one inherited socket.
  * A frame is: length of the rest (u32, little endian), kind (u8), payload. A `json` payload is one message;
- * a `bytes` payload is the id of a read (u32) and the bytes that answer it.
+ * a `bytes` payload is the id of a read (u32) and the bytes that were read.
  */
 import type { CompileRequest, EnhanceOptions, Expectation, ModelFile, ModelTrial, Progress, SourceLimits } from '../../native/index.d.ts';
 
-/** Inherited file descriptor of the child's end. */
+/** The child's end of the socket, an inherited file descriptor. */
 export const channelFd = 3;
-/** Longest frame the child may send: a result with all its streams stays far below. */
+/** Longest frame that the child may send; a result with all its streams is far shorter. */
 export const maxMessageBytes = 256 * 1024;
-/** Longest answer to one read. */
+/** Most bytes of one read. */
 export const maxReadBytes = 1024 * 1024;
 
 export type ToChild =
-  /** answers at once without loading the addon: is the sandbox able to run a child at all? */
+  /** tests whether a child can run at all; the addon is not loaded */
   | { op: 'hello' }
   | { op: 'devices' }
   | { op: 'probe'; source: { path: string } | { size: number }; limits?: SourceLimits; walkPackets?: boolean }
-  /** loads the addon and waits for another message; answered by `ready` */
-  | { op: 'stand-by' }
-  /** while it waits: makes ready for such a job; answered by `ready` */
+  /** loads the addon and waits for another message; the child sends `ready` */
+  | { op: 'warm-up' }
+  /** to a warm child: prepares it for such a job; the child sends `ready` */
   | { op: 'prepare'; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; expectation: Expectation }
-  /** `cpuSeconds`: processor time from here on, of a child that waited under a ceiling for all jobs */
+  /** `cpuSeconds`: limit of processor time from now on, for a warm child, whose limit was set for any job */
   | { op: 'enhance'; input: string; output: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'>; cpuSeconds?: number }
   | { op: 'plan'; input: string; options: Omit<EnhanceOptions, 'signal' | 'onProgress'> }
   | { op: 'check-model'; model: ModelFile; trial: ModelTrial }
   | { op: 'compile-model'; model: ModelFile; request: CompileRequest }
-  /** stop soon and answer with an error of the code `cancelled` */
+  /** the child stops soon and sends an error with the code `cancelled` */
   | { op: 'cancel' };
 
 export type FromChild =
-  /** it waits for a job */
+  /** a warm child waits for its job */
   | { type: 'ready' }
-  /** the addon is loaded and is given the job now */
+  /** the addon is loaded and gets the job now */
   | { type: 'begun' }
   | { type: 'read'; id: number; offset: number; length: number }
   | { type: 'progress'; progress: Progress }
@@ -99,7 +99,7 @@ export class FrameReader {
     return decode(buffer.readUInt8(4), buffer.subarray(headerBytes, total));
   }
 
-  /** Chunks are joined only when a frame is complete, so that a long one is copied once. */
+  /** Called only when a frame is complete, so that a long one is copied once. */
   #join(): void {
     if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
   }

@@ -1,4 +1,4 @@
-/** A bound on the bytes of temporary files, shared by everything that stores some. */
+/** A limit on the bytes in temporary files, shared by all remote videos that are open. */
 import { ReelmendError } from '../domain/errors.ts';
 
 export class ByteBudget {
@@ -8,7 +8,7 @@ export class ByteBudget {
     this.#left = bytes;
   }
 
-  /** Throws ReelmendError `service_unavailable` when others hold too much of it at the moment. */
+  /** Throws ReelmendError `service_unavailable` when too little of the budget is left. */
   take(bytes: number): void {
     if (bytes > this.#left) {
       const message = 'Too many videos without range requests are being measured; retry shortly.';

@@ -1,4 +1,4 @@
-/** The guarded client: policy, sessions and the three things the service asks of other people's servers. */
+/** The guarded client: opens a remote video, downloads one, or posts a webhook; one session for each. */
 import { ReelmendError } from '../domain/errors.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { ConnectorOptions, NetLogger } from './connect.ts';
@@ -6,24 +6,24 @@ import { download } from './download.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { ForwardVideo } from './forward.ts';
 import { createUrlPolicy } from './policy.ts';
-import { RangedVideo, blockBytes } from './ranged.ts';
-import { expectVideo, partOf, validatorsOf } from './replies.ts';
+import { headBytes, RangedVideo } from './ranged.ts';
+import { expectVideo, partOf, validatorsOf } from './responses.ts';
 import { tooLarge, withRetries } from './retry.ts';
 import { Session } from './session.ts';
-import type { Reply } from './session.ts';
+import type { HttpResponse } from './session.ts';
 import { defaultTimeouts, startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
-import type { GuardedClient, PostOptions, PostReply, RemoteVideo } from './types.ts';
+import type { GuardedClient, PostOptions, PostResponse, RemoteVideo } from './types.ts';
 
 export interface NetClientOptions extends Pick<ConnectorOptions, 'resolver' | 'ca' | 'tcp' | 'logger'> {
-  /** `host:port` pairs exempt from the private-address guard */
+  /** `host:port` pairs that may be reached although their IP address is private */
   allowHosts: readonly string[];
-  /** `host` or `host:port` under which this service itself is reached; never asked */
+  /** `host` or `host:port` under which this service itself is reached; requests there are refused */
   denyHosts?: readonly string[];
   timeouts?: Partial<Timeouts>;
-  /** how far a server without Range is read by openVideo, bytes (default 64 MiB) */
+  /** bytes that openVideo reads of a file on a server without Range (default 64 MiB) */
   maxForwardBytes?: number;
-  /** what servers without Range may fill of the temporary folder at a time, all together, bytes (default 256 MiB) */
+  /** bytes of temporary files for all videos from servers without Range together (default 256 MiB) */
   maxTemporaryBytes?: number;
 }
 
@@ -57,7 +57,7 @@ export function createNetClient(options: NetClientOptions): GuardedClient {
   };
 }
 
-/** One session a task, so that no connection is shared between customers; all end with the client. */
+/** Each task has a session of its own, so that customers share no connection. All sessions end with the client. */
 class Sessions {
   readonly #open = new Map<Session, () => Promise<void>>();
   readonly #create: () => Session;
@@ -68,7 +68,7 @@ class Sessions {
     this.#logger = logger;
   }
 
-  /** A session that ends with the work. */
+  /** Runs the work in a session that ends with it. */
   async during<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const session = this.#start();
     try {
@@ -81,7 +81,7 @@ class Sessions {
     }
   }
 
-  /** A session that lives on in the result, until that is closed by its owner or with the client. */
+  /** Runs the work in a session that its result keeps open, until the result or the client is closed. */
   async keepOpen<T extends { close(): Promise<void> }>(
     work: (session: Session, close: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
@@ -113,7 +113,7 @@ class Sessions {
     await session.close();
   }
 
-  /** Operators see what the customer must not: which address was refused. */
+  /** Logs which IP address was refused. The customer must not learn it. */
   #report(error: unknown): void {
     if (!(error instanceof ReelmendError) || error.code !== 'url_not_allowed') return;
     const reason = error.cause instanceof Error ? error.cause.message : '';
@@ -127,41 +127,41 @@ interface OpenOptions {
   close: () => Promise<void>;
 }
 
-/** The first request asks for one block, and the kind of answer decides how the rest is read. */
+/** The first request asks for the head of the file; the kind of response decides how the rest is read. */
 async function openVideo(deps: Deps, session: Session, url: string, options: OpenOptions): Promise<RemoteVideo> {
   const { maxBytes, signal, close } = options;
   return withRetries(deps.timeouts, signal, async () => {
-    const reply = await session.get(url, { headers: { range: `bytes=0-${blockBytes - 1}` }, signal });
+    const response = await session.get(url, { headers: { range: `bytes=0-${headBytes - 1}` }, signal });
     try {
-      expectVideo(reply, [200, 206, 416]);
-      if (reply.status === 200) {
+      expectVideo(response, [200, 206, 416]);
+      if (response.status === 200) {
         const { maxForwardBytes, budget } = deps;
-        return await ForwardVideo.open({ reply, maxBytes, maxForwardBytes, budget, close });
+        return await ForwardVideo.open({ response, maxBytes, maxForwardBytes, budget, close });
       }
-      const { size, head } = await readHead(reply, maxBytes);
-      const validators = validatorsOf(reply);
-      return new RangedVideo({ session, timeouts: deps.timeouts, url: reply.url, size, validators, head, close });
+      const { size, head } = await readHead(response, maxBytes);
+      const validators = validatorsOf(response);
+      return new RangedVideo({ session, timeouts: deps.timeouts, url: response.url, size, validators, head, close });
     } catch (error) {
-      reply.discard();
+      response.discard();
       throw error;
     }
   });
 }
 
-/** Size and first bytes from a 206; from a 416 only that the file is empty. */
-async function readHead(reply: Reply, maxBytes: number): Promise<{ size: number; head: Buffer }> {
-  if (reply.status === 416) {
-    reply.discard();
-    if (/^bytes \*\/0$/.test(reply.header('content-range') ?? '')) return { size: 0, head: Buffer.alloc(0) };
+/** Size and first bytes from a 206. A 416 is accepted for an empty file only. */
+async function readHead(response: HttpResponse, maxBytes: number): Promise<{ size: number; head: Buffer }> {
+  if (response.status === 416) {
+    response.discard();
+    if (/^bytes \*\/0$/.test(response.header('content-range') ?? '')) return { size: 0, head: Buffer.alloc(0) };
     throw new NetFailure('status', 'the server answered with status 416');
   }
-  const part = partOf(reply, 0);
+  const part = partOf(response, 0);
   if (part.total > maxBytes) throw tooLarge(maxBytes);
-  if (part.end >= blockBytes)
+  if (part.end >= headBytes)
     throw new NetFailure('protocol', 'the server answered with more than the range asked for');
   const pieces: Buffer[] = [];
   let length = 0;
-  for await (const chunk of reply.chunks()) {
+  for await (const chunk of response.chunks()) {
     pieces.push(chunk);
     length += chunk.length;
     if (length > part.end + 1) throw new NetFailure('length', 'the server sent more bytes than it announced');
@@ -172,24 +172,22 @@ async function readHead(reply: Reply, maxBytes: number): Promise<{ size: number;
   return { size: part.total, head: Buffer.concat(pieces) };
 }
 
-/** One POST without redirects or repetitions; of the reply at most `maxReplyBytes` are read. */
-async function post(session: Session, url: string, options: PostOptions): Promise<PostReply> {
+/** One POST, without redirects or retries. Reads at most `maxResponseBytes` of the response. */
+async function post(session: Session, url: string, options: PostOptions): Promise<PostResponse> {
   const late = () => new NetFailure('timeout', 'the server did not answer in time', { retryable: true });
   const deadline = startDeadline(options.signal, options.timeoutMs, late);
   try {
     const { headers, body } = options;
-    const reply = await session.ask(url, { method: 'POST', headers, body, signal: deadline.signal });
+    const response = await session.request(url, { method: 'POST', headers, body, signal: deadline.signal });
     const pieces: Buffer[] = [];
-    let room = options.maxReplyBytes;
-    let truncated = false;
-    for await (const chunk of reply.chunks()) {
-      pieces.push(chunk.subarray(0, room));
-      truncated = chunk.length > room;
-      room -= Math.min(room, chunk.length);
-      if (truncated) break;
+    let leftBytes = options.maxResponseBytes;
+    for await (const chunk of response.chunks()) {
+      pieces.push(chunk.subarray(0, leftBytes));
+      leftBytes -= chunk.length;
+      if (leftBytes <= 0) break;
     }
-    reply.discard();
-    return { status: reply.status, headers: reply.headers(), body: Buffer.concat(pieces), truncated };
+    response.discard();
+    return { status: response.status, headers: response.headers(), body: Buffer.concat(pieces) };
   } finally {
     deadline.release();
   }

@@ -1,8 +1,9 @@
 /**
- * Opens the sockets of the guarded client. An address is judged three times: as a literal, when a name is
- * resolved (every address must pass, and only those that were judged are handed on, so that a second answer of
- * the resolver is never used), and on the connected socket before a byte is written.
+ * Opens the sockets of the guarded client. IP addresses are checked three times: in the URL itself, when a name is
+ * resolved, and on the connected socket before a byte is written. All IP addresses of a name must pass, and the socket
+ * gets exactly those that were checked: the name is not resolved a second time.
  */
+import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { connect as tcpConnect, isIP } from 'node:net';
 import type { LookupFunction, Socket, TcpNetConnectOpts } from 'node:net';
@@ -12,13 +13,8 @@ import { NetFailure } from './failure.ts';
 import { notAllowed, withoutRootDot } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
 
-export interface ResolvedAddress {
-  address: string;
-  family: number;
-}
-
-/** All addresses of a name; rejects as dns.lookup does. */
-export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>;
+/** All IP addresses of a name; rejects as dns.lookup does. */
+export type Resolver = (hostname: string) => Promise<LookupAddress[]>;
 
 /** The part of pino's logger that the client uses. */
 export interface NetLogger {
@@ -43,13 +39,13 @@ const systemResolver: Resolver = (hostname) => systemLookup(hostname, { all: tru
 function guardedLookup(options: ConnectorOptions, port: number): LookupFunction {
   const resolve = options.resolver ?? systemResolver;
   return (hostname, { all }, callback) => {
-    const judge = async () => {
+    const checkedAddresses = async () => {
       const addresses = await resolve(hostname);
       if (addresses.length === 0) throw Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
-      for (const { address } of addresses) options.policy.checkAddress(address, hostname, port);
+      for (const { address } of addresses) options.policy.checkIp(address, hostname, port);
       return addresses.map(({ address, family }) => ({ address, family }));
     };
-    judge().then(
+    checkedAddresses().then(
       (addresses) => {
         if (all === true) callback(null, addresses);
         else callback(null, addresses[0]!.address, addresses[0]!.family);
@@ -59,7 +55,7 @@ function guardedLookup(options: ConnectorOptions, port: number): LookupFunction 
   };
 }
 
-/** TLS over a judged socket; certificates are always checked, whatever the environment says. */
+/** TLS over a checked socket. Certificates are always verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
 function startTls(socket: Socket, hostname: string, ca: string[] | undefined): Socket {
   return tlsConnect({
     socket,
@@ -73,8 +69,8 @@ function startTls(socket: Socket, hostname: string, ca: string[] | undefined): S
 }
 
 /**
- * The HTTP client parses replies inside the events of their socket. An exception there has no caller and would end
- * the process: it ends this connection instead, and with it the request.
+ * undici parses responses inside socket events. An exception there has no caller and would end the process. This ends
+ * the connection instead, and its request fails.
  */
 function containExceptions(socket: Socket, logger: NetLogger | undefined): Socket {
   const emit = socket.emit.bind(socket) as (...event: unknown[]) => boolean;
@@ -93,9 +89,9 @@ function containExceptions(socket: Socket, logger: NetLogger | undefined): Socke
 /** A connector for undici's Agent. Its errors are ReelmendError `url_not_allowed`, NetFailure, or the socket's own. */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { policy, tcp = tcpConnect } = options;
-  return ({ hostname: given, protocol, port: portText }, callback) => {
-    // Servers know their certificates by the name without the dot of the root.
-    const hostname = withoutRootDot(given);
+  return ({ hostname: name, protocol, port: portText }, callback) => {
+    // Certificates name the host without the root's dot.
+    const hostname = withoutRootDot(name);
     const port = Number(portText) || (protocol === 'https:' ? 443 : 80);
     let socket: Socket | undefined;
     const finish = (error: Error | null) => {
@@ -109,12 +105,12 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
       finish(new NetFailure('timeout', 'the server did not accept the connection in time', { retryable: true }));
     }, options.connectMs);
     try {
-      if (isIP(hostname) !== 0) policy.checkAddress(hostname, hostname, port);
+      if (isIP(hostname) !== 0) policy.checkIp(hostname, hostname, port);
       const plain = tcp({ host: hostname, port, lookup: guardedLookup(options, port), noDelay: true });
       socket = plain.once('error', finish).once('connect', () => {
         try {
           if (plain.remoteAddress === undefined) throw notAllowed('private', 'the socket has no address');
-          policy.checkAddress(plain.remoteAddress, hostname, port);
+          policy.checkIp(plain.remoteAddress, hostname, port);
           if (protocol !== 'https:') return finish(null);
           plain.off('error', finish).on('error', () => undefined); // from here on the TLS socket reports
           socket = startTls(plain, hostname, options.ca)

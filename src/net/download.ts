@@ -1,4 +1,4 @@
-/** A whole video into a file, hashed on the way; a broken transfer is resumed when the source is still the same. */
+/** Downloads a video into a file and hashes it. A broken transfer is resumed if the source is still the same. */
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
@@ -14,10 +14,10 @@ import {
   sourceChanged,
   strongTag,
   validatorsOf,
-} from './replies.ts';
-import type { Validators } from './replies.ts';
+} from './responses.ts';
+import type { Validators } from './responses.ts';
 import { isRetryable, pauseBefore, tooLarge, Tries } from './retry.ts';
-import type { Reply, Session } from './session.ts';
+import type { HttpResponse, Session } from './session.ts';
 import { minSpeedOf, enforceMinSpeed } from './min-speed.ts';
 import { startDeadline } from './timeouts.ts';
 import type { Timeouts } from './timeouts.ts';
@@ -26,15 +26,12 @@ export interface DownloadOptions {
   maxBytes: number;
   timeouts: Timeouts;
   signal?: AbortSignal | undefined;
-  onProgress?: ((bytes: number, total: number | null) => void) | undefined;
 }
 
 export interface Downloaded {
   bytes: number;
   /** lower-case hex */
   sha256: string;
-  /** after redirects */
-  url: string;
   /** the strong ETag of what was received; null when the server sent none */
   etag: string | null;
 }
@@ -43,16 +40,15 @@ interface Transfer {
   file: FileHandle;
   hash: Hash;
   bytes: number;
-  /** bytes of earlier tries that the last one continued, 0 when it started over */
+  /** bytes that earlier tries had brought and the last try kept; 0 when it started over */
   kept: number;
   total: number | null;
   validators: Validators;
-  url: string;
 }
 
 /**
  * Rejects with ReelmendError `url_not_allowed`, `video_unreachable`, `video_too_large` or `source_changed`, with
- * the signal's reason, or with the filesystem's own error (a full disk: worth a later try). The file is removed
+ * the signal's reason, or with the filesystem's error (a full disk: a later try may succeed). The file is removed
  * unless this resolves.
  */
 export async function download(session: Session, url: string, path: string, options: DownloadOptions) {
@@ -78,16 +74,15 @@ export async function download(session: Session, url: string, path: string, opti
 async function transferAll(session: Session, url: string, file: FileHandle, options: DownloadOptions) {
   const none = { etag: null, lastModified: null };
   const hash = createHash('sha256');
-  const transfer: Transfer = { file, hash, bytes: 0, kept: 0, total: null, validators: none, url };
+  const transfer: Transfer = { file, hash, bytes: 0, kept: 0, total: null, validators: none };
   const tries = new Tries(options.timeouts.attempts);
   let furthest = 0;
   for (;;) {
     try {
       await transferOnce(session, url, transfer, options);
-      const { bytes, url: finalUrl, validators } = transfer;
-      return { bytes, sha256: transfer.hash.digest('hex'), url: finalUrl, etag: strongTag(validators) } satisfies Downloaded;
+      return { bytes: transfer.bytes, sha256: transfer.hash.digest('hex'), etag: strongTag(transfer.validators) } satisfies Downloaded;
     } catch (error) {
-      // A try from the beginning is a repetition however far it comes: the next may have to begin there too.
+      // A try that starts over counts as no progress, however far it gets: the next may have to start over as well.
       tries.note(transfer.kept > 0 ? Math.max(transfer.bytes - furthest, 0) : 0);
       furthest = Math.max(furthest, transfer.bytes);
       if (!isRetryable(error) || tries.exhausted) throw error;
@@ -96,49 +91,47 @@ async function transferAll(session: Session, url: string, file: FileHandle, opti
   }
 }
 
-/** One request. Without a validator nothing says that the rest belongs to the same file: it starts over. */
+/** One request. It starts over where no validator proves that the rest belongs to the same file. */
 async function transferOnce(session: Session, url: string, transfer: Transfer, options: DownloadOptions) {
   transfer.kept = transfer.bytes;
   const resume = transfer.bytes > 0 && ifRange(transfer.validators) !== null;
   const headers = resume ? rangeHeaders(transfer.validators, transfer.bytes) : {};
-  const reply = await session.get(url, { headers, signal: options.signal });
+  const response = await session.get(url, { headers, signal: options.signal });
   try {
-    expectVideo(reply, resume ? [200, 206, 416] : [200]);
-    if (reply.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
-    if (reply.status === 206) continueTransfer(reply, transfer);
-    else await startOver(reply, transfer);
-    transfer.url = reply.url.href;
+    expectVideo(response, resume ? [200, 206, 416] : [200]);
+    if (response.status === 416) throw new NetFailure('length', 'the server sent fewer bytes than it announced');
+    if (response.status === 206) continueTransfer(response, transfer);
+    else await startOver(response, transfer);
     if (transfer.total !== null && transfer.total > options.maxBytes) throw tooLarge(options.maxBytes);
-    await receive(reply, transfer, options);
+    await receive(response, transfer, options);
   } finally {
-    reply.discard();
+    response.discard();
   }
 }
 
-function continueTransfer(reply: Reply, transfer: Transfer): void {
-  const part = partOf(reply, transfer.bytes);
-  const same = sameSource(transfer.validators, validatorsOf(reply));
+function continueTransfer(response: HttpResponse, transfer: Transfer): void {
+  const part = partOf(response, transfer.bytes);
+  const same = sameSource(transfer.validators, validatorsOf(response));
   if (!same || (transfer.total !== null && part.total !== transfer.total)) throw sourceChanged();
   transfer.total = part.total;
 }
 
-async function startOver(reply: Reply, transfer: Transfer): Promise<void> {
+async function startOver(response: HttpResponse, transfer: Transfer): Promise<void> {
   if (transfer.bytes > 0) await transfer.file.truncate(0);
   transfer.hash = createHash('sha256');
   transfer.bytes = 0;
   transfer.kept = 0;
-  transfer.total = declaredLength(reply);
-  transfer.validators = validatorsOf(reply);
+  transfer.total = declaredLength(response);
+  transfer.validators = validatorsOf(response);
 }
 
-async function receive(reply: Reply, transfer: Transfer, options: DownloadOptions): Promise<void> {
+async function receive(response: HttpResponse, transfer: Transfer, options: DownloadOptions): Promise<void> {
   const { file } = transfer;
-  for await (const chunk of enforceMinSpeed(reply.chunks(), minSpeedOf(options.timeouts))) {
+  for await (const chunk of enforceMinSpeed(response.chunks(), minSpeedOf(options.timeouts))) {
     if (transfer.bytes + chunk.length > options.maxBytes) throw tooLarge(options.maxBytes);
     await writeAll(file, chunk, transfer.bytes);
     transfer.hash.update(chunk);
     transfer.bytes += chunk.length;
-    options.onProgress?.(transfer.bytes, transfer.total);
   }
   if (transfer.total !== null && transfer.bytes !== transfer.total) {
     const message = `the server sent ${transfer.bytes < transfer.total ? 'fewer' : 'more'} bytes than it announced`;
@@ -146,7 +139,7 @@ async function receive(reply: Reply, transfer: Transfer, options: DownloadOption
   }
 }
 
-/** A disk that is nearly full may take part of a write; the next one then fails with the true reason. */
+/** A nearly full disk may take only part of a write. The next write then fails with the true reason. */
 async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
   for (let done = 0; done < chunk.length;) {
     done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;

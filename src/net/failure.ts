@@ -1,4 +1,4 @@
-/** What can go wrong on the way to a public server, as one sentence each. */
+/** Failures of requests to customers' servers: a reason for code, a sentence for people. */
 import { ReelmendError } from '../domain/errors.ts';
 
 export type FailureReason =
@@ -14,11 +14,11 @@ export type FailureReason =
   | 'changed'
   | 'length';
 
-/** A failure of the far side. The message is public: half a sentence that starts with "the server". */
+/** A failure of the customer's server. The message is public: half a sentence that starts with "the server". */
 export class NetFailure extends Error {
   override readonly name = 'NetFailure';
   readonly reason: FailureReason;
-  /** whether the same request may well succeed a moment later */
+  /** whether the same request may succeed a moment later */
   readonly retryable: boolean;
 
   constructor(reason: FailureReason, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
@@ -47,14 +47,14 @@ const garbled = new Set([
 ]);
 
 function codeOf(error: unknown): string {
-  // Several addresses tried side by side fail as one AggregateError; its first cause speaks for all.
+  // Node tries several IP addresses of a name at once; they fail together as an AggregateError. Its first error counts.
   const first = error instanceof AggregateError ? error.errors[0] : error;
   const { code } = (first ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
 }
 
-/** Sorts an error of sockets, TLS or the HTTP client; a failure that is sorted already comes back as it is. */
-export function sortFailure(error: unknown): NetFailure | ReelmendError {
+/** Classifies an error of sockets, TLS or undici. NetFailure and ReelmendError come back unchanged. */
+export function classifyFailure(error: unknown): NetFailure | ReelmendError {
   if (error instanceof NetFailure || error instanceof ReelmendError) return error;
   const code = codeOf(error);
   const cause = { cause: error };
@@ -74,10 +74,7 @@ export function sortFailure(error: unknown): NetFailure | ReelmendError {
   return new NetFailure('reset', 'the server broke the connection off', { ...cause, retryable: true });
 }
 
-/**
- * A failure as the customer sees it. Errors that are not the far side's (a full disk, an aborted signal) come
- * back as they are.
- */
+/** The customer's view of a failure. Errors that are not the server's (a full disk, an aborted signal) come back unchanged. */
 export function videoError(error: unknown, changedCode: 'source_changed' | 'video_unreachable'): unknown {
   if (!(error instanceof NetFailure)) return error;
   const code = error.reason === 'changed' ? changedCode : 'video_unreachable';

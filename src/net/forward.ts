@@ -1,22 +1,22 @@
 /**
- * Access to a file on a server without Range: read forward once, kept in a nameless temporary file, up to a
- * stated bound. What lies beyond the bound is refused, not fetched.
+ * Random access to a file on a server without Range. The body is read forward, once, into a nameless temporary file.
+ * Reads beyond `maxForwardBytes` are refused, and nothing beyond is fetched.
  */
 import type { FileHandle } from 'node:fs/promises';
 import type { ByteBudget } from './byte-budget.ts';
 import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
-import { declaredLength, strongTag, validatorsOf } from './replies.ts';
+import { declaredLength, strongTag, validatorsOf } from './responses.ts';
 import { tooLarge } from './retry.ts';
-import type { Reply } from './session.ts';
+import type { HttpResponse } from './session.ts';
 import { namelessFile } from './temporary.ts';
 
 export interface ForwardOptions {
   /** a 200 whose body has not been read yet */
-  reply: Reply;
+  response: HttpResponse;
   maxBytes: number;
   maxForwardBytes: number;
-  /** of all temporary files together */
+  /** of the temporary files of all videos together */
   budget: ByteBudget;
   close: () => Promise<void>;
 }
@@ -28,10 +28,7 @@ function beyondBound(maxForwardBytes: number): NetFailure {
 }
 
 export class ForwardVideo implements RemoteVideo {
-  readonly url: string;
   readonly size: number;
-  readonly ranged = false;
-  readonly validator: string | null;
   readonly etag: string | null;
   readonly #options: ForwardOptions;
   readonly #file: FileHandle;
@@ -40,14 +37,14 @@ export class ForwardVideo implements RemoteVideo {
   #closed: Promise<void> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** Reads the whole body at once where the server does not say how long it is. */
+  /** Reads the whole body now if the server does not tell its length. */
   static async open(options: ForwardOptions): Promise<ForwardVideo> {
-    const declared = declaredLength(options.reply);
+    const declared = declaredLength(options.response);
     if (declared !== null && declared > options.maxBytes) throw tooLarge(options.maxBytes);
     const file = await namelessFile();
     let stored = 0;
     try {
-      const chunks = options.reply.chunks();
+      const chunks = options.response.chunks();
       if (declared !== null) return new ForwardVideo(options, file, chunks, declared, 0);
       for await (const chunk of chunks) {
         if (stored + chunk.length > options.maxBytes) throw tooLarge(options.maxBytes);
@@ -71,15 +68,12 @@ export class ForwardVideo implements RemoteVideo {
     size: number,
     stored: number,
   ) {
-    const validators = validatorsOf(options.reply);
     this.#options = options;
     this.#file = file;
     this.#chunks = chunks;
     this.#stored = stored;
     this.size = size;
-    this.url = options.reply.url.href;
-    this.etag = strongTag(validators);
-    this.validator = validators.etag ?? validators.lastModified;
+    this.etag = strongTag(validatorsOf(options.response));
   }
 
   read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -90,7 +84,7 @@ export class ForwardVideo implements RemoteVideo {
 
   close(): Promise<void> {
     this.#closed ??= (async () => {
-      this.#options.reply.discard();
+      this.#options.response.discard();
       await this.#options.close();
       await this.#queue;
       await this.#file.close();
@@ -105,7 +99,7 @@ export class ForwardVideo implements RemoteVideo {
     const end = Math.min(offset + length, this.size);
     if (offset >= end) return new Uint8Array(0);
     if (end > this.#options.maxForwardBytes) throw beyondBound(this.#options.maxForwardBytes);
-    const abort = () => this.#options.reply.discard();
+    const abort = () => this.#options.response.discard();
     signal.addEventListener('abort', abort, { once: true });
     try {
       await this.#storeUpTo(end);

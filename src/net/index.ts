@@ -1,8 +1,8 @@
-/** Every outgoing request to a customer's address goes through here. */
+/** Every outgoing request to a customer's URL goes through here. */
 export { createNetClient } from './client.ts';
 export type { NetClientOptions } from './client.ts';
-export type { ResolvedAddress, Resolver } from './connect.ts';
+export type { Resolver } from './connect.ts';
 export { NetFailure } from './failure.ts';
 export type { FailureReason } from './failure.ts';
 export type { Timeouts } from './timeouts.ts';
-export type { GuardedClient, NetClient, PostOptions, PostReply, RemoteVideo } from './types.ts';
+export type { GuardedClient, NetClient, PostOptions, PostResponse, RemoteVideo } from './types.ts';

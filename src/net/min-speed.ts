@@ -1,10 +1,10 @@
-/** A floor under the speed of a transfer: a server that sends slowly enough would hold its place for as long as it likes. */
+/** A minimum speed for transfers: without it a slow server could hold a download slot for as long as it likes. */
 import { NetFailure } from './failure.ts';
 import type { Timeouts } from './timeouts.ts';
 
 export interface MinSpeed {
   bytesPerSecond: number;
-  /** over which the speed is averaged; the first window is the grace of a slow start */
+  /** ms over which the speed is averaged; a slow start has the first window to catch up */
   windowMs: number;
 }
 
@@ -14,8 +14,8 @@ export const minSpeedOf = ({ downloadBytesPerSecond, downloadWindowMs }: Timeout
 });
 
 /**
- * The same pieces; throws NetFailure once a window brought fewer bytes than the floor asks for. Only the time spent
- * waiting for the server counts, never that of a slow disk here.
+ * Passes the pieces on. Throws NetFailure when a window brought too few bytes. Only time spent waiting for the server
+ * counts, not the time of a slow disk here.
  */
 export async function* enforceMinSpeed(pieces: AsyncIterable<Buffer>, floor: MinSpeed): AsyncGenerator<Buffer> {
   let waitedMs = 0;

@@ -1,18 +1,18 @@
 /**
- * Which URLs may be asked at all, decided before any packet is sent. Addresses that a name resolves to are
- * judged later, in connect.ts.
+ * Which URLs may be requested, decided before any packet is sent. The IP addresses of a name are checked later, in
+ * connect.ts.
  *
- * Ports: 80, 443, and from 1024 on all but those of well-known services that are no web servers (databases,
- * caches, orchestrators, remote desktops, mail and chat; the browsers' list of bad ports among them).
+ * Allowed ports: 80, 443, and from 1024 on all but those of well-known services that are no web servers (databases,
+ * caches, orchestrators, remote desktops, mail, chat, and the ports that browsers block).
  * A redirect from https to http is not followed (session.ts).
  *
- * Lengths are no matter of this file: the contract bounds a URL as it is written, which grows when it is spelled as
- * URL spells it, and a redirect may be as long as the headers of a reply.
+ * Lengths are not checked here. The contract limits a URL as the customer wrote it, and parsing can make it longer. The
+ * URL of a redirect is limited by the size of the response headers.
  */
 import { isIP } from 'node:net';
 import { ReelmendError } from '../domain/errors.ts';
 import { problemOfText, urlNotAllowed, type UrlProblem } from '../domain/urls.ts';
-import { isOwnAddress, isPublicAddress } from './addresses.ts';
+import { isOwnIp, isPublicIp } from './ip.ts';
 
 const servicePorts = new Set([
   1080, 1099, 1433, 1434, 1521, 1719, 1720, 1723, 1883, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3128, 3260, 3306,
@@ -22,8 +22,8 @@ const servicePorts = new Set([
   50070, 61616,
 ]);
 
-/** Names that mean something only inside a network, whatever a resolver says. */
-const insideSuffixes = [
+/** Suffixes of names that have a meaning only inside a network; refused even if they resolve. */
+const internalSuffixes = [
   'localhost',
   'local',
   'localdomain',
@@ -39,22 +39,22 @@ const insideSuffixes = [
 ];
 
 export interface UrlPolicyOptions {
-  /** `host:port` pairs that pass although they are private or their port is closed */
+  /** `host:port` pairs that pass although their IP address is private or their port is closed */
   allowHosts: readonly string[];
-  /** `host` or `host:port` of this service's own public addresses: refused, also when allowed above */
+  /** `host` or `host:port` of this service's own public URLs: refused, even if allowed above */
   denyHosts?: readonly string[];
 }
 
 export interface UrlPolicy {
-  /** Parses once; use only what comes back. Throws ReelmendError `url_not_allowed`. */
+  /** Parses and checks; use only the URL that it returns. Throws ReelmendError `url_not_allowed`. */
   check(url: string | URL): URL;
-  /** Whether `host:port` is exempt from the address guard; `host` without brackets. */
+  /** Whether `host:port` is exempt from the check of IP addresses; `host` without brackets. */
   isExempt(hostname: string, port: number): boolean;
-  /** Throws ReelmendError `url_not_allowed` unless the address may be connected to. */
-  checkAddress(address: string, hostname: string, port: number): void;
+  /** Throws ReelmendError `url_not_allowed` unless the IP address may be connected to. */
+  checkIp(ip: string, hostname: string, port: number): void;
 }
 
-/** For logs: it may name the address that was refused, which the customer is not told. */
+/** The cause, for logs. It may name the IP address that was refused; the customer is not told. */
 class Refusal extends Error {
   readonly problem: UrlProblem;
 
@@ -68,19 +68,19 @@ export function notAllowed(problem: UrlProblem, reason: string): ReelmendError {
   return urlNotAllowed(problem, { cause: new Refusal(problem, reason) });
 }
 
-/** A refusal met behind a redirect, as one who gave the first URL understands it; other errors as they are. */
+/** A refusal of a redirect's URL, worded for the customer, who gave the first URL. Other errors come back unchanged. */
 export function behindRedirect(error: unknown): unknown {
   if (!(error instanceof ReelmendError && error.cause instanceof Refusal)) return error;
   return urlNotAllowed(error.cause.problem, { cause: error.cause, redirected: true });
 }
 
-/** The port that a URL leads to, its scheme's default where it names none. */
+/** The port of a URL, or the default of its scheme. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** The host as names and addresses are judged: no brackets, and `host` for the fully qualified spelling `host.`. */
+/** The host in the form that is checked: an IPv6 address without brackets, a name without the root's dot. */
 function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : withoutRootDot(hostname);
 }
@@ -89,7 +89,7 @@ export function withoutRootDot(hostname: string): string {
   return hostname.replace(/\.$/, '');
 }
 
-/** `host:port` spelled as URL spells it. Throws TypeError for anything else. */
+/** `host:port` in the spelling of the URL class. Throws TypeError for anything else. */
 function normalizePair(pair: string): string {
   const match = /^(\[[0-9a-fA-F:.]+\]|[^\s:/?#@\\[\]]+):(\d{1,5})$/.exec(pair);
   if (match === null || !URL.canParse(`http://${match[1]}/`)) {
@@ -98,9 +98,9 @@ function normalizePair(pair: string): string {
   return `${hostOf(new URL(`http://${match[1]}/`))}:${Number(match[2])}`;
 }
 
-function isInsideName(hostname: string): boolean {
+function isInternalName(hostname: string): boolean {
   if (!hostname.includes('.')) return true;
-  return insideSuffixes.some((suffix) => hostname.endsWith(`.${suffix}`));
+  return internalSuffixes.some((suffix) => hostname.endsWith(`.${suffix}`));
 }
 
 function isClosedPort(port: number): boolean {
@@ -112,15 +112,15 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
   const allowed = new Set(options.allowHosts.map(normalizePair));
   const denied = new Set((options.denyHosts ?? []).map((entry) => entry.toLowerCase().replace(/[[\]]/g, '')));
   const isExempt = (hostname: string, port: number) => allowed.has(`${hostname}:${port}`);
-  const checkAddress = (address: string, hostname: string, port: number) => {
+  const checkIp = (ip: string, hostname: string, port: number) => {
     if (isExempt(hostname, port)) return;
-    if (!isPublicAddress(address) || isOwnAddress(address)) {
-      throw notAllowed('private', `${hostname} leads to ${address}`);
+    if (!isPublicIp(ip) || isOwnIp(ip)) {
+      throw notAllowed('private', `${hostname} leads to ${ip}`);
     }
   };
   return {
     isExempt,
-    checkAddress,
+    checkIp,
     check(input) {
       const text = String(input);
       if (!URL.canParse(text)) throw notAllowed(problemOfText(text), 'the URL is malformed');
@@ -133,8 +133,8 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
       if (denied.has(hostname) || denied.has(`${hostname}:${port}`)) throw notAllowed('private', `${hostname} is this service itself`);
       if (isExempt(hostname, port)) return url;
       if (isClosedPort(port)) throw notAllowed('port', `port ${port} is closed`);
-      if (isIP(hostname) !== 0) checkAddress(hostname, hostname, port);
-      else if (isInsideName(hostname)) throw notAllowed('private', `${hostname} is a name of the inside network`);
+      if (isIP(hostname) !== 0) checkIp(hostname, hostname, port);
+      else if (isInternalName(hostname)) throw notAllowed('private', `${hostname} is a name of an internal network`);
       return url;
     },
   };

@@ -1,4 +1,8 @@
-/** Repetitions and pauses. */
+/**
+ * Retries and pauses. undici's `retry` interceptor is not used: it counts tries and not bytes, so that a server that
+ * sends a few bytes a time would use up a download's tries or keep it going for ever; it compares strong ETags alone;
+ * and it cannot start a file over.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import { NetFailure } from './failure.ts';
@@ -9,16 +13,16 @@ export function isRetryable(error: unknown): error is NetFailure {
 }
 
 /**
- * New bytes that make a try count as progress. Few, because what is kept of a try says little about what was sent:
- * a reset throws away what had not left the server's side yet and what lay unread on this one.
+ * New bytes that make a try count as progress. Few, because a reset discards bytes: those that had not left the server
+ * yet, and those that lay unread here.
  */
 const progressBytes = 16 * 1024;
-/** What many tries must bring on the average, bytes each: no server may feed us in crumbs for ever. */
+/** Bytes that tries must bring on average, so that no server can keep a transfer going with a few bytes each. */
 const meanBytes = 64 * 1024;
-/** Tries that are free of that average, for each one that may be in vain. */
+/** Tries to which that average does not apply, for each try that may bring nothing. */
 const freeTries = 16;
 
-/** Counts the failed tries of one transfer that is continued where it ended. */
+/** Counts the failed tries of one transfer. Each try continues where the last one ended. */
 export class Tries {
   readonly #limit: number;
   #inVain = 0;
@@ -30,14 +34,14 @@ export class Tries {
     this.#limit = limit;
   }
 
-  /** One try has ended early, with `bytes` that were not there before. */
+  /** A try ended early and brought `bytes` new ones. */
   note(bytes: number): void {
     this.#all += 1;
     this.#bytes += bytes;
     this.#inVain = bytes >= progressBytes ? 0 : this.#inVain + 1;
   }
 
-  /** Number of the repetition that comes next, since the last progress: 1, 2, … */
+  /** Number of the next retry, counted from the last progress: 1, 2, … */
   get repetition(): number {
     return Math.max(this.#inVain, 1);
   }
@@ -47,14 +51,14 @@ export class Tries {
   }
 }
 
-/** Waits before repetition `n` (1, 2, …), longer each time; an abort rejects with the signal's reason. */
+/** Waits before retry `n` (1, 2, …), longer each time. Rejects with the signal's reason. */
 export async function pauseBefore(n: number, timeouts: Timeouts, signal: AbortSignal | undefined): Promise<void> {
   const ms = timeouts.retryDelayMs * 2 ** Math.min(n - 1, 5);
   await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   signal?.throwIfAborted();
 }
 
-/** Repeats while failures are of the passing kind, `timeouts.attempts` tries in all. */
+/** Retries failures that may pass, up to `timeouts.attempts` tries in all. */
 export async function withRetries<T>(
   timeouts: Timeouts,
   signal: AbortSignal | undefined,

@@ -1,13 +1,14 @@
 /**
- * One conversation with a customer's server: its own sockets, redirects followed by hand with every check on
- * every hop, and nothing kept or sent that could identify the service (no cookies, no credentials, no referrer).
- * Proxies named in the environment are not used: behind one, the guard would judge the proxy's address.
+ * HTTP with a customer's server over sockets of its own. Sends and keeps nothing that could identify the service: no
+ * cookies, no credentials, no referrer. Redirects are followed here and not by undici's `redirect` interceptor, which
+ * passes neither the URL policy nor the refusal of https → http at each hop. Proxies of the environment are not used:
+ * the guard would check the proxy's IP address instead of the server's.
  */
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { guardedConnector } from './connect.ts';
 import type { ConnectorOptions } from './connect.ts';
-import { NetFailure, sortFailure } from './failure.ts';
+import { NetFailure, classifyFailure } from './failure.ts';
 import { behindRedirect, portOf } from './policy.ts';
 import type { UrlPolicy } from './policy.ts';
 import { startDeadline } from './timeouts.ts';
@@ -18,21 +19,21 @@ export interface SessionOptions extends Omit<ConnectorOptions, 'connectMs' | 'po
   timeouts: Timeouts;
 }
 
-export interface Reply {
-  /** the URL that answered, after redirects */
+export interface HttpResponse {
+  /** after redirects */
   url: URL;
   status: number;
-  /** one header, repeated ones joined with a comma; null when absent */
+  /** a header, repeated ones joined with a comma; null when absent */
   header(name: string): string | null;
   /** all headers, lower-case names */
   headers(): Record<string, string>;
-  /** the body in pieces, under the idle and rate limits; failures are sorted */
+  /** the body in pieces, under the idle and rate limits; its errors are classified */
   chunks(): AsyncGenerator<Buffer>;
-  /** gives the connection up; without effect on a body that was read to its end */
+  /** Closes the connection, unless the body was read to its end. */
   discard(): void;
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: Uint8Array | string;
@@ -64,7 +65,7 @@ export class Session {
   }
 
   /** One request, no redirects. Rejects with ReelmendError `url_not_allowed`, NetFailure or the signal's reason. */
-  async ask(target: string | URL, options: AskOptions = {}): Promise<Reply> {
+  async request(target: string | URL, options: RequestOptions = {}): Promise<HttpResponse> {
     this.#closing.signal.throwIfAborted();
     const { policy, timeouts, logger } = this.#options;
     const url = policy.check(target);
@@ -72,7 +73,7 @@ export class Session {
     const deadline = startDeadline(options.signal, timeouts.connectMs + timeouts.headersMs, late);
     try {
       deadline.signal.throwIfAborted();
-      const answer = await request(url, {
+      const response = await request(url, {
         dispatcher: this.#agent,
         method: options.method ?? 'GET',
         headers: { 'user-agent': 'Reelmend', accept: '*/*', ...options.headers, 'accept-encoding': 'identity' },
@@ -80,12 +81,12 @@ export class Session {
         signal: deadline.signal,
       });
       deadline.stop();
-      return makeReply(url, answer, { deadline, timeouts, ends: [options.signal, this.#closing.signal] });
+      return toResponse(url, response, { deadline, timeouts, ends: [options.signal, this.#closing.signal] });
     } catch (error) {
       deadline.release();
       options.signal?.throwIfAborted();
       this.#closing.signal.throwIfAborted();
-      const failure = sortFailure(error);
+      const failure = classifyFailure(error);
       // Host and port only: a path or query may carry the customer's secrets.
       logger?.debug({ host: url.hostname, port: portOf(url), err: failure }, 'outgoing request failed');
       throw failure;
@@ -93,17 +94,17 @@ export class Session {
   }
 
   /** A GET that follows at most five redirects. */
-  async get(target: string | URL, options: Omit<AskOptions, 'method' | 'body'> = {}): Promise<Reply> {
+  async get(target: string | URL, options: Omit<RequestOptions, 'method' | 'body'> = {}): Promise<HttpResponse> {
     let url = this.#options.policy.check(target);
     let hops = 0;
     try {
       for (;;) {
-        const reply = await this.ask(url, options);
-        if (!redirectStatuses.has(reply.status)) return reply;
-        reply.discard();
+        const response = await this.request(url, options);
+        if (!redirectStatuses.has(response.status)) return response;
+        response.discard();
         hops += 1;
         if (hops > maxRedirects) throw new NetFailure('redirect', `the server redirects more than ${maxRedirects} times`);
-        url = this.#nextHop(url, reply.header('location'));
+        url = this.#nextHop(url, response.header('location'));
       }
     } catch (error) {
       throw hops === 0 ? error : behindRedirect(error);
@@ -121,7 +122,7 @@ export class Session {
     return next;
   }
 
-  /** What is under way rejects with a plain error: the end of this side is no failure of the server's. */
+  /** Requests under way reject with a plain Error: closing this side is not a failure of the server. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the connection to the server was closed'));
     await this.#agent.destroy();
@@ -131,13 +132,13 @@ export class Session {
 interface BodyLimits {
   deadline: ReturnType<typeof startDeadline>;
   timeouts: Timeouts;
-  /** signals whose reason explains a broken body better than the breaking does */
+  /** signals whose reason replaces the error of a body that they broke off */
   ends: (AbortSignal | undefined)[];
 }
 
-function makeReply(url: URL, answer: Dispatcher.ResponseData, limits: BodyLimits): Reply {
-  const { body, headers, statusCode } = answer;
-  // Errors of a body that nobody reads any more are nobody's.
+function toResponse(url: URL, received: Dispatcher.ResponseData, limits: BodyLimits): HttpResponse {
+  const { body, headers, statusCode } = received;
+  // A discarded body may still fail; nobody waits for it.
   body.on('error', () => undefined).once('close', () => limits.deadline.release());
   const joined = Object.entries(headers).map(([name, value]) => [
     name,
@@ -154,7 +155,7 @@ function makeReply(url: URL, answer: Dispatcher.ResponseData, limits: BodyLimits
   };
 }
 
-/** Only the time spent waiting for the server counts against its rate, never that of a slow reader here. */
+/** Only time spent waiting for the server counts towards its rate, not the time of a slow reader here. */
 async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): AsyncGenerator<Buffer> {
   const { minBytesPerSecond, rateWindowMs } = limits.timeouts;
   let waitedMs = 0;
@@ -176,7 +177,7 @@ async function* readChunks(body: AsyncIterable<Buffer>, limits: BodyLimits): Asy
     }
   } catch (error) {
     for (const signal of limits.ends) signal?.throwIfAborted();
-    throw sortFailure(error);
+    throw classifyFailure(error);
   } finally {
     limits.deadline.release();
     await pieces.return?.().catch(() => undefined);

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 
 const prefix = 'reelmend-net-';
 const name = `${prefix}${randomUUID()}`;
-/** A folder of a living process is used again when it was removed, so that age alone may decide. */
+/** Age alone decides: a process that still lives makes its folder again if it was removed. */
 const leftOverAfterMs = 3_600_000;
 let sweeping: Promise<void> | undefined;
 
-/** An open file that has no name any more: the kernel frees it however the process ends. */
+/** An open file without a name: the kernel frees it however the process ends. */
 export async function namelessFile(): Promise<FileHandle> {
   const folder = join(tmpdir(), name);
   if (sweeping === undefined) {
@@ -26,7 +26,7 @@ export async function namelessFile(): Promise<FileHandle> {
   return file;
 }
 
-/** Removes what killed processes left behind. Nobody is told of what cannot be removed: it is another user's. */
+/** Removes the folders of killed processes. Those that cannot be removed belong to other users and are skipped. */
 async function removeLeftOver(parent: string): Promise<void> {
   const names = (await readdir(parent)).filter((one) => one.startsWith(prefix) && one !== name);
   for (const one of names) {

@@ -6,17 +6,17 @@ export interface Timeouts {
   headersMs: number;
   /** longest pause between two pieces of a body, ms */
   idleMs: number;
-  /** a body may not stay slower than this over `rateWindowMs` of waiting for it, bytes per second */
+  /** minimum speed of a body over `rateWindowMs` of waiting for it, bytes per second */
   minBytesPerSecond: number;
   rateWindowMs: number;
-  /** a download may not stay slower than this over `downloadWindowMs` of waiting for it, bytes per second; 0: it may */
+  /** minimum speed of a download over `downloadWindowMs` of waiting for it, bytes per second; 0: none */
   downloadBytesPerSecond: number;
   downloadWindowMs: number;
   /** one whole download with all its tries, ms */
   totalMs: number;
-  /** tries of one transfer: the first and the repetitions */
+  /** tries of one transfer, the first included */
   attempts: number;
-  /** pause before the first repetition, ms; doubles with each */
+  /** pause before the first retry, ms; doubles with each */
   retryDelayMs: number;
 }
 
@@ -35,9 +35,9 @@ export const defaultTimeouts: Timeouts = {
 
 export interface Deadline {
   signal: AbortSignal;
-  /** ends the clock; the outer signal still aborts until `release` */
+  /** stops the clock; the outer signal still aborts until `release` */
   stop(): void;
-  /** ends the clock and lets go of the outer signal */
+  /** stops the clock and stops listening to the outer signal */
   release(): void;
 }
 

@@ -1,13 +1,7 @@
-/** The guarded HTTP client: every outgoing request to a customer's address goes through it. */
+/** The guarded HTTP client: every outgoing request to a customer's URL goes through it. */
 import type { ByteSource } from '../media/types.ts';
 
 export interface RemoteVideo extends ByteSource {
-  /** the final URL after redirects */
-  readonly url: string;
-  /** whether the server honours Range requests */
-  readonly ranged: boolean;
-  /** ETag or Last-Modified, to notice a source that changes; null when neither is sent */
-  readonly validator: string | null;
   /** the strong ETag; null when the server sends none */
   readonly etag: string | null;
   close(): Promise<void>;
@@ -25,8 +19,8 @@ export interface NetClient {
   download(
     url: string,
     path: string,
-    options: { maxBytes: number; signal?: AbortSignal; onProgress?: (bytes: number, total: number | null) => void },
-  ): Promise<{ bytes: number; sha256: string; url: string; etag: string | null }>;
+    options: { maxBytes: number; signal?: AbortSignal },
+  ): Promise<{ bytes: number; sha256: string; etag: string | null }>;
   close(): Promise<void>;
 }
 
@@ -36,31 +30,29 @@ export interface PostOptions {
   body: Uint8Array | string;
   /** for the whole exchange, ms */
   timeoutMs: number;
-  /** of the reply's body, what is more is not read */
-  maxReplyBytes: number;
+  /** bytes of the response's body that are read at most */
+  maxResponseBytes: number;
   signal?: AbortSignal;
 }
 
-export interface PostReply {
-  /** any status: a redirect is an answer like others and is not followed */
+export interface PostResponse {
+  /** any status; a redirect is not followed */
   status: number;
   /** lower-case names, repeated ones joined with a comma */
   headers: Record<string, string>;
   body: Uint8Array;
-  /** whether the body went on beyond `maxReplyBytes` */
-  truncated: boolean;
 }
 
-/** What createNetClient gives: the video side and the side that webhooks use, behind the same guard. */
+/** The client of createNetClient: NetClient for videos, and what webhooks need, behind the same guard. */
 export interface GuardedClient extends NetClient {
   /**
-   * Refuses a URL for what it says (scheme, port, name, literal address) without any request; names are not
-   * resolved. Throws ReelmendError `url_not_allowed`.
+   * Checks the URL itself (scheme, port, name, IP address), without a request and without resolving names. Throws
+   * ReelmendError `url_not_allowed`.
    */
   checkUrl(url: string): void;
   /**
-   * One POST, never repeated, no redirects. Rejects with ReelmendError `url_not_allowed`, with NetFailure (its
-   * `reason` and public half sentence), or with the signal's reason.
+   * One POST, without retries or redirects. Rejects with ReelmendError `url_not_allowed`, with NetFailure, or with the
+   * signal's reason.
    */
-  post(url: string, options: PostOptions): Promise<PostReply>;
+  post(url: string, options: PostOptions): Promise<PostResponse>;
 }

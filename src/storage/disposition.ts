@@ -5,12 +5,12 @@ function encodeExtended(value: string): string {
   return encodeURIComponent(value).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Control characters, path separators, line separators, and marks that turn the reading direction (`exe.4pm`). */
+/** Control characters, path separators, line separators, and marks that reverse the reading direction (`exe.4pm`). */
 const unsafe = /[\p{Cc}/\\\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]/gu;
 
 /**
- * A name that no client can take for a path or a header: unsafe characters and lone surrogates become `_`; empty
- * or dots only becomes `download`; at most 200 UTF-16 units.
+ * A name that is safe as a file name and in a header. Unsafe characters and lone surrogates become `_`; an empty name or
+ * one of dots becomes `download`; at most 200 UTF-16 units.
  */
 export function safeFileName(name: string): string {
   const clean = name.slice(0, 200).toWellFormed().replace(unsafe, '_');

@@ -1,4 +1,4 @@
-/** Small file helpers of both storages. */
+/** File helpers of both storages. */
 import { createHash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -22,7 +22,7 @@ export async function copyHashed(
   let opened = false;
   const abort = () => source.destroy(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
   signal?.addEventListener('abort', abort, { once: true });
-  // The loop below reports the stream's errors; this catches one that comes before the loop listens.
+  // The loop below reports the stream's errors; this handler covers those before the loop starts.
   source.on('error', () => undefined);
   try {
     signal?.throwIfAborted();

@@ -15,7 +15,7 @@ import type { ByteRange, DownloadLink, Storage, StoredObject } from './types.ts'
 export interface FilesystemStorageOptions {
   /** folder of the storage, made when absent */
   root: string;
-  /** base of the links, without a trailing slash; a function because the port may be known only after listening */
+  /** base URL of links, without a trailing slash; a function, because the port may be known only after listening */
   publicUrl: () => string;
   /** at least 16 characters; equal on every process that makes or serves links */
   linkSecret: string;
@@ -29,7 +29,7 @@ export interface FilesystemStorage extends Storage {
   verifyLink(query: LinkQuery): LinkVerdict;
 }
 
-/** Uploads of a process that was killed are swept after this long, ms. */
+/** ms after which uploads of killed processes are removed. */
 const staleUploadMs = 24 * 3600 * 1000;
 
 export function createFilesystemStorage(options: FilesystemStorageOptions): FilesystemStorage {
@@ -55,7 +55,7 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
   };
 }
 
-/** Where things lie; the folders are made at the first write. */
+/** Paths in the storage; the folders are made at the first write. */
 class Folders {
   readonly objects: string;
   readonly incoming: string;
@@ -70,7 +70,7 @@ class Folders {
     return join(this.objects, key);
   }
 
-  /** Unfinished uploads carry the key's hash, so that destroy finds those of its key. */
+  /** Names of unfinished uploads start with the key's hash, so that destroy finds them. */
   uploadPrefix(key: string): string {
     return `${createHash('sha256').update(key).digest('hex').slice(0, 32)}.`;
   }
@@ -105,8 +105,8 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * The bytes are copied, not hard-linked: whoever still writes to the source file must not change a stored object.
- * The copy is on disk (fsync) before its name is, and the name before this resolves.
+ * Copies the bytes instead of linking: a process that still writes to the source must not change the stored object.
+ * The copy is on disk (fsync) before it gets its name, and the name is on disk before this resolves.
  */
 async function putFile(
   folders: Folders,
@@ -128,7 +128,7 @@ async function putFile(
   }
 }
 
-/** Renames into place; a destroy beside it may remove the still empty folder, so that a few tries may be needed. */
+/** Renames the upload to its target. A destroy at the same time may remove the still empty folder; then it tries again. */
 async function place(folders: Folders, upload: string, target: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -137,7 +137,7 @@ async function place(folders: Folders, upload: string, target: string): Promise<
       break;
     } catch (error) {
       if (!isMissing(error) || attempt === 5) throw error;
-      await lstat(upload); // gone: the key was destroyed during the upload, and the upload fails with it
+      await lstat(upload); // throws if the upload is gone: its key was destroyed meanwhile
     }
   }
   let folder = dirname(target);
@@ -197,7 +197,7 @@ async function destroy(folders: Folders, key: string): Promise<void> {
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  // Empty folders go as well; the first one that is in use ends the walk.
+  // Empty parent folders are removed as well, up to the first that is in use.
   for (let folder = dirname(path); folder !== folders.objects; folder = dirname(folder)) {
     const removed = await rmdir(folder).then(
       () => true,

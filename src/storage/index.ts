@@ -17,15 +17,15 @@ export interface StorageConfig {
   dataDir: string;
   /** undefined: filesystem */
   s3: { endpoint: string | undefined; publicEndpoint?: string | undefined; bucket: string; region: string } | undefined;
-  /** base of filesystem links, asked for at every link */
+  /** base URL of filesystem links; called for every link */
   publicUrl: () => string;
   /** signs filesystem links, at least 16 characters */
   linkSecret: string;
 }
 
 /**
- * `kind` tells which one came; only the filesystem's links are verified by the API itself. The AWS SDK is loaded where
- * it is needed only: it takes 10 to 40 MB of memory.
+ * `kind` tells which storage it is: the API verifies only the links of the filesystem storage. The AWS SDK takes 10 to
+ * 40 MB of memory and is loaded only for S3.
  */
 export async function createStorage(config: StorageConfig): Promise<FilesystemStorage | S3Storage> {
   if (config.s3 !== undefined) return (await import('./s3.ts')).createS3Storage(config.s3);

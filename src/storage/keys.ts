@@ -1,9 +1,9 @@
-/** Names of objects: opaque, made by the service, and checked again here because they become paths. */
+/** Keys of objects. The service makes them; they are checked here because they become paths. */
 
 const segment = /^[a-z0-9_-][a-z0-9_.-]*$/;
 const maxLength = 512;
 
-/** Thrown for a key that the service itself should never have made; it names no path of the machine. */
+/** A key that the service should never have made. The message contains no path. */
 export class StorageKeyError extends TypeError {
   override readonly name = 'StorageKeyError';
 }
@@ -19,7 +19,7 @@ export function checkKey(key: string): string {
   return key;
 }
 
-/** A prefix is a key that may be cut anywhere, also at a slash, or empty. */
+/** A prefix is the beginning of a key, cut anywhere, or empty. */
 export function checkPrefix(prefix: string): string {
   if (prefix !== '' && !isStorageKey(prefix.replace(/\/$/, ''))) {
     throw new StorageKeyError(`Expected a storage prefix but received ${JSON.stringify(prefix)}`);

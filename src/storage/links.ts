@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isStorageKey } from './keys.ts';
 
-/** What a link says; the signature covers all of it. */
+/** The content of a link, all of it covered by the signature. */
 export interface LinkClaims {
   key: string;
   /** Unix time in seconds; the link works up to and including it */
@@ -26,7 +26,7 @@ export type LinkVerdict =
 
 export const defaultContentType = 'video/mp4';
 
-/** JSON keeps the fields apart, so that no two different links share a signed text. */
+/** Signs JSON, which separates the fields, so that two different links never sign the same text. */
 function sign(secret: string, claims: LinkClaims): Buffer {
   const text = JSON.stringify(['reelmend-link-v1', claims.key, claims.expires, claims.fileName, claims.contentType]);
   return createHmac('sha256', secret).update(text).digest();
@@ -41,8 +41,8 @@ export function makeLink(base: string, secret: string, claims: LinkClaims): stri
 }
 
 /**
- * Whether a link was made here and still holds. The signature is compared in constant time and before the
- * clock, so that an altered expiry reads `invalid`, never `expired`.
+ * Whether a link was made here and has not expired. The signature is checked before the clock, in constant time, so that
+ * a link with an altered expiry is `invalid` and not `expired`.
  */
 export function verifyLink(secret: string, query: LinkQuery, nowMs: number): LinkVerdict {
   const invalid = { ok: false, reason: 'invalid' } as const;

@@ -1,4 +1,4 @@
-/** Questions to a bucket that take paging and the manners of several servers into account. */
+/** Queries to a bucket that follow pages and cope with the differences between servers. */
 import { ListMultipartUploadsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import type { ListObjectVersionsCommandOutput, S3Client } from '@aws-sdk/client-s3';
 
@@ -13,12 +13,12 @@ export function isStatus(error: unknown, status: number): boolean {
   return metadata?.httpStatusCode === status;
 }
 
-/** A missing key, not a missing bucket: that one is an operator's mistake and is thrown. */
+/** Whether the key is missing. A missing bucket does not count: it is an operator's mistake and is thrown. */
 export function isKeyMissing(error: unknown): boolean {
   return isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket';
 }
 
-/** Some servers keep no versions and say so instead of listing. */
+/** Servers that keep no versions may refuse to list them. */
 function isNotImplemented(error: unknown): boolean {
   return isStatus(error, 501) || (error as Error).name === 'NotImplemented';
 }
@@ -45,7 +45,7 @@ export async function versionsOfKey(bucket: Bucket, key: string): Promise<string
     }
     const entries = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
     for (const entry of entries) if (entry.Key === key) found.push(entry.VersionId ?? 'null');
-    // The prefix also matches longer keys; they sort behind the key itself and need no reading.
+    // The prefix also matches longer keys. They sort behind the key itself, so that the listing can stop there.
     const passed = page.NextKeyMarker !== undefined && page.NextKeyMarker > key;
     const more = page.IsTruncated === true && !passed;
     marker = more ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker } : null;

@@ -26,13 +26,13 @@ import type { ByteRange, Storage, StoredObject } from './types.ts';
 export interface S3StorageOptions {
   bucket: string;
   region: string;
-  /** base address of a server other than AWS; buckets are then addressed by path */
+  /** base URL of a server other than AWS; the bucket is then part of the path */
   endpoint?: string | undefined;
-  /** base address under which customers reach that server, when it is another one; links name it */
+  /** base URL in the links to customers, if they reach that server under another one */
   publicEndpoint?: string | undefined;
   /** bytes of one part of an upload, at least 5 MiB; grows where a file would need more than 10,000 (default 16 MiB) */
   partSize?: number;
-  /** over the defaults; credentials come from the AWS SDK's own chain unless given here */
+  /** overrides the defaults; credentials come from the AWS SDK's own chain unless given here */
   client?: S3ClientConfig;
 }
 
@@ -50,7 +50,7 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
   const { endpoint, publicEndpoint = endpoint, partSize = 16 * mebibyte } = options;
   if (partSize < 5 * mebibyte) throw new TypeError(`partSize: Expected at least 5 MiB but received ${partSize} bytes`);
   const client = s3Client(options, endpoint);
-  // The address is part of what a link's signature covers.
+  // The signature of a link covers the host, so links need a client of their own.
   const linkClient = publicEndpoint === endpoint ? client : s3Client(options, publicEndpoint);
   const bucket: Bucket = { client, name: options.bucket };
   return {
@@ -117,7 +117,7 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
     if (stored === null) throw new Error('the storage does not have the object that it confirmed');
     return { key, size, sha256: sha256(), version: stored.version };
   } catch (error) {
-    // The answer to the last request may be lost after the object was made; a repetition then finds no upload.
+    // The response to the last request may be lost after the object was stored; its retry then finds no upload.
     const stored = options.signal?.aborted === true ? null : await confirm(bucket, key, mark, size).catch(() => null);
     if (stored !== null) return { key, size, sha256: sha256(), version: stored.version };
     await abandon(bucket, key, upload.uploadId);
@@ -129,8 +129,8 @@ async function putFile(bucket: Bucket, key: string, path: string, options: PutOp
 }
 
 /**
- * Bytes on their way stop at the signal; what begins and ends an upload goes on to its answer, which alone names what is to
- * be taken away. (`Upload.abort` gives up at once, and the upload that is just being made stays behind for a while.)
+ * The signal stops requests that carry bytes. Requests that begin or end an upload run to their response, because it names
+ * the upload to remove. (`Upload.abort` stops at once, and an upload that is just being created stays behind.)
  */
 function stoppable(client: S3Client, signal: AbortSignal | undefined): S3Client {
   if (signal === undefined) return client;
@@ -143,7 +143,7 @@ function stoppable(client: S3Client, signal: AbortSignal | undefined): S3Client 
 
 const markName = 'reelmend-upload';
 
-/** The file as a stream that hashes what passes, and fails when that is not `size` bytes. */
+/** The file as a stream that hashes its bytes and fails if there are not `size` of them. */
 function hashedFile(path: string, size: number): { body: Readable; sha256: () => string } {
   const hash = createHash('sha256');
   let read = 0;
@@ -155,12 +155,12 @@ function hashedFile(path: string, size: number): { body: Readable; sha256: () =>
     },
     flush: (done) => done(read === size ? null : new Error('the file changed while it was being stored')),
   });
-  // pipeline ends the file with the stream and the other way round; whoever reads the stream sees the error.
+  // pipeline closes the file when the stream ends and vice versa; the reader of the stream gets the error.
   pipeline(createReadStream(path, { highWaterMark: mebibyte }), count, () => undefined);
   return { body: count, sha256: () => hash.copy().digest('hex') };
 }
 
-/** The newest version of the key if it is the one that was uploaded under `mark`, whole. */
+/** The newest version of the key, if it is the complete upload with this `mark`. */
 async function confirm(
   bucket: Bucket,
   key: string,
@@ -177,7 +177,7 @@ async function confirm(
   }
 }
 
-/** Best effort: the failure that led here is the one to report. */
+/** Errors are ignored: the failure of the upload is the one to report. */
 async function abandon(bucket: Bucket, key: string, uploadId: string | undefined): Promise<void> {
   if (uploadId === undefined) return;
   const command = new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadId });
@@ -217,7 +217,7 @@ async function getFile(bucket: Bucket, key: string, path: string, signal?: Abort
   return true;
 }
 
-/** Unfinished uploads first, so that none of them completes behind the back of the version walk. */
+/** Unfinished uploads first, so that none completes after the versions were listed. */
 async function destroy(bucket: Bucket, key: string): Promise<void> {
   const target = { Bucket: bucket.name, Key: key };
   for (const UploadId of await uploadsOfKey(bucket, key)) {

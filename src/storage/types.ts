@@ -6,7 +6,7 @@ export interface StoredObject {
   size: number;
   /** lower-case hex */
   sha256: string;
-  /** S3 version id, null where the storage keeps no versions */
+  /** S3 version id; null if the storage keeps no versions */
   version: string | null;
 }
 
@@ -34,9 +34,9 @@ export interface Storage {
   getFile(key: string, path: string, signal?: AbortSignal): Promise<boolean>;
   stat(key: string): Promise<{ size: number } | null>;
   open(key: string, range?: ByteRange): Promise<Readable | null>;
-  /** Removes the object in every version, and unfinished uploads of the key; absent is fine. */
+  /** Removes all versions of the object and unfinished uploads of the key. Succeeds if there are none. */
   destroy(key: string): Promise<void>;
-  /** true only when the storage itself has answered that no version of the key exists. */
+  /** True only if the storage itself reports that no version of the key exists. */
   isAbsent(key: string): Promise<boolean>;
   /** All keys under a prefix, for the reaper. */
   list(prefix: string): AsyncIterable<string>;

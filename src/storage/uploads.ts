@@ -1,42 +1,42 @@
-/** Files that a local demo takes from the console: kept for a day, and served to the service itself only. */
+/** Files that the console of a local demo uploads. They are kept for a day and served to the service itself only. */
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ReelmendError } from '../domain/errors.ts';
 import { maxSourceBytes } from '../domain/limits.ts';
 import { readDiskUsage } from './disk.ts';
+import { isMissing } from './files.ts';
 
 /** `<dataDir>/uploads/<account>/<name>` */
 export const uploadsFolder = (dataDir: string): string => join(dataDir, 'uploads');
 
 /** ms; a job fetches its source within minutes */
-const keptMs = 24 * 3600_000;
+const keepMs = 24 * 3600_000;
 const uploadName = /^acct_[0-9a-hjkmnp-tv-z]{26}\/[0-9a-f]{32}\.mp4$/;
-/** bytes that the file system keeps free for whatever else lies there */
-const spareBytes = 1_000_000_000;
-/** seconds after which there may be room again */
+/** bytes that uploads leave free on the file system */
+const reservedBytes = 1_000_000_000;
+/** seconds after which there may be disk space again */
 const retryAfterS = 60;
 
 export interface UploadOptions {
-  /** made when it is missing; nothing else lies there */
+  /** for uploads only; made if missing */
   folder: string;
-  /** address of a kept file */
+  /** URL of a stored file */
   urlOf(name: string): string;
   /** bytes of one file; default 2,000,000,000 */
   maxBytes?: number;
   /** bytes that the files of one account may have together; default 4,000,000,000 */
   accountBytes?: number;
-  /** bytes that the folder's file system has free; default: its own answer */
+  /** free bytes of the folder's file system; default: read from the system */
   freeBytes?(): Promise<number>;
 }
 
 export interface Upload {
   /** whose quota it uses */
   accountId: string;
-  /** bytes that are announced; undefined: as many as one file may have */
+  /** announced size; undefined: up to `maxBytes` */
   sizeBytes?: number | undefined;
   signal: AbortSignal;
 }
@@ -55,7 +55,7 @@ type Limits = Required<Omit<UploadOptions, 'urlOf'>>;
 export function createUploads({ urlOf, ...options }: UploadOptions) {
   const freeBytes = async () => (await readDiskUsage(options.folder)).freeBytes;
   const limits: Limits = { maxBytes: maxSourceBytes, accountBytes: 2 * maxSourceBytes, freeBytes, ...options };
-  /** bytes that are expected of the uploads under way, by account: one each, so that none slips past the quota */
+  /** expected bytes of the uploads in progress, by account; one at a time for each, so that the quota holds */
   const underWay = new Map<string, number>();
   return {
     async save(body: AsyncIterable<Uint8Array>, { accountId, sizeBytes, signal }: Upload): Promise<KeptUpload> {
@@ -82,16 +82,14 @@ interface Allowed {
 }
 
 async function allowedBytes(limits: Limits, accountId: string, expected: number[]): Promise<Allowed> {
-  const folder = join(limits.folder, accountId);
-  await mkdir(folder, { recursive: true });
-  const needed = expected.reduce((sum, bytes) => sum + bytes, spareBytes);
+  const needed = expected.reduce((sum, bytes) => sum + bytes, reservedBytes);
   if ((await limits.freeBytes()) < needed) {
     throw new ReelmendError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
   }
-  const files = await filesIn(folder);
+  const files = await filesIn(join(limits.folder, accountId));
   const keptBytes = files.reduce((sum, { size }) => sum + size, 0);
   const oldestMs = Math.min(...files.map(({ mtimeMs }) => mtimeMs), Date.now());
-  const waitS = Math.max(1, Math.ceil((oldestMs + keptMs - Date.now()) / 1000));
+  const waitS = Math.max(1, Math.ceil((oldestMs + keepMs - Date.now()) / 1000));
   return { maxBytes: limits.maxBytes, leftBytes: limits.accountBytes - keptBytes, retryAfterS: waitS };
 }
 
@@ -128,11 +126,24 @@ async function write(
       yield chunk;
     }
   }
-  await pipeline(Readable.from(counted(), { objectMode: false }), createWriteStream(path), { signal });
+  const draft = await createDraft(path);
+  await pipeline(Readable.from(counted(), { objectMode: false }), draft.createWriteStream(), { signal });
   return sizeBytes;
 }
 
-/** Path of a kept file; null for a name that no upload has. */
+/** Makes the file and its folder, which a sweep may remove again while it is empty (removeExpiredUploads). */
+async function createDraft(path: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt += 1) {
+    await mkdir(dirname(path), { recursive: true });
+    try {
+      return await open(path, 'w');
+    } catch (error) {
+      if (!isMissing(error) || attempt === 5) throw error;
+    }
+  }
+}
+
+/** Path of an uploaded file; null for a name that no upload can have. */
 export function uploadPath(folder: string, name: string): string | null {
   return uploadName.test(name) ? join(folder, name) : null;
 }
@@ -143,7 +154,7 @@ interface FoundFile {
   mtimeMs: number;
 }
 
-/** Below the folder, drafts too; one that goes meanwhile is left out, and a folder that is missing has none. */
+/** All files below the folder, drafts too. Files that disappear meanwhile are skipped; a missing folder has none. */
 async function filesIn(folder: string): Promise<FoundFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -151,13 +162,13 @@ async function filesIn(folder: string): Promise<FoundFile[]> {
   return found.filter((file) => file !== null);
 }
 
-/** Removes what is older than a day, drafts of broken uploads too, and the folders that are empty then. */
+/** Removes files older than a day, drafts of broken uploads too, and then empty folders. */
 export async function removeExpiredUploads(folder: string): Promise<void> {
   for (const { path, mtimeMs } of await filesIn(folder)) {
-    if (Date.now() - mtimeMs > keptMs) await rm(path, { force: true });
+    if (Date.now() - mtimeMs > keepMs) await rm(path, { force: true });
   }
   for (const name of await readdir(folder).catch(() => [])) {
-    // One that holds files, or is one, stays.
+    // Fails for a folder with files, or a file, which stay.
     await rmdir(join(folder, name)).catch(() => undefined);
   }
 }

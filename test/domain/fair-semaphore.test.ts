@@ -44,6 +44,18 @@ describe('17.17: the slots of a fair semaphore', () => {
     expect(started.join('')).toBe('abcabaa');
   });
 
+  it('without other bounds, are all for one caller, whose works start in order', async () => {
+    const { started, run, endOne } = works(new FairSemaphore({ total: 3 }));
+    const names: number[] = [];
+    const all = Array.from({ length: 10 }, (_, index) => run('a').then(() => names.push(index)));
+    for (let ended = 0; ended < 10; ended += 1) {
+      expect(started).toHaveLength(Math.min(10, 3 + ended));
+      await endOne();
+    }
+    await Promise.all(all);
+    expect(names).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
   it('have a line of bounded length, and each caller a part of it', async () => {
     const full = (reason: string) => new Error(reason);
     const { run, endOne } = works(semaphore({ total: 1, waiting: 3, waitingEach: 2, refusal: full }));

@@ -282,8 +282,8 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
         });
       const left = async () =>
         (await Promise.all((await within(scratch)).map((name) => within(join(scratch, name))))).flat();
-      // What waits for the next job is no job's: the folder of the living worker's spare children, and of none that died.
-      const isClean = (names: string[]) => names.length <= 1 && names.every((name) => name === 'spares');
+      // What waits for the next job is no job's: the folder of the living worker's warm children, and of none that died.
+      const isClean = (names: string[]) => names.length <= 1 && names.every((name) => name === 'warm-pool');
       await eventually(async () => isClean(await left()), 60_000);
     }
   });

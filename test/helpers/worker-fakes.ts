@@ -16,10 +16,10 @@ import type {
   ModelReport,
   ProbeRequest,
   ProbeResult,
-  StandBy,
-  StandByOptions,
+  WarmPoolHandle,
+  WarmPoolRequest,
 } from '../../src/media/types.ts';
-import type { NetClient, PostOptions, PostReply } from '../../src/net/types.ts';
+import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
 import { runScheduledTasksOften, testVault, type World } from './worker-world.ts';
 
@@ -68,7 +68,7 @@ export const hang = (signal?: AbortSignal): Promise<never> =>
   });
 
 export class FakeMedia implements Media {
-  readonly sandbox = { kind: 'none', reason: 'a stand-in' } as const;
+  readonly isolation = { kind: 'none', reason: 'a stand-in' } as const;
   /** replaced by tests */
   onProbe: (request: ProbeRequest) => Promise<ProbeResult> = async () => probeResult;
   onEnhance: (request: EnhanceRequest) => Promise<EnhanceResult> = async () => enhanceResult;
@@ -97,14 +97,14 @@ export class FakeMedia implements Media {
     return [];
   }
 
-  /** sets of children that were asked to wait, and how many of the sets still do */
-  stoodBy: StandByOptions[] = [];
-  standingBy = 0;
+  /** warm pools that were asked for, and how many are still open */
+  warmPools: WarmPoolRequest[] = [];
+  openWarmPools = 0;
 
-  standBy(options: StandByOptions): StandBy {
-    this.stoodBy.push(options);
-    this.standingBy++;
-    const close = async () => void this.standingBy--;
+  startWarmPool(options: WarmPoolRequest): WarmPoolHandle {
+    this.warmPools.push(options);
+    this.openWarmPools++;
+    const close = async () => void this.openWarmPools--;
     return { pids: [], ready: 0, close };
   }
 
@@ -131,16 +131,16 @@ export class FakeNet implements NetClient {
   async download(url: string, path: string, { signal }: { maxBytes: number; signal?: AbortSignal }) {
     this.downloads++;
     await this.onDownload(url, signal);
-    await writeFile(path, this.bytes);
-    return { bytes: this.bytes.length, sha256: sha256(this.bytes), url, etag: this.etag };
+    await writeFile(path, this.bytes, { mode: 0o600 });
+    return { bytes: this.bytes.length, sha256: sha256(this.bytes), etag: this.etag };
   }
 
   posts: { url: string; options: PostOptions }[] = [];
-  onPost: (url: string, options: PostOptions) => Promise<Partial<PostReply>> = async () => ({});
+  onPost: (url: string, options: PostOptions) => Promise<Partial<PostResponse>> = async () => ({});
 
-  async post(url: string, options: PostOptions): Promise<PostReply> {
+  async post(url: string, options: PostOptions): Promise<PostResponse> {
     this.posts.push({ url, options });
-    return { status: 204, headers: {}, body: new Uint8Array(), truncated: false, ...(await this.onPost(url, options)) };
+    return { status: 204, headers: {}, body: new Uint8Array(), ...(await this.onPost(url, options)) };
   }
 
   openVideo(): Promise<never> {
@@ -177,7 +177,7 @@ export class FakeStorage implements Storage {
   async getFile(key: string, path: string): Promise<boolean> {
     this.#check();
     const bytes = this.objects.get(key);
-    if (bytes) await writeFile(path, bytes);
+    if (bytes) await writeFile(path, bytes, { mode: 0o600 });
     return bytes !== undefined;
   }
 

@@ -5,6 +5,7 @@ import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { ProbeResult } from '../../src/media/types.ts';
 import { failureFromChild } from '../../src/media/failures.ts';
+import { canBeRead } from '../../src/media/users.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
@@ -38,6 +39,22 @@ const kinds = async (job: JobRecord) =>
     .reverse();
 
 describe('a live job', () => {
+  it('is handed to media as a file that a child without rights can read', async () => {
+    const readable: boolean[] = [];
+    shop.media.onProbe = async ({ source }) => {
+      readable.push(canBeRead((source as { path: string }).path));
+      return probeResult;
+    };
+    shop.media.onEnhance = async ({ inputPath }) => {
+      readable.push(canBeRead(inputPath));
+      return enhanceResult;
+    };
+    const job = await create();
+    await shop.worker().start();
+    await ended(job, 'done');
+    expect(readable).toEqual([true, true]);
+  });
+
   it('is fetched, measured, enhanced and stored', async () => {
     const job = await create({ enhancements: { sharpen: 0.7, face_restoration: 'off' } });
     await shop.worker().start();
@@ -459,19 +476,19 @@ describe('a worker that is told to stop', () => {
 
 describe('media children that wait', () => {
   it('are kept in the worker’s own scratch folder while it runs, as many as it is told', async () => {
-    const worker = shop.worker({ config: { spareChildren: 2, device: 'cuda:all', threads: 3 } });
+    const worker = shop.worker({ config: { warmChildren: 2, device: 'cuda:all', threads: 3 } });
     await worker.start();
-    expect(shop.media.standingBy).toBe(1);
-    expect(shop.media.stoodBy.at(-1)).toMatchObject({
+    expect(shop.media.openWarmPools).toBe(1);
+    expect(shop.media.warmPools.at(-1)).toMatchObject({
       count: 2,
-      folder: join(shop.dataDir, 'scratch', worker.id, 'spares'),
+      folder: join(shop.dataDir, 'scratch', worker.id, 'warm-pool'),
       options: { device: 'cuda:all', threads: 3, encoder: { crf: 18 } },
     });
     await worker.stop();
-    expect(shop.media.standingBy).toBe(0);
-    const sets = shop.media.stoodBy.length;
-    await shop.worker({ config: { spareChildren: 0 } }).start();
-    expect(shop.media.stoodBy).toHaveLength(sets);
+    expect(shop.media.openWarmPools).toBe(0);
+    const sets = shop.media.warmPools.length;
+    await shop.worker({ config: { warmChildren: 0 } }).start();
+    expect(shop.media.warmPools).toHaveLength(sets);
   });
 });
 

@@ -12,11 +12,11 @@ describe('an error of the addon', () => {
     ['io', 'Writing the output file failed (File too large).', 'processing_failed', /larger than is allowed/],
     ['internal', 'std::bad_alloc', 'processing_failed', 'The video could not be processed.'],
     ['nonsense', 'x', 'processing_failed', 'The video could not be processed.'],
-  ])('%s (%s) becomes %s', (code, said, expectedCode, message) => {
-    const error = failureFromChild({ code, message: said, stack: 'Error: x\n    at there' });
+  ])('%s (%s) becomes %s', (code, stderrTail, expectedCode, message) => {
+    const error = failureFromChild({ code, message: stderrTail, stack: 'Error: x\n    at there' });
     expect(error.code).toBe(expectedCode);
     expect(error.message).toMatch(message);
-    expect((error.cause as Error).message).toBe(`${code}: ${said}`);
+    expect((error.cause as Error).message).toBe(`${code}: ${stderrTail}`);
     expect((error.cause as Error).stack).toContain('at there');
   });
 

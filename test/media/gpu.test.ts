@@ -2,9 +2,10 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ReelmendError } from '../../src/domain/errors.ts';
-import { type ChildPlan, childCommand, findProgram } from '../../src/media/confinement.ts';
+import { type ChildPlan, childCommand, findProgram } from '../../src/media/isolation.ts';
+import { DevicePool } from '../../src/media/device-pool.ts';
 import { crashed, failureFromChild, isDeviceFault, misbehaved, outOfMemory, timedOut } from '../../src/media/failures.ts';
-import { findGpuFiles, gpuArguments, gpuEnvironment, onAnyDevice } from '../../src/media/gpu.ts';
+import { findGpuFiles, gpuArguments, gpuEnvironment } from '../../src/media/gpu.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
 import { temporaryFolder } from './folder.ts';
@@ -21,6 +22,9 @@ function devFolder(name: string, files: string[]): string {
 
 const lost = () =>
   failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video (cudaErrorLaunchFailure).' });
+
+const poolOf = (device: string, hasGpu: boolean, told: unknown[] = []) =>
+  new DevicePool({ device, hasGpu, poll: async () => [], warn: (details) => told.push((details as { error: unknown }).error) });
 
 describe('device files of GPUs', () => {
   const cases: { name: string; present: string[]; found: string[] }[] = [
@@ -203,7 +207,7 @@ describe('a fault of the GPU', () => {
       tried.push(device);
       return device === 'cpu' ? Promise.resolve('done') : Promise.reject(error);
     };
-    const result = onAnyDevice({ device: 'auto', hasGpu: true, run, onFallback: (why) => told.push(why) });
+    const result = poolOf('auto', true, told).run(run);
     if (isFault) await expect(result).resolves.toBe('done');
     else await expect(result).rejects.toBe(error);
     expect(tried).toEqual(isFault ? ['auto', 'cpu'] : ['auto']);
@@ -215,15 +219,15 @@ describe('a fault of the GPU', () => {
     { name: 'the CPU was named', device: 'cpu', hasGpu: true },
     { name: 'there is no GPU', device: 'auto', hasGpu: false },
     { name: 'the work was cancelled', device: 'auto', hasGpu: true, signal: AbortSignal.abort() },
-  ])('is the result when $name', async ({ name: _, ...run }) => {
+  ])('is the result when $name', async ({ device, hasGpu, signal }) => {
     const error = lost();
     let runs = 0;
-    await expect(onAnyDevice({ ...run, run: () => ((runs += 1), Promise.reject(error)) })).rejects.toBe(error);
+    await expect(poolOf(device, hasGpu).run(() => ((runs += 1), Promise.reject(error)), signal)).rejects.toBe(error);
     expect(runs).toBe(1);
   });
 
   it('is told once, in a sentence for people, when the CPU fails as well', async () => {
-    const error = await onAnyDevice({ device: 'auto', hasGpu: true, run: () => Promise.reject(lost()) }).catch((e: unknown) => e);
+    const error = await poolOf('auto', true).run(() => Promise.reject(lost())).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(ReelmendError);
     expect((error as ReelmendError).message).toBe('The GPU stopped working while it processed the video (cudaErrorLaunchFailure).');
   });

@@ -1,5 +1,6 @@
 /** Media as the rest of the service sees it: real children, real clips. */
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -9,6 +10,8 @@ import {
   readFileSync,
   readSync,
   readdirSync,
+  rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -67,6 +70,31 @@ function remote(name: string, at = folder.path): ByteSource & { ranges: [number,
     },
   };
 }
+
+describe('a file that only its owner may read', () => {
+  const options = { target: 'source', device: 'cpu', model: 'none' } as const;
+  const calls: [string, (inputPath: string) => Promise<unknown>][] = [
+    ['probe', (path) => media.probe({ source: { path }, timeoutMs })],
+    ['plan', (inputPath) => media.plan({ inputPath, options, timeoutMs })],
+    ['enhance', (inputPath) => media.enhance({ inputPath, outputDir, outputName: 'own.mp4', options, timeoutMs })],
+  ];
+
+  it.each(
+    calls.flatMap(([name, call]) => [0o700, 0o755].map((folderMode) => ({ name, call, folderMode }))),
+  )('is read by $name and keeps its mode, in a folder of mode $folderMode', async ({ call, folderMode }) => {
+    const own = place('own');
+    mkdirSync(own, { mode: folderMode });
+    const path = join(own, 'own.mp4');
+    copyFileSync(place('clip.mp4'), path);
+    chmodSync(path, 0o600);
+    try {
+      await call(path);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    } finally {
+      rmSync(own, { recursive: true });
+    }
+  });
+});
 
 describe('probe', () => {
   it('measures a file', async () => {
@@ -293,12 +321,12 @@ describe.runIf(sampleNames.length > 0)('cameras\' and other real files', () => {
   });
 });
 
-describe('a media without a sandbox', () => {
+describe('a media without isolation', () => {
   it('does the same work', async () => {
     const path = process.env.PATH;
     process.env.PATH = folder.path;
     const plain = await createMedia({ onChild: (pid) => pids.push(pid) }).finally(() => (process.env.PATH = path));
-    expect(plain.sandbox.kind).toBe('none');
+    expect(plain.isolation.kind).toBe('none');
     const probed = await plain.probe({ source: { path: place('clip.mp4') }, timeoutMs });
     expect(probed.width).toBe(320);
     const result = await plain.enhance(request({ outputName: 'plain.mp4' }));

@@ -1,4 +1,4 @@
-/** Networks: manifests, operators' folders, and jobs that run one in the confined child. */
+/** Networks: manifests, operators' folders, and jobs that run one in the isolated child. */
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -115,7 +115,7 @@ describe('a job', () => {
     return media.enhance({ inputPath: input, outputDir, outputName: 'out.mp4', options: { target, model, threads: 2 }, timeoutMs });
   };
 
-  it.each(['fast', 'quality'])('runs the network %s in the confined child and says so', async (name) => {
+  it.each(['fast', 'quality'])('runs the network %s in the isolated child and says so', async (name) => {
     const result = await enhance(shipped, name);
     expect(result.applied.model).toBe(name);
     expect(result.stages.find((stage) => stage.name === 'network')!.cpuSeconds).toBeGreaterThan(0);

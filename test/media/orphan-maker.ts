@@ -1,6 +1,6 @@
 /** A parent that starts a sleeping child, tells its process id, and waits to be killed. */
 import { z } from 'zod';
-import type { ChildPlan } from '../../src/media/confinement.ts';
+import type { ChildPlan } from '../../src/media/isolation.ts';
 import { runChild } from '../../src/media/session.ts';
 import type { ToChild } from '../../src/media/wire.ts';
 

@@ -108,7 +108,7 @@ function use(options: Partial<NetClientOptions> = {}) {
 async function measured(test: Case): Promise<void> {
   const video = await client.openVideo(`http://${server.hostPort}${pathOf(test)}`, { maxBytes: 1e9 });
   try {
-    expect(video).toMatchObject({ size: test.size, ranged: test.ranges });
+    expect(video.size).toBe(test.size);
     await video.read(0, 500, never);
     await sleep(2);
     const tail = await video.read(test.size - 500, 500, never);

@@ -133,7 +133,7 @@ describe('URL policy', () => {
       await expect(client.openVideo(url, { maxBytes: 1e9 })).rejects.toMatchObject(notAllowed);
       await expect(client.download(url, '/nonexistent/file', { maxBytes: 1e9 })).rejects.toThrow();
       await expect(
-        client.post(url, { headers: {}, body: '', timeoutMs: 1000, maxReplyBytes: 1 }),
+        client.post(url, { headers: {}, body: '', timeoutMs: 1000, maxResponseBytes: 1 }),
       ).rejects.toMatchObject(notAllowed);
       expect(server.connections).toBe(0);
     } finally {

@@ -35,7 +35,7 @@ it('17: has a folder of its own, and sweeps the old ones of processes that were 
     expect((await file.stat()).nlink).toBe(0);
     const names = await readdir(temporary);
     const own = names.filter((name) => /^reelmend-net-[0-9a-f-]{36}$/.test(name));
-    expect(names.filter((name) => !own.includes(name)).sort()).toEqual(['reelmend-net-running', 'of-others']);
+    expect(names.filter((name) => !own.includes(name)).sort()).toEqual(['of-others', 'reelmend-net-running']);
     expect(await readdir(join(temporary, own[0]!))).toEqual([]);
     // Swept by another process meanwhile: made again.
     await rm(join(temporary, own[0]!), { recursive: true });

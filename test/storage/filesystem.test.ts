@@ -195,7 +195,7 @@ describe('filesystem storage', () => {
   });
 
   it.each([
-    ['main.ts', false],
+    ['app/service.ts', false],
     ['storage/s3.ts', true],
   ])('src/%s by itself loads the AWS SDK: %s', async (file, loads) => {
     const code = `await import(${JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href)});

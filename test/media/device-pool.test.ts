@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { crashed, failureFromChild, misbehaved } from '../../src/media/failures.ts';
-import { DevicePlaces, isPlaced } from '../../src/media/places.ts';
+import { DevicePool, namesSeveral } from '../../src/media/device-pool.ts';
 import type { DeviceInfo } from '../../src/media/types.ts';
 
 const gpu = (index: number, usable = true): DeviceInfo => ({
@@ -18,33 +18,34 @@ const gpu = (index: number, usable = true): DeviceInfo => ({
 const cpu: DeviceInfo = { ...gpu(0), id: 'cpu' };
 const fault = () => failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video (x).' });
 
-function machine(device: string, count = 3, againMs = 60_000) {
+function machine(device: string, count = 3, pollIntervalMs = 60_000) {
   const gpus = Array.from({ length: count }, (_, index) => gpu(index));
   const notes: { device: string; reason: string; message: string }[] = [];
-  const seen = { looks: 0 };
-  const places = new DevicePlaces({
+  const seen = { polls: 0 };
+  const pool = new DevicePool({
     device,
-    againMs,
-    look: async () => {
-      seen.looks += 1;
+    pollIntervalMs,
+    hasGpu: true,
+    poll: async () => {
+      seen.polls += 1;
       return [cpu, ...gpus];
     },
-    note: (details, message) => notes.push({ ...details, message }),
+    warn: (details, message) => notes.push({ ...(details as { device: string; reason: string }), message }),
   });
   const lose = (index: number) => (gpus[index] = gpu(index, false));
   const mend = (index: number) => (gpus[index] = gpu(index));
-  return { places, notes, seen, lose, mend };
+  return { pool, notes, seen, lose, mend };
 }
 
 /** Jobs that run until they are told to end. */
-function jobs(places: DevicePlaces) {
+function jobs(pool: DevicePool) {
   const running: { device: string; end: () => void; done: Promise<unknown> }[] = [];
   const start = async () => {
     let end = () => {};
     const over = new Promise<void>((resolve) => (end = resolve));
     let begun = (_: string) => {};
     const device = new Promise<string>((resolve) => (begun = resolve));
-    const done = places.run((on) => (begun(on), over));
+    const done = pool.run((on) => (begun(on), over));
     running.push({ device: await device, end, done });
     return running.at(-1)!;
   };
@@ -58,33 +59,33 @@ describe('several GPUs', () => {
     ['cuda:0', false],
     ['auto', false],
     ['cpu', false],
-  ])('are asked for by %s: %s', (device, placed) => expect(isPlaced(device)).toBe(placed));
+  ])('are asked for by %s: %s', (device, several) => expect(namesSeveral(device)).toBe(several));
 
   it('share the jobs evenly, and the first that has room gets the next', async () => {
-    const { places, seen } = machine('cuda:all');
-    const { start, running } = jobs(places);
+    const { pool, seen } = machine('cuda:all');
+    const { start, running } = jobs(pool);
     for (let i = 0; i < 6; i += 1) await start();
     expect(running.map(({ device }) => device)).toEqual(['cuda:0', 'cuda:1', 'cuda:2', 'cuda:0', 'cuda:1', 'cuda:2']);
     running[1]!.end();
     await running[1]!.done;
-    expect(await places.next()).toBe('cuda:1');
+    expect(await pool.next()).toBe('cuda:1');
     expect((await start()).device).toBe('cuda:1');
-    expect(seen.looks).toBe(1);
+    expect(seen.polls).toBe(1);
     for (const { end } of running) end();
   });
 
   it('of a list are used alone', async () => {
-    const { places } = machine('cuda:2,cuda:0');
-    const { start, running } = jobs(places);
+    const { pool } = machine('cuda:2,cuda:0');
+    const { start, running } = jobs(pool);
     for (let i = 0; i < 4; i += 1) await start();
     expect(running.map(({ device }) => device)).toEqual(['cuda:2', 'cuda:0', 'cuda:2', 'cuda:0']);
     for (const { end } of running) end();
   });
 
   it('do the job of a device that is lost, which gets no more', async () => {
-    const { places, lose, notes } = machine('cuda:all');
+    const { pool, lose, notes } = machine('cuda:all');
     const tried: string[] = [];
-    const result = await places.run((device) => {
+    const result = await pool.run((device) => {
       tried.push(device);
       if (device !== 'cuda:0') return Promise.resolve(device);
       lose(0);
@@ -94,43 +95,43 @@ describe('several GPUs', () => {
     expect(result).toBe('cuda:1');
     expect(notes).toEqual([{ device: 'cuda:0', reason: 'It fell off the bus.', message: 'a GPU cannot be used and gets no jobs' }]);
     const after: string[] = [];
-    for (let i = 0; i < 4; i += 1) await places.run(async (device) => after.push(device));
+    for (let i = 0; i < 4; i += 1) await pool.run(async (device) => after.push(device));
     expect(after).not.toContain('cuda:0');
   });
 
   it('that are all lost end the job with the last fault, and the next with one sentence', async () => {
-    const { places, lose } = machine('cuda:all', 2);
+    const { pool, lose } = machine('cuda:all', 2);
     const all = (device: string) => (lose(Number(device.slice(5))), Promise.reject(fault()));
-    await expect(places.run(all)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('stopped working') as string });
-    await expect(places.run(() => Promise.resolve())).rejects.toMatchObject({ message: 'No GPU of this worker can be used.' });
+    await expect(pool.run(all)).rejects.toMatchObject({ code: 'processing_failed', message: expect.stringContaining('stopped working') as string });
+    await expect(pool.run(() => Promise.resolve())).rejects.toMatchObject({ message: 'No GPU of this worker can be used.' });
   });
 
   it('are not lost by a video that crashes the decoder, which is tried on two of them at most', async () => {
-    const { places, notes } = machine('cuda:all');
+    const { pool, notes } = machine('cuda:all');
     let tries = 0;
     const crash = () => ((tries += 1), Promise.reject(crashed({ code: null, signal: 'SIGSEGV' }, '')));
-    await expect(places.run(crash)).rejects.toMatchObject({ code: 'processing_failed' });
+    await expect(pool.run(crash)).rejects.toMatchObject({ code: 'processing_failed' });
     expect(tries).toBe(2);
     expect(notes).toEqual([]);
-    expect(await places.run((device) => Promise.resolve(device))).toBe('cuda:0');
+    expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:0');
   });
 
   it.each([
     ['a failure of the job’s own', misbehaved(new Error('x')), undefined],
     ['a fault after it was cancelled', fault(), AbortSignal.abort()],
   ])('are not tried again after %s', async (_, error, signal) => {
-    const { places, seen } = machine('cuda:all');
+    const { pool, seen } = machine('cuda:all');
     let tries = 0;
-    await expect(places.run(() => ((tries += 1), Promise.reject(error)), signal)).rejects.toBe(error);
-    expect([tries, seen.looks]).toEqual([1, 1]);
+    await expect(pool.run(() => ((tries += 1), Promise.reject(error)), signal)).rejects.toBe(error);
+    expect([tries, seen.polls]).toEqual([1, 1]);
   });
 
   it('come back when they answer again', async () => {
-    const { places, lose, mend, notes } = machine('cuda:all', 2, 20);
+    const { pool, lose, mend, notes } = machine('cuda:all', 2, 20);
     lose(1);
     const used = async () => {
       const devices = new Set<string>();
-      const { start, running } = jobs(places);
+      const { start, running } = jobs(pool);
       await Promise.all([start(), start()]);
       for (const { device, end } of running) {
         end();
@@ -141,15 +142,15 @@ describe('several GPUs', () => {
     expect(await used()).toEqual(new Set(['cuda:0']));
     mend(1);
     await sleep(40);
-    await used(); // notices in passing that it is time to look
+    await used(); // notices in passing that a poll is due
     await sleep(5);
     expect(await used()).toEqual(new Set(['cuda:0', 'cuda:1']));
     expect(notes.map(({ message }) => message)).toEqual(['a GPU cannot be used and gets no jobs', 'a GPU can be used again']);
   });
 
   it('that the driver does not tell of are not used', async () => {
-    const { places, notes } = machine('cuda:0,cuda:7', 1);
-    for (let i = 0; i < 3; i += 1) expect(await places.run((device) => Promise.resolve(device))).toBe('cuda:0');
+    const { pool, notes } = machine('cuda:0,cuda:7', 1);
+    for (let i = 0; i < 3; i += 1) expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:0');
     expect(notes[0]).toMatchObject({ device: 'cuda:7', reason: 'The driver does not tell of it.' });
   });
 });

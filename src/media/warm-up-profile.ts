@@ -1,13 +1,18 @@
-/** What the next job will probably be: one like the last. */
+/** What warm children are prepared for: a job like the last one. */
 import { given } from './plans.ts';
 import type { EngineResult } from './types.ts';
-import type { Forecast } from './spares.ts';
 import type { ToChild } from './wire.ts';
 
-type AddonOptions = Extract<ToChild, { op: 'prepare' }>['options'];
+type PrepareMessage = Extract<ToChild, { op: 'prepare' }>;
 
-/** Without a result the device and its libraries alone are expected. */
-export function forecastOf(options: AddonOptions, result: EngineResult | undefined): Forecast {
+export interface WarmUpProfile {
+  /** equal for equal profiles */
+  key: string;
+  message: PrepareMessage;
+}
+
+/** Without a result only the device and its libraries are prepared. */
+export function warmUpProfile(options: PrepareMessage['options'], result: EngineResult | undefined): WarmUpProfile {
   const { device, threads, engineFolder, mayWriteEngines, target } = options;
   const expectation = result === undefined ? {} : expectationOf(result);
   const key = JSON.stringify([device, threads, expectation]);
@@ -15,13 +20,13 @@ export function forecastOf(options: AddonOptions, result: EngineResult | undefin
   return { key, message: { op: 'prepare', options: { target, ...kept }, expectation } };
 }
 
-/** Networks take pictures as they are stored, turned upright. */
+/** Networks get frames as they are stored, rotated upright. */
 function expectationOf({ source, width, height, applied, plan }: EngineResult) {
-  const isTurned = source.rotationDegrees === 90 || source.rotationDegrees === 270;
-  const [across, down] = [source.codedWidth, source.codedHeight];
+  const swapsSides = source.rotationDegrees === 90 || source.rotationDegrees === 270;
+  const [codedWidth, codedHeight] = [source.codedWidth, source.codedHeight];
   return {
-    width: isTurned ? down : across,
-    height: isTurned ? across : down,
+    width: swapsSides ? codedHeight : codedWidth,
+    height: swapsSides ? codedWidth : codedHeight,
     outputWidth: width,
     outputHeight: height,
     model: applied.model,

@@ -1,5 +1,5 @@
 /**
- * A child that waits as a spare does, and misbehaves when it is told to be made ready. It speaks just enough of
+ * A warm child that misbehaves when it is prepared. It speaks just enough of
  * src/media/wire.ts.
  */
 import { Socket } from 'node:net';

@@ -10,8 +10,9 @@ import { createMedia } from '../../src/media/index.ts';
 import { installedModels } from '../../src/media/models.ts';
 import { planOf } from '../../src/media/plans.ts';
 import { NotBegun, runChild } from '../../src/media/session.ts';
-import { type Forecast, Spares, type SpareOptions } from '../../src/media/spares.ts';
-import type { EnhanceRequest, StandBy } from '../../src/media/types.ts';
+import { WarmPool, type WarmPoolOptions } from '../../src/media/warm-pool.ts';
+import type { EnhanceRequest, WarmPoolHandle } from '../../src/media/types.ts';
+import type { WarmUpProfile } from '../../src/media/warm-up-profile.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { temporaryFolder } from './folder.ts';
 import { isAlive, isZombie, killTree, processTree, program, until } from './processes.ts';
@@ -20,7 +21,7 @@ const timeoutMs = 60_000;
 const folder = temporaryFolder();
 const clip = join(folder.path, 'clip.mp4');
 const outputDir = join(folder.path, 'out');
-const spareFolder = join(folder.path, 'spares');
+const poolFolder = join(folder.path, 'warm-pool');
 const options = { target: '1080p', device: 'cpu', threads: 2, model: 'none' } as const;
 const models = installedModels();
 
@@ -34,30 +35,30 @@ const media = await createMedia({
     onUse(pid);
   },
 });
-const confined = media.sandbox.kind === 'bubblewrap';
-if (!confined) console.warn(`bubblewrap cannot run here (${media.sandbox.reason}): confinement is not tested`);
+const isolated = media.isolation.kind === 'bubblewrap';
+if (!isolated) console.warn(`bubblewrap cannot run here (${media.isolation.reason}): isolation is not tested`);
 
-let kept: StandBy | undefined;
+let pool: WarmPoolHandle | undefined;
 
 beforeAll(async () => {
   mkdirSync(outputDir);
   await makeClip(clip, { seconds: 0.4, video: 'testsrc2=size=96x54:rate=25', args: ['-c:v', 'libx264'] });
 });
 afterEach(async () => {
-  await kept?.close();
-  kept = undefined;
+  await pool?.close();
+  pool = undefined;
   used = [];
   onUse = () => {};
 });
 afterAll(() => folder.remove());
 
-async function standBy(count = 1, more: Partial<Parameters<typeof media.standBy>[0]> = {}): Promise<StandBy> {
-  kept = media.standBy({ count, folder: spareFolder, options, ...more });
-  await ready(kept, count);
-  return kept;
+async function startPool(count = 1, more: Partial<Parameters<typeof media.startWarmPool>[0]> = {}): Promise<WarmPoolHandle> {
+  pool = media.startWarmPool({ count, folder: poolFolder, options, ...more });
+  await ready(pool, count);
+  return pool;
 }
 
-const ready = (set: StandBy, count = 1) => until(() => set.ready === count, 30_000, 'spares are ready');
+const ready = (set: WarmPoolHandle, count = 1) => until(() => set.ready === count, 30_000, 'the children are ready');
 const enhance = (more: Partial<EnhanceRequest> = {}) =>
   media.enhance({ inputPath: clip, outputDir, outputName: 'out.mp4', options, timeoutMs, ...more });
 const digest = () => createHash('sha256').update(readFileSync(join(outputDir, 'out.mp4'))).digest('hex');
@@ -65,12 +66,12 @@ const digest = () => createHash('sha256').update(readFileSync(join(outputDir, 'o
 const gone = (members: number[]) => until(() => !members.some(isAlive), 20_000, 'all its processes are gone');
 const inner = (pid: number) => processTree(pid).at(-1)!;
 
-describe('a spare child', { timeout: timeoutMs }, () => {
+describe('a warm child', { timeout: timeoutMs }, () => {
   it('does the job that comes, as a new child would, and is gone afterwards', async () => {
     const cold = await enhance();
     expect(cold.wasReady).toBe(false);
     const wanted = digest();
-    const set = await standBy();
+    const set = await startPool();
     const [pid] = set.pids;
     const members = processTree(pid!);
     used = [];
@@ -85,7 +86,7 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   });
 
   it('is used once: another waits for the next job, and two jobs at once have two children', async () => {
-    const set = await standBy();
+    const set = await startPool();
     const [first] = set.pids;
     await enhance();
     await ready(set);
@@ -99,17 +100,17 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   });
 
   it('is made ready for a job like the last one', async () => {
-    await standBy();
+    await startPool();
     const like = { options: { ...options, model: 'fast', threads: 1 } };
     await enhance(like);
-    await ready(kept!);
+    await ready(pool!);
     const result = await enhance(like);
     expect(result).toMatchObject({ wasReady: true, applied: { model: 'fast' } });
     expect(result.stages.find(({ name }) => name === 'network')!.cpuSeconds).toBeGreaterThan(0);
   });
 
   it('is replaced when it is killed, and costs no job', async () => {
-    const set = await standBy();
+    const set = await startPool();
     const [pid] = set.pids;
     // All of it at once: of bubblewrap alone, the child behind it could live long enough to begin with the job.
     killTree(pid!);
@@ -119,7 +120,7 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   });
 
   it('may die with the job in its hands, before it begins: a new child does the job', async () => {
-    const set = await standBy();
+    const set = await startPool();
     process.kill(inner(set.pids[0]!), 'SIGSTOP'); // it will not have read the job's message
     onUse = (pid) => {
       onUse = () => {};
@@ -130,13 +131,13 @@ describe('a spare child', { timeout: timeoutMs }, () => {
     expect(readdirSync(outputDir).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  it('17.25: may die between being taken and being handed its job: a new child does the job', async () => {
-    await standBy();
-    const take = Spares.prototype.take;
-    const spied = vi.spyOn(Spares.prototype, 'take').mockImplementation(function (this: Spares, key) {
-      const spare = take.call(this, key);
-      if (spare !== undefined) killTree(spare.process.pid!);
-      return spare;
+  it('17.25: may die between being acquired and getting its job: a new child does the job', async () => {
+    await startPool();
+    const acquire = WarmPool.prototype.acquire;
+    const spied = vi.spyOn(WarmPool.prototype, 'acquire').mockImplementation(function (this: WarmPool, key) {
+      const child = acquire.call(this, key);
+      if (child !== undefined) killTree(child.process.pid!);
+      return child;
     });
     try {
       await expect(enhance()).resolves.toMatchObject({ wasReady: false, frames: 10 });
@@ -146,25 +147,25 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   });
 
   it('ends with its job when that is cancelled', async () => {
-    const set = await standBy();
+    const set = await startPool();
     const members = processTree(set.pids[0]!);
     const cancel = new AbortController();
     onUse = () => cancel.abort(new Error('deleted'));
     await expect(enhance({ signal: cancel.signal })).rejects.toThrow('deleted');
     await gone(members);
     await ready(set);
-    expect(readdirSync(spareFolder)).toHaveLength(1);
+    expect(readdirSync(poolFolder)).toHaveLength(1);
   });
 
   it('runs out of time as the job says, not as it was started', async () => {
-    await standBy();
+    await startPool();
     await expect(enhance({ timeoutMs: 1 })).rejects.toMatchObject({ code: 'processing_timeout' });
   });
 
-  it.runIf(confined && existsSync('/dev/shm'))('is kept for another job where files cannot be moved to and from it', async () => {
-    const set = await standBy();
+  it.runIf(isolated && existsSync('/dev/shm'))('is pool for another job where files cannot be moved to and from it', async () => {
+    const set = await startPool();
     const { pids } = set;
-    const elsewhere = mkdtempSync('/dev/shm/reelmend-spares-');
+    const elsewhere = mkdtempSync('/dev/shm/reelmend-warm-pool-');
     try {
       await expect(enhance({ outputDir: elsewhere })).resolves.toMatchObject({ wasReady: false, frames: 10 });
     } finally {
@@ -174,25 +175,25 @@ describe('a spare child', { timeout: timeoutMs }, () => {
   });
 
   it('gives back what was made ready when no job comes', async () => {
-    const set = await standBy(1, { idleMs: 400 });
+    const set = await startPool(1, { idleMs: 400 });
     const [pid] = set.pids;
-    await until(() => set.pids.length === 1 && set.pids[0] !== pid, 20_000, 'the spare is replaced');
+    await until(() => set.pids.length === 1 && set.pids[0] !== pid, 20_000, 'the child is replaced');
     await until(() => !isAlive(pid!), 20_000, 'the old one is gone');
     expect(set.ready).toBe(0);
   });
 
   it('ends with the set, and nothing of it is left', async () => {
-    const set = await standBy(2);
+    const set = await startPool(2);
     const members = set.pids.flatMap((pid) => processTree(pid));
     expect(members.length).toBeGreaterThanOrEqual(2);
     await set.close();
     await gone(members);
-    expect(existsSync(spareFolder)).toBe(false);
+    expect(existsSync(poolFolder)).toBe(false);
     await expect(enhance()).resolves.toMatchObject({ wasReady: false });
   });
 
   it('dies with the process that keeps it', async () => {
-    const parent = fork(fileURLToPath(new URL('spare-keeper.ts', import.meta.url)), [join(folder.path, 'orphans')], { stdio: 'ignore' });
+    const parent = fork(fileURLToPath(new URL('warm-pool-keeper.ts', import.meta.url)), [join(folder.path, 'orphans')], { stdio: 'ignore' });
     const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
     const members = processTree(pid);
     expect(program(members.at(-1))).toBe('node');
@@ -202,12 +203,12 @@ describe('a spare child', { timeout: timeoutMs }, () => {
 });
 
 describe('where bubblewrap cannot run', { timeout: timeoutMs }, () => {
-  it('a spare waits and does the job all the same', async () => {
+  it('a warm child waits and does the job all the same', async () => {
     const path = process.env['PATH'];
     process.env['PATH'] = folder.path;
     const plain = await createMedia().finally(() => (process.env['PATH'] = path));
-    expect(plain.sandbox.kind).toBe('none');
-    const set = plain.standBy({ count: 1, folder: spareFolder, options });
+    expect(plain.isolation.kind).toBe('none');
+    const set = plain.startWarmPool({ count: 1, folder: poolFolder, options });
     try {
       await ready(set);
       const result = await plain.enhance({ inputPath: clip, outputDir, outputName: 'plain.mp4', options, timeoutMs });
@@ -219,7 +220,7 @@ describe('where bubblewrap cannot run', { timeout: timeoutMs }, () => {
   });
 });
 
-describe.runIf(confined)('a spare child is confined', { timeout: timeoutMs }, () => {
+describe.runIf(isolated)('a warm child is isolated', { timeout: timeoutMs }, () => {
   const proc = (pid: number, name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
   const field = (text: string, name: string) => new RegExp(`^${name}\\s*:?\\s+(\\S+)`, 'm').exec(text)?.[1];
   const mountPoints = (pid: number) => proc(pid, 'mountinfo').trim().split('\n').map((line) => line.split(' ')[4]!);
@@ -258,14 +259,14 @@ describe.runIf(confined)('a spare child is confined', { timeout: timeoutMs }, ()
       cold = look(pid);
       coldSeconds = cpuSeconds(pid);
     }));
-    const set = await standBy();
+    const set = await startPool();
     const pid = inner(set.pids[0]!);
     const waiting = look(pid);
     expect({ ...waiting, mounts: [] }).toEqual({ ...cold!, mounts: [] });
     expect(new Set(waiting.mounts)).toEqual(new Set(cold!.mounts.map((mount) => (mount === '/in/source' ? '/in' : mount))));
     expect(waiting.writable.filter((mount) => !/^\/(proc|dev|tmp)/.test(mount))).toEqual(['/out']);
-    const [own] = readdirSync(spareFolder);
-    for (const name of ['in', 'out']) expect(readdirSync(join(spareFolder, own!, name))).toEqual([]);
+    const [own] = readdirSync(poolFolder);
+    for (const name of ['in', 'out']) expect(readdirSync(join(poolFolder, own!, name))).toEqual([]);
     for (const name of ['net', 'pid', 'mnt', 'user', 'ipc', 'uts']) {
       expect(readlinkSync(`/proc/${pid}/ns/${name}`), name).not.toBe(readlinkSync(`/proc/self/ns/${name}`));
     }
@@ -281,44 +282,44 @@ describe.runIf(confined)('a spare child is confined', { timeout: timeoutMs }, ()
   });
 });
 
-describe('a spare that misbehaves', { timeout: timeoutMs }, () => {
-  const script = fileURLToPath(new URL('odd-spare.ts', import.meta.url));
-  const forecast = (model: string): Forecast => ({ key: model, message: { op: 'prepare', options: { target: '1080p' }, expectation: { model } } });
+describe('a warm child that misbehaves', { timeout: timeoutMs }, () => {
+  const script = fileURLToPath(new URL('odd-warm-child.ts', import.meta.url));
+  const profile = (model: string): WarmUpProfile => ({ key: model, message: { op: 'prepare', options: { target: '1080p' }, expectation: { model } } });
   let warnings: string[] = [];
 
-  function spares(more: Partial<SpareOptions> = {}): Spares {
+  function poolOf(more: Partial<WarmPoolOptions> = {}): WarmPool {
     warnings = [];
     const logger = { info() {}, warn: (_: object, message: string) => warnings.push(message) };
-    const plan: SpareOptions['plan'] = (mounts) => ({ ...planOf({ memoryLimitMb: 256 }, media.sandbox.kind, confined ? mounts : [], 60_000), script });
-    return new Spares({ count: 1, folder: join(folder.path, 'odd'), plan, logger, ...more });
+    const plan: WarmPoolOptions['plan'] = (mounts) => ({ ...planOf({ memoryLimitMb: 256 }, media.isolation.kind, isolated ? mounts : [], 60_000), script });
+    return new WarmPool({ count: 1, folder: join(folder.path, 'odd'), plan, logger, ...more });
   }
 
   it.each(['die', 'babble', 'answer', 'eat'])('is replaced by one that waits unprepared: %s', async (how) => {
-    const set = spares();
+    const set = poolOf();
     try {
-      await until(() => set.readyFor.length === 1, 20_000, 'it waits');
+      await until(() => set.idleProfileKeys.length === 1, 20_000, 'it waits');
       const [pid] = set.pids;
-      set.expect(forecast(how));
-      expect(set.take(), 'one that is being made ready is not given to a job').toBeUndefined();
-      await until(() => set.readyFor.length === 1 && set.pids[0] !== pid, 20_000, 'another waits');
+      set.prepareFor(profile(how));
+      expect(set.acquire(), 'one that is being made ready is not given to a job').toBeUndefined();
+      await until(() => set.idleProfileKeys.length === 1 && set.pids[0] !== pid, 20_000, 'another waits');
       expect(isAlive(pid!)).toBe(false);
-      expect(set.readyFor).toEqual(['']);
-      expect(warnings).toEqual(['a spare media child ended and is replaced']);
+      expect(set.idleProfileKeys).toEqual(['']);
+      expect(warnings).toEqual(['a warm media child ended and is replaced']);
     } finally {
       await set.close();
     }
   });
 
-  it('17.25: that ended after it was taken ends the call that it is handed to', async () => {
-    const set = spares();
+  it('17.25: that ended after it was acquired ends the call that it gets', async () => {
+    const set = poolOf();
     try {
-      await until(() => set.readyFor.length === 1, 20_000, 'it waits');
-      const spare = set.take()!;
-      const ended = vi.spyOn(spare, 'ended');
-      killTree(spare.process.pid!);
+      await until(() => set.idleProfileKeys.length === 1, 20_000, 'it waits');
+      const child = set.acquire()!;
+      const ended = vi.spyOn(child, 'ended');
+      killTree(child.process.pid!);
       await until(() => ended.mock.calls.length === 1, 20_000, 'it ended');
-      const plan = { ...spare.process.plan, limits: { ...spare.process.plan.limits, timeoutMs: 1000 } };
-      const call = runChild({ plan, waiting: spare.process, message: { op: 'hello' }, result: z.unknown() });
+      const plan = { ...child.process.plan, limits: { ...child.process.plan.limits, timeoutMs: 1000 } };
+      const call = runChild({ plan, waiting: child.process, message: { op: 'hello' }, result: z.unknown() });
       await expect(call).rejects.toBeInstanceOf(NotBegun);
     } finally {
       await set.close();
@@ -328,7 +329,7 @@ describe('a spare that misbehaves', { timeout: timeoutMs }, () => {
   it('is not started again and again at once', async () => {
     let starts = 0;
     const plain = planOf({}, 'none', [], 60_000);
-    const set = spares({ plan: () => ({ ...plain, script: ((starts += 1), join(folder.path, 'absent.ts')) }) });
+    const set = poolOf({ plan: () => ({ ...plain, script: ((starts += 1), join(folder.path, 'absent.ts')) }) });
     try {
       await until(() => starts === 2, 20_000, 'a second try');
       const began = performance.now();
@@ -340,14 +341,14 @@ describe('a spare that misbehaves', { timeout: timeoutMs }, () => {
   });
 
   it('gives the one that was made ready for a job like this', async () => {
-    const set = spares({ count: 2 });
+    const set = poolOf({ count: 2 });
     try {
-      await until(() => set.readyFor.length === 2, 20_000, 'both wait');
-      const plain = set.take('other');
+      await until(() => set.idleProfileKeys.length === 2, 20_000, 'both wait');
+      const plain = set.acquire('other');
       expect(plain).toBeDefined();
-      set.expect(forecast('wanted'));
-      await until(() => set.readyFor.includes('wanted'), 20_000, 'one is made ready');
-      expect(set.take('wanted')!.ready).toBe('wanted');
+      set.prepareFor(profile('wanted'));
+      await until(() => set.idleProfileKeys.includes('wanted'), 20_000, 'one is made ready');
+      expect(set.acquire('wanted')!.profileKey).toBe('wanted');
       plain!.process.kill();
     } finally {
       await set.close();

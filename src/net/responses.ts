@@ -1,22 +1,22 @@
-/** What a reply of a video server says, read strictly: every doubt is a failure, never a guess. */
+/** Reads the headers of a video server's response strictly: what is doubtful is a failure. */
 import { NetFailure } from './failure.ts';
-import type { Reply } from './session.ts';
+import type { HttpResponse } from './session.ts';
 
 const passingStatuses = new Set([429, 500, 502, 503, 504]);
 
 /** Throws NetFailure for a status other than the expected ones, a compressed body, or a web page. */
-export function expectVideo(reply: Reply, statuses: readonly number[]): void {
-  const { status } = reply;
+export function expectVideo(response: HttpResponse, statuses: readonly number[]): void {
+  const { status } = response;
   if (!statuses.includes(status)) {
     const message = `the server answered with status ${status}`;
     throw new NetFailure('status', message, { retryable: passingStatuses.has(status) });
   }
-  // Asked for as it is: a decoder here would be a bomb's fuse, and lengths and ranges would mean other bytes.
-  const encoding = reply.header('content-encoding');
+  // Decompressing could fill the memory (a zip bomb), and ranges would count other bytes than lengths.
+  const encoding = response.header('content-encoding');
   if (encoding !== null && encoding.trim().toLowerCase() !== 'identity' && encoding.trim() !== '') {
     throw new NetFailure('content', 'the server sends the file compressed (Content-Encoding), which is not accepted');
   }
-  const type = (reply.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+  const type = (response.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
   if (status !== 416 && (type === 'text/html' || type === 'application/xhtml+xml')) {
     throw new NetFailure('content', 'the server answered with a web page instead of a video file');
   }
@@ -27,8 +27,8 @@ function badRange(): NetFailure {
 }
 
 /** Content-Length in bytes, null when absent. */
-export function declaredLength(reply: Reply): number | null {
-  const text = reply.header('content-length');
+export function declaredLength(response: HttpResponse): number | null {
+  const text = response.header('content-length');
   if (text === null) return null;
   const length = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(length)) {
@@ -45,27 +45,27 @@ export interface Part {
 }
 
 /** Content-Range of a 206, which must begin at `start` and name the total. */
-export function partOf(reply: Reply, start: number): Part {
-  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(reply.header('content-range') ?? '');
+export function partOf(response: HttpResponse, start: number): Part {
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.header('content-range') ?? '');
   if (match === null) throw badRange();
   const part = { start: Number(match[1]), end: Number(match[2]), total: Number(match[3]) };
   const sane = part.start === start && part.end >= start && part.end < part.total && Number.isSafeInteger(part.total);
-  const length = declaredLength(reply);
+  const length = declaredLength(response);
   if (!sane || (length !== null && length !== part.end - part.start + 1)) throw badRange();
   return part;
 }
 
-/** What identifies one state of a file. */
+/** Identify one version of a file. */
 export interface Validators {
   etag: string | null;
   lastModified: string | null;
 }
 
-export function validatorsOf(reply: Reply): Validators {
-  return { etag: reply.header('etag'), lastModified: reply.header('last-modified') };
+export function validatorsOf(response: HttpResponse): Validators {
+  return { etag: response.header('etag'), lastModified: response.header('last-modified') };
 }
 
-/** False only where both sides name the same kind of validator and it differs. Weak tags count as tags. */
+/** False only if both sides have the same kind of validator and it differs. Weak ETags are compared as well. */
 export function sameSource(a: Validators, b: Validators): boolean {
   const opaque = (tag: string) => tag.replace(/^W\//, '');
   if (a.etag !== null && b.etag !== null) return opaque(a.etag) === opaque(b.etag);
@@ -73,17 +73,17 @@ export function sameSource(a: Validators, b: Validators): boolean {
   return true;
 }
 
-/** The ETag, if it is one that changes with every byte. */
+/** The ETag if it is strong: it changes with every byte. */
 export function strongTag({ etag }: Validators): string | null {
   return etag === null || etag.startsWith('W/') ? null : etag;
 }
 
-/** Value for If-Range; null where nothing strong enough is known (RFC 9110 wants no weak tag here). */
+/** Value for If-Range; null without a strong validator (RFC 9110 forbids weak ETags here). */
 export function ifRange(validators: Validators): string | null {
   return validators.etag === null ? validators.lastModified : strongTag(validators);
 }
 
-/** Headers of a ranged request that holds only for this state of the file; `end` inclusive, open when absent. */
+/** Headers of a range request for this version of the file; `end` inclusive, to the end of the file when absent. */
 export function rangeHeaders(validators: Validators, start: number, end?: number): Record<string, string> {
   const condition = ifRange(validators);
   return { range: `bytes=${start}-${end ?? ''}`, ...(condition === null ? {} : { 'if-range': condition }) };

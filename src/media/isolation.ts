@@ -1,8 +1,8 @@
 /**
- * How a media child is confined: the command line around it. Bubblewrap gives it namespaces of its own (no
- * network, no other processes), a file tree of a few read-only parts and one writable folder, an empty
- * environment and a filter on system calls. Where bubblewrap cannot run, the child is a plain process with
- * an empty environment. Both ways resource limits hold and the child dies with its parent.
+ * The isolation of a media child: the command line around it. Bubblewrap gives it its own namespaces (no network, no
+ * other processes), a file tree of a few read-only parts and one writable folder, an empty environment and a filter on
+ * system calls. Where bubblewrap cannot run, the child is a plain process with an empty environment. In both cases
+ * resource limits apply and the child dies with its parent.
  */
 import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -12,29 +12,29 @@ import { gpuArguments, gpuEnvironment } from './gpu.ts';
 import { seccompProgram } from './seccomp.ts';
 import { canMapNobody, isOpenToNobody, nobody } from './users.ts';
 
-export type SandboxKind = 'bubblewrap' | 'none';
+export type IsolationKind = 'bubblewrap' | 'none';
 
 export interface Mount {
   /** on this machine, absolute */
   from: string;
-  /** inside the sandbox, absolute */
+  /** in the child, absolute */
   to: string;
   writable?: boolean;
 }
 
 export interface ResourceLimits {
-  /** ceiling of the child's own memory; enforced by watching it (memory.ts), here with a margin above */
+  /** limit of the child's own memory; memory.ts enforces it, and RLIMIT_DATA with a margin above */
   memoryBytes: number;
-  /** longest file that the child may write */
+  /** size of the longest file that the child may write */
   outputBytes: number;
-  /** wall-clock limit, from which the ceiling of processor time follows */
+  /** wall-clock limit; the limit of processor time follows from it */
   timeoutMs: number;
   /** threads of a child in bubblewrap; default: several for each core and library */
   threads?: number;
 }
 
 export interface ChildPlan {
-  kind: SandboxKind;
+  kind: IsolationKind;
   /** module to run; the media child unless a test brings its own */
   script?: string;
   mounts: Mount[];
@@ -46,11 +46,11 @@ export interface ChildPlan {
 export interface ChildCommand {
   file: string;
   args: string[];
-  /** of the command; inside of bubblewrap what its arguments set */
+  /** of the command; bubblewrap's arguments set the child's */
   env: Record<string, string>;
-  /** to be written to descriptor `filterFd` of the child, then closed; undefined: no such descriptor */
+  /** to be written to file descriptor `filterFd` of the command, which is then closed; undefined: no filter */
   filter: Buffer | undefined;
-  /** bubblewrap waits at `blockFd` until its users are mapped (users.ts) and tells its process id at `infoFd` */
+  /** bubblewrap writes its process id to `infoFd` and waits at `blockFd` until its users are mapped (users.ts) */
   mapsUsers: boolean;
 }
 
@@ -62,23 +62,23 @@ const childModule = 'src/media/child.ts';
 const insideScript = `${insideRoot}script.ts`;
 
 /**
- * V8 reserves address space that it never uses, so RLIMIT_AS cannot be set. RLIMIT_DATA counts less of such
- * reservations: 0.6 GB at start and 0.9 GB above the memory in use while enhancing to 4K (measured), of which
- * the stacks of threads grow with the cores. This much is left for them.
+ * Bytes that RLIMIT_DATA allows on top of the memory limit. V8 and thread stacks reserve memory that they do not use:
+ * 0.6 GB at start, 0.9 GB while enhancing to 4K (measured); the stacks grow with the number of cores. RLIMIT_AS would
+ * count far more of it and cannot be set.
  */
 const reservedBytes = 2 * 1024 ** 3 + availableParallelism() * 32 * 1024 ** 2;
 
-/** What the driver keeps in the child's own memory beside the work: contexts, pinned frames, machine code. */
+/** Memory of the CUDA driver in the child: contexts, pinned frames, machine code. */
 const driverBytes = 4 * 1024 ** 3;
-/** Pools of threads: libav's, the engine's, OpenVINO's and the driver's each start some for each core. */
+/** libav, the engine, OpenVINO and the driver each start several threads for each core. */
 const defaultThreads = 256 + availableParallelism() * 16;
-/** of /tmp; and of /dev/shm, which the driver needs; both count as the child's memory (memory.ts) */
+/** Size of /tmp, and of /dev/shm, which the driver needs. Both count as the child's memory (memory.ts). */
 const temporaryBytes = 64 * 1024 * 1024;
 const openFiles = 256;
-/** The driver holds some dozens of files a GPU. */
+/** The driver opens dozens of files for each GPU. */
 const openFilesWithGpu = 1024;
 
-/** First executable of this name on the PATH. */
+/** The path of the first executable of this name in PATH. */
 export function findProgram(name: string, path = process.env.PATH ?? '/usr/bin:/bin'): string | undefined {
   for (const folder of path.split(delimiter)) {
     if (!folder.startsWith('/')) continue;
@@ -92,7 +92,7 @@ export function findProgram(name: string, path = process.env.PATH ?? '/usr/bin:/
   return undefined;
 }
 
-/** prlimit's part of the command line; empty where util-linux is absent. */
+/** prlimit's part of the command line; empty if prlimit is not installed. */
 function limited({ limits, gpuFiles = [] }: ChildPlan): string[] {
   const prlimit = findProgram('prlimit');
   if (prlimit === undefined) return [];
@@ -112,7 +112,7 @@ const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-old-space-siz
 
 const systemFolders = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/etc/alternatives', '/etc/ld.so.cache'];
 
-/** Shared libraries alone: no programs, no configuration, nobody's files. */
+/** Mounts of the shared libraries: no programs, no configuration, no users' files. */
 function systemMounts(): string[] {
   const args: string[] = [];
   for (const folder of systemFolders) {
@@ -129,7 +129,7 @@ function systemMounts(): string[] {
   return args;
 }
 
-/** The modules that networks run in, with their libraries; the addon looks for them beside itself. */
+/** Mounts of the inference backends and their libraries. The addon finds them beside itself. */
 function moduleMounts(): Mount[] {
   return ['openvino', 'tensorrt']
     .map((name) => join(dirname(addonFile), name))
@@ -148,14 +148,14 @@ function ownMounts({ script }: ChildPlan): Mount[] {
   return script === undefined ? own : [...own, { from: script, to: insideScript }];
 }
 
-/** A program of util-linux that prepares the process inside, before Node takes its place. */
+/** A program of util-linux that runs inside, changes the process, and then starts Node in its place. */
 function preparer(name: string, args: string[]): { mounts: Mount[]; args: string[] } {
   const program = findProgram(name);
   if (program === undefined) return { mounts: [], args: [] };
   return { mounts: [{ from: realpathSync(program), to: insideRoot + name }], args: [insideRoot + name, ...args, '--'] };
 }
 
-/** Threads are counted for each user of a user namespace, so the limit is set inside, where nothing else runs. */
+/** Limits threads. Linux counts them per user of a user namespace, so prlimit runs inside, where nothing else does. */
 const threadLimit = ({ threads = defaultThreads }: ResourceLimits) => preparer('prlimit', [`--nproc=${threads}`]);
 
 const becomeNobody = () =>
@@ -165,8 +165,8 @@ const becomeNobody = () =>
   ]);
 
 /**
- * The child's user. Bubblewrap alone maps the one that runs it; `mapped`: root and nobody (users.ts), and bubblewrap
- * leaves root what it takes to become nobody.
+ * Bubblewrap's arguments for the child's user. By itself bubblewrap maps only the user that runs it. With `mapped`, this
+ * process maps root and nobody (users.ts), and root keeps the capabilities that it needs to become nobody.
  */
 function users(mapped: boolean): string[] {
   const one = ['--uid', String(nobody), '--gid', String(nobody), '--cap-drop', 'ALL'];
@@ -175,7 +175,7 @@ function users(mapped: boolean): string[] {
   return ['--cap-drop', 'ALL', ...kept, '--userns-block-fd', String(blockFd), '--info-fd', String(infoFd)];
 }
 
-/** Bubblewrap would make these for its own user alone. */
+/** Makes the folders above the mounts, open to all users; bubblewrap would make them for its own user only. */
 function folders(targets: string[]): string[] {
   const parents = targets.flatMap((target) => {
     const names = dirname(target).split('/').slice(1);
@@ -184,7 +184,7 @@ function folders(targets: string[]): string[] {
   return [...new Set(parents)].filter((folder) => folder !== '/').flatMap((folder) => ['--perms', '0755', '--dir', folder]);
 }
 
-/** Both read-only: what root's child could change in /proc is the machine's. The driver makes files in /dev/shm. */
+/** /proc is read-only, because root's child could change settings of the machine there. CUDA's driver makes files in /dev/shm. */
 function kernelMounts(usesGpu: boolean): string[] {
   return [
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
@@ -193,11 +193,21 @@ function kernelMounts(usesGpu: boolean): string[] {
   ];
 }
 
+/**
+ * Whether the child will run as nobody, who must then own its writable folders (users.ts). Otherwise it runs as the user
+ * that starts it, without capabilities.
+ */
+export function becomesNobody(plan: ChildPlan): boolean {
+  if (plan.kind !== 'bubblewrap' || !canMapNobody() || becomeNobody().args.length === 0) return false;
+  const read = [...ownMounts(plan), ...threadLimit(plan.limits).mounts, ...plan.mounts.filter(({ writable }) => writable !== true)];
+  return read.every(({ from }) => isOpenToNobody(from));
+}
+
 function bubblewrapped(plan: ChildPlan, bwrap: string): { args: string[]; mapsUsers: boolean } {
   const limit = threadLimit(plan.limits);
   const user = becomeNobody();
   const needed = [...ownMounts(plan), ...limit.mounts, ...plan.mounts];
-  const mapsUsers = canMapNobody() && user.args.length > 0 && needed.every(({ from, writable }) => isOpenToNobody(from, writable));
+  const mapsUsers = becomesNobody(plan) && plan.mounts.every(({ from, writable }) => isOpenToNobody(from, writable));
   const mounts = mapsUsers ? [...needed, ...user.mounts] : needed;
   const args = [
     bwrap,
@@ -231,7 +241,7 @@ export function childCommand(plan: ChildPlan): ChildCommand {
   const inner = bwrap === undefined ? { args: plain(plan), mapsUsers: false } : bubblewrapped(plan, bwrap);
   const [file, ...args] = [...limited(plan), ...inner.args];
   const files = plan.gpuFiles ?? [];
-  const confined = bwrap !== undefined;
-  const filter = confined ? seccompProgram(process.arch, { gpu: files.length > 0 }) : undefined;
-  return { file: file!, args, env: confined ? {} : gpuEnvironment(files), filter, mapsUsers: inner.mapsUsers };
+  const isolated = bwrap !== undefined;
+  const filter = isolated ? seccompProgram(process.arch, { gpu: files.length > 0 }) : undefined;
+  return { file: file!, args, env: isolated ? {} : gpuEnvironment(files), filter, mapsUsers: inner.mapsUsers };
 }

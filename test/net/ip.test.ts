@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { isOwnAddress, isPublicAddress } from '../../src/net/addresses.ts';
+import { isOwnIp, isPublicIp } from '../../src/net/ip.ts';
 
 const closed: Record<string, string[]> = {
   'this network': ['0.0.0.0', '0.0.0.1', '0.255.255.255'],
@@ -33,9 +33,9 @@ const closed: Record<string, string[]> = {
   'no address at all': ['', 'localhost', '1.2.3', 'example.com', '1.2.3.4.5', '[::1]', '8.8.8.8 '],
 };
 
-describe('isPublicAddress', () => {
+describe('isPublicIp', () => {
   it.each(Object.entries(closed))('refuses %s', (_name, addresses) => {
-    expect(addresses.filter(isPublicAddress)).toEqual([]);
+    expect(addresses.filter(isPublicIp)).toEqual([]);
   });
 
   it('passes public addresses, also right beside closed ranges', () => {
@@ -51,16 +51,16 @@ describe('isPublicAddress', () => {
     open.push('128.0.0.1', '169.253.255.255', '169.255.0.1', '172.15.255.255', '172.32.0.1', '192.167.255.255');
     open.push('168.63.129.15', '168.63.129.17', '198.17.255.255', '198.20.0.1', '223.255.255.255', '192.0.1.1');
     open.push('2606:4700::1111', '2a00:1450::1', '2001:4860:4860::8888', '2003::1', '2400::1', '2001:200::1');
-    expect(open.filter((address) => !isPublicAddress(address))).toEqual([]);
+    expect(open.filter((address) => !isPublicIp(address))).toEqual([]);
   });
 });
 
-describe('isOwnAddress', () => {
+describe('isOwnIp', () => {
   it('knows every address of this machine, in any spelling, and no other', () => {
     const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address));
     expect(own.length).toBeGreaterThan(0);
-    expect(own.filter((address) => !isOwnAddress(address))).toEqual([]);
-    expect(isOwnAddress('8.8.8.8')).toBe(false);
-    expect(isOwnAddress('no address')).toBe(false);
+    expect(own.filter((address) => !isOwnIp(address))).toEqual([]);
+    expect(isOwnIp('8.8.8.8')).toBe(false);
+    expect(isOwnIp('no address')).toBe(false);
   });
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ChildPlan, SandboxKind } from '../../src/media/confinement.ts';
-import { childCommand } from '../../src/media/confinement.ts';
+import type { ChildPlan, IsolationKind } from '../../src/media/isolation.ts';
+import { childCommand } from '../../src/media/isolation.ts';
 import { createMedia } from '../../src/media/index.ts';
 import { seccompProgram } from '../../src/media/seccomp.ts';
 import { runChild } from '../../src/media/session.ts';
@@ -19,9 +19,9 @@ import { isAlive, isZombie, processTree, program, until } from './processes.ts';
 const script = fileURLToPath(new URL('inspector.ts', import.meta.url));
 const findings = z.custom<Findings>((value) => Array.isArray((value as Findings).env));
 const media = await createMedia();
-const kinds: SandboxKind[] = media.sandbox.kind === 'bubblewrap' ? ['bubblewrap', 'none'] : ['none'];
-if (media.sandbox.kind === 'none') {
-  console.warn(`bubblewrap cannot run here (${media.sandbox.reason}): its tests are skipped`);
+const kinds: IsolationKind[] = media.isolation.kind === 'bubblewrap' ? ['bubblewrap', 'none'] : ['none'];
+if (media.isolation.kind === 'none') {
+  console.warn(`bubblewrap cannot run here (${media.isolation.reason}): its tests are skipped`);
 }
 const megabyte = 1024 * 1024;
 
@@ -52,7 +52,7 @@ afterAll(() => {
   folder.remove();
 });
 
-function planFor(kind: SandboxKind, timeoutMs = 20_000, more: Partial<ChildPlan['limits']> = {}): ChildPlan {
+function planFor(kind: IsolationKind, timeoutMs = 20_000, more: Partial<ChildPlan['limits']> = {}): ChildPlan {
   const mounts = [
     { from: input, to: '/in/source' },
     { from: output, to: '/out', writable: true },
@@ -60,7 +60,7 @@ function planFor(kind: SandboxKind, timeoutMs = 20_000, more: Partial<ChildPlan[
   return { kind, script, mounts, limits: { memoryBytes: 256 * megabyte, outputBytes: megabyte, timeoutMs, ...more } };
 }
 
-function inspect(kind: SandboxKind, attempts: Partial<Attempts>, onStart?: (pid: number) => void, timeoutMs?: number) {
+function inspect(kind: IsolationKind, attempts: Partial<Attempts>, onStart?: (pid: number) => void, timeoutMs?: number) {
   const port = (server.address() as { port: number }).port;
   const message = { op: 'hello', read: [], write: [], port, mode: 'report', ...attempts } as unknown as ToChild;
   return runChild({ plan: planFor(kind, timeoutMs), message, result: findings, onStart });
@@ -75,7 +75,7 @@ function softLimit(limits: string, name: string): string | undefined {
   return new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(limits)?.[1];
 }
 
-describe.each(kinds)('a child confined by %s', (kind) => {
+describe.each(kinds)('a child isolated by %s', (kind) => {
   it('has an empty environment', async () => {
     const { env } = await inspect(kind, {});
     expect(env.filter((name) => name !== 'PWD')).toEqual([]);
@@ -213,7 +213,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     const found = await inspect('bubblewrap', {});
     expect(found.connect).toBe('EPERM');
     expect(connections).toBe(before);
-    // The same attempt succeeds without the sandbox, so that the refusal is the sandbox's.
+    // The same attempt succeeds without isolation, so that the refusal comes from it.
     await expect(inspect('none', {})).resolves.toMatchObject({ connect: 'done' });
   });
 
@@ -231,7 +231,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
   });
 });
 
-describe('the choice of the sandbox', () => {
+describe('the choice of the isolation', () => {
   it('falls back with a warning where bubblewrap is not installed, unless it is required', async () => {
     const path = process.env.PATH;
     const warnings: string[] = [];
@@ -239,10 +239,10 @@ describe('the choice of the sandbox', () => {
     process.env.PATH = folder.path;
     try {
       const plain = await createMedia({ logger });
-      expect(plain.sandbox).toEqual({ kind: 'none', reason: 'bwrap is not installed' });
+      expect(plain.isolation).toEqual({ kind: 'none', reason: 'bwrap is not installed' });
       expect(warnings).toHaveLength(1);
       const required = createMedia({ requireIsolation: true });
-      await expect(required).rejects.toThrow(/sandbox is required.*bwrap is not installed/);
+      await expect(required).rejects.toThrow(/Isolation is required.*bwrap is not installed/);
     } finally {
       process.env.PATH = path;
     }
@@ -255,8 +255,8 @@ describe('the choice of the sandbox', () => {
     process.env.PATH = `${broken.path}:${path}`;
     try {
       const plain = await createMedia();
-      expect(plain.sandbox.kind).toBe('none');
-      expect(plain.sandbox.reason).toContain('no permission');
+      expect(plain.isolation.kind).toBe('none');
+      expect(plain.isolation.reason).toContain('no permission');
     } finally {
       process.env.PATH = path;
       broken.remove();

@@ -1,0 +1,250 @@
+/**
+ * Media children that are started before their job: isolated, with the engine loaded, and prepared for a job like the
+ * last one. Each is used for one job. Until then it has seen no video, and shares with this process only a folder of its
+ * own, which is empty.
+ */
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { becomesNobody, type ChildPlan, type Mount } from './isolation.ts';
+import { fromChild } from './messages.ts';
+import type { MediaLogger } from './plans.ts';
+import { type ChildListener, type Ending, MediaProcess } from './process.ts';
+import { giveToChild } from './users.ts';
+import type { WarmUpProfile } from './warm-up-profile.ts';
+import type { Frame } from './wire.ts';
+
+export interface WarmPoolOptions {
+  count: number;
+  /** of this process alone, on the file system of the jobs' folders; made if missing */
+  folder: string;
+  /** the plan of a child that sees these mounts */
+  plan: (mounts: Mount[]) => ChildPlan;
+  logger: MediaLogger;
+  /** ms without a job after which prepared children are replaced by unprepared ones (default ten minutes) */
+  idleMs?: number;
+  /** ms between the start of a job and that of the next warm child, so that the job starts first (default 500) */
+  refillMs?: number;
+}
+
+/** The folder of an isolated warm child, as the child sees it. */
+const warmMounts = (folder: string): Mount[] => [
+  { from: join(folder, 'in'), to: '/in' },
+  { from: join(folder, 'out'), to: '/out', writable: true },
+];
+
+const defaultIdleMs = 10 * 60_000;
+const defaultRefillMs = 500;
+const longestPauseMs = 60_000;
+
+type State = 'starting' | 'idle' | 'preparing' | 'gone';
+type Departure = 'acquired' | 'retired' | 'ended';
+
+export class WarmChild implements ChildListener {
+  /** with the folders `in` and `out` */
+  readonly folder: string;
+  readonly process: MediaProcess;
+  /** resolves when the child leaves the pool */
+  readonly left: Promise<Departure>;
+  #leave: (why: Departure) => void = () => {};
+  readonly #changed: (child: WarmChild) => void;
+  state: State = 'starting';
+  /** key of the profile that it is prepared for; '': unprepared */
+  profileKey = '';
+  idleSince = performance.now();
+
+  constructor(folder: string, plan: ChildPlan, changed: (child: WarmChild) => void) {
+    this.folder = folder;
+    this.#changed = changed;
+    this.left = new Promise((resolve) => (this.#leave = resolve));
+    this.process = new MediaProcess(plan, this);
+    this.process.send({ op: 'warm-up' });
+  }
+
+  prepare({ key, message }: WarmUpProfile): void {
+    this.state = 'preparing';
+    this.profileKey = key;
+    this.process.send(message);
+  }
+
+  frame(frame: Frame): void {
+    const isReady = frame.kind === 'json' && fromChild.parse(frame.value).type === 'ready';
+    if (!isReady) throw new TypeError('a warm media child sent something other than ready');
+    this.state = 'idle';
+    this.idleSince = performance.now();
+    this.#changed(this);
+  }
+
+  fault(): void {
+    this.process.kill();
+  }
+
+  memoryExceeded(): void {
+    this.process.kill();
+  }
+
+  ended(_ending: Ending): void {
+    this.#leave(this.state === 'gone' ? 'retired' : 'ended');
+    this.state = 'gone';
+  }
+
+  /** From now on the process belongs to a job. */
+  leaveForJob(): void {
+    this.state = 'gone';
+    this.#leave('acquired');
+  }
+
+  retire(): void {
+    this.state = 'gone';
+    this.process.kill();
+  }
+}
+
+export class WarmPool {
+  readonly #options: Required<WarmPoolOptions>;
+  readonly #children = new Set<WarmChild>();
+  readonly #closing = new AbortController();
+  /** starts and ends of children that `close` waits for */
+  readonly #work = new Set<Promise<unknown>>();
+  readonly #idleCheck: NodeJS.Timeout;
+  #profile: WarmUpProfile | undefined;
+  /** children in a row that ended before they were ready */
+  #failures = 0;
+
+  constructor(options: WarmPoolOptions) {
+    this.#options = { idleMs: defaultIdleMs, refillMs: defaultRefillMs, ...options };
+    this.#idleCheck = setInterval(() => this.#replaceIdle(), Math.min(30_000, this.#options.idleMs / 4));
+    this.#idleCheck.unref();
+    for (let i = 0; i < options.count; i += 1) this.#refill(0);
+  }
+
+  get folder(): string {
+    return this.#options.folder;
+  }
+
+  /** Key of the profile that children are prepared for now; '': none. */
+  get profileKey(): string {
+    return this.#profile?.key ?? '';
+  }
+
+  /** process ids of the children in the pool (logs, tests) */
+  get pids(): number[] {
+    return [...this.#children].map((child) => child.process.pid).filter((pid) => pid !== undefined);
+  }
+
+  /** Profile keys of the idle children; '' for one that is unprepared. */
+  get idleProfileKeys(): string[] {
+    return [...this.#children].filter((child) => child.state === 'idle').map((child) => child.profileKey);
+  }
+
+  /**
+   * Takes an idle child out of the pool for one job, if possible one that is prepared for `key`, and starts another in
+   * its place. Undefined if none is idle: a new child is as fast. The caller must release it.
+   */
+  acquire(key = ''): WarmChild | undefined {
+    const idle = [...this.#children].filter((child) => child.state === 'idle' && !child.process.exited);
+    const child = idle.find(({ profileKey }) => profileKey === key) ?? idle[0];
+    if (child === undefined || this.#closing.signal.aborted) return undefined;
+    this.#children.delete(child);
+    child.leaveForJob();
+    this.#refill(this.#options.refillMs);
+    return child;
+  }
+
+  /** Ends an acquired child, if it still runs, and removes its folder. A child is never used again. */
+  async release(child: WarmChild): Promise<void> {
+    child.process.kill();
+    await rm(child.folder, { recursive: true, force: true });
+  }
+
+  /** Prepares the children for the next job. */
+  prepareFor(profile: WarmUpProfile): void {
+    this.#profile = profile;
+    for (const child of this.#children) this.#prepare(child);
+  }
+
+  /** Ends all children; resolves when they and their folders are gone. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearInterval(this.#idleCheck);
+    for (const child of this.#children) child.retire();
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+    await rm(this.#options.folder, { recursive: true, force: true });
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked = work.finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+
+  #refill(delayMs: number): void {
+    if (this.#closing.signal.aborted) return;
+    this.#track(
+      this.#start(delayMs).catch((err: unknown) => {
+        if (this.#closing.signal.aborted) return;
+        this.#options.logger.warn({ err }, 'no warm media child could be started');
+        this.#refillAfterFailure();
+      }),
+    );
+  }
+
+  async #start(delayMs: number): Promise<void> {
+    await sleep(delayMs, undefined, { signal: this.#closing.signal, ref: false });
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+    const folder = await mkdtemp(join(this.#options.folder, 'child-'));
+    await Promise.all(['in', 'out'].map((name) => mkdir(join(folder, name))));
+    const plan = this.#options.plan(warmMounts(folder));
+    if (becomesNobody(plan)) await giveToChild(join(folder, 'out'));
+    if (this.#closing.signal.aborted) return;
+    const child = new WarmChild(folder, plan, (it) => this.#becameIdle(it));
+    this.#children.add(child);
+    this.#track(child.left.then((why) => (why === 'acquired' ? undefined : this.#left(child, why))));
+  }
+
+  #becameIdle(child: WarmChild): void {
+    this.#failures = 0;
+    this.#prepare(child);
+  }
+
+  #prepare(child: WarmChild): void {
+    const profile = this.#profile;
+    if (profile !== undefined && child.state === 'idle' && child.profileKey !== profile.key) child.prepare(profile);
+  }
+
+  async #left(child: WarmChild, why: 'retired' | 'ended'): Promise<void> {
+    this.#children.delete(child);
+    await rm(child.folder, { recursive: true, force: true });
+    if (why === 'retired' || this.#closing.signal.aborted) return;
+    this.#options.logger.warn({ stderrTail: child.process.stderrTail }, 'a warm media child ended and is replaced');
+    // Preparing it may have been the reason.
+    if (child.profileKey !== '') this.#profile = undefined;
+    this.#refillAfterFailure();
+  }
+
+  #refillAfterFailure(): void {
+    const pause = Math.min(longestPauseMs, 1000 * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#refill(pause);
+  }
+
+  /** Prepared children hold memory, mainly of the GPU. Without jobs, unprepared ones replace them. */
+  #replaceIdle(): void {
+    const { idleMs } = this.#options;
+    const isOverdue = ({ state, profileKey, idleSince }: WarmChild) =>
+      state === 'idle' && profileKey !== '' && performance.now() - idleSince > idleMs;
+    const overdue = [...this.#children].filter(isOverdue);
+    if (overdue.length === 0) return;
+    this.#profile = undefined;
+    for (const child of overdue) {
+      this.#children.delete(child);
+      child.retire();
+      this.#refill(0);
+    }
+  }
+}
+
+/** Whether two paths are on the same file system, so that a file can be moved between them. */
+export async function onSameFileSystem(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
+  return a !== undefined && a.dev === b?.dev;
+}
