@@ -40,6 +40,11 @@ export class FairSemaphore {
     this.#options = { each: unlimited, waiting: unlimited, waitingEach: unlimited, waitMs: unlimited, ...options };
   }
 
+  /** callers that it keeps a record of: those with a work that runs or waits */
+  get callers(): number {
+    return this.#callers.size;
+  }
+
   /** Runs the work in a slot. Rejects with the refusal, with the reason of the signal while it waits, or as the work does. */
   async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
@@ -74,8 +79,11 @@ export class FairSemaphore {
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
     const { waiting, waitingEach, waitMs, refusal } = this.#options;
     const own = this.#of(caller);
-    if (own.waiting >= waitingEach) throw refusal('caller');
-    if (this.#waiters.size >= waiting) throw refusal('all');
+    const refused = own.waiting >= waitingEach ? 'caller' : this.#waiters.size >= waiting ? 'all' : undefined;
+    if (refused !== undefined) {
+      this.#forgetIdle(caller);
+      throw refusal(refused);
+    }
     own.waiting += 1;
     return new Promise((resolve, reject) => {
       const leave = () => {

@@ -4,22 +4,18 @@ import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
 import type { Vault } from '../domain/vault.ts';
+import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
 import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
-import type { Account, AccountStore, ApprovalStatus, RetentionActor } from './types.ts';
+import type { Account, AccountRecord, AccountStore, ApprovalStatus, RetentionActor } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
 export interface CreateAccount {
   name: string;
   /** default `standard` */
   plan?: string;
-}
-
-/** As operators see one: a closed one is still in the books. */
-export interface AccountRecord extends Account {
-  closedAt: Date | null;
 }
 
 export function accountQueries(db: Db, vault?: Vault) {
@@ -100,7 +96,7 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
     throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
   }
   return transact(db, async (tx) => {
-    const known = await lockOpen(tx, accountId);
+    const known = await lockOpenAccount(tx, accountId);
     if (!known) return null;
     if (kind === 'withdrawal' && credits > known.credits) {
       throw new ReelmendError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
@@ -112,32 +108,13 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
   });
 }
 
-/**
- * Called before a key or a user is added to an account: the closing of the account waits for the transaction, and
- * then ends what was added too. False for an unknown or closed account.
- */
-export async function holdOpen(tx: Tx, accountId: string): Promise<boolean> {
-  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
-  const rows = await tx.select({ id: accounts.id }).from(accounts).where(open).for('share');
-  return rows.length === 1;
-}
-
-export const notOpen = (accountId: string) => new Error(`The account ${accountId} does not exist or is closed.`);
-
-/** Locks an account that is not closed; null when there is none. */
-async function lockOpen(tx: Tx, accountId: string): Promise<Account | null> {
-  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
-  const [row] = await tx.select().from(accounts).where(open).for('no key update');
-  return row ?? null;
-}
-
 async function setRetention(db: Db, accountId: string, days: number, actor: RetentionActor): Promise<Account | null> {
   const { min, max } = retentionDaysRange;
   if (!Number.isSafeInteger(days) || days < min || days > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
   }
   return transact(db, async (tx) => {
-    const before = await lockOpen(tx, accountId);
+    const before = await lockOpenAccount(tx, accountId);
     if (!before || before.retentionDays === days) return before;
     const [row] = await tx
       .update(accounts)
@@ -154,8 +131,8 @@ async function setRetention(db: Db, accountId: string, days: number, actor: Rete
 const closedName = 'closed';
 
 async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
-  const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update');
-  if (!before || before.closedAt !== null) return before ?? null;
+  const before = await lockAccount(tx, accountId);
+  if (before === null || before.closedAt !== null) return before;
   const [row] = await tx
     .update(accounts)
     .set({ closedAt: sql`now()`, name: closedName, approvalStatus: 'rejected' })
@@ -189,7 +166,7 @@ type Decision = Exclude<ApprovalStatus, 'pending'>;
 /** null for an unknown or closed account; setting the status that it has changes nothing. */
 function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {
   return transact(db, async (tx) => {
-    const before = await lockOpen(tx, accountId);
+    const before = await lockOpenAccount(tx, accountId);
     if (!before || before.approvalStatus === status) return before;
     const [row] = await tx
       .update(accounts)
@@ -205,7 +182,7 @@ async function setPlan(db: Db, accountId: string, plan: string): Promise<Account
   if (!/^[\w-]{1,50}$/.test(plan))
     throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
   return transact(db, async (tx) => {
-    const before = await lockOpen(tx, accountId);
+    const before = await lockOpenAccount(tx, accountId);
     if (!before || before.plan === plan) return before;
     const [row] = await tx.update(accounts).set({ plan }).where(eq(accounts.id, accountId)).returning();
     await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan } });

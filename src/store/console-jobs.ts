@@ -87,7 +87,12 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
       };
       const openJobs = async (): Promise<JobRecord[]> => {
         const isOpen = inArray(jobs.status, ['queued', 'running']);
-        const rows = await db.select().from(jobs).where(and(ofAccount(accountId), isOpen)).limit(lookLimit);
+        const rows = await db
+          .select()
+          .from(jobs)
+          .where(and(ofAccount(accountId), isOpen))
+          .orderBy(desc(jobs.id))
+          .limit(lookLimit);
         return rows.map(toJobRecord);
       };
       return watchAccount<JobRecord>({

@@ -32,11 +32,17 @@ const retryable = new Set(['40001', '40P01']);
 const maxTries = 5;
 
 /**
- * Lock order. Every transaction takes its row locks in this order, so that none waits for another that waits for it:
- * job, its objects and deliveries, queue rows; account; its users, sessions, keys and secrets; and last the head of the
- * account's audit log (`appendEvent`). Rows are locked FOR NO KEY UPDATE: the rows that refer to a job or an account,
- * the entries of the log among them, lock it FOR KEY SHARE after the head, and those two do not conflict. FOR UPDATE
- * is for rows that are deleted.
+ * Lock order. Every transaction locks rows in this order, which makes deadlocks impossible:
+ * 1. the job; 2. its objects and webhook deliveries; 3. queue rows; 4. the account; 5. its users, sessions, keys and
+ * secrets; 6. the head of the account's audit log (`appendEvent`).
+ *
+ * Lock strength:
+ * - FOR NO KEY UPDATE for rows that a transaction changes. It does not conflict with the FOR KEY SHARE that foreign
+ *   keys take on a job or an account when a row that refers to it is inserted, even after step 6.
+ * - FOR SHARE where a row must only stay as it is: the job while an object is registered (objects.ts), and the
+ *   account while a user is added (`holdOpen` in account-locks.ts). Neither transaction locks that row more strongly
+ *   later; that would deadlock when two of them meet.
+ * - FOR UPDATE for rows that are deleted.
  */
 
 /** Runs `work` in one transaction; `work` must not touch anything but the database, since it may run again. */

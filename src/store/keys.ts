@@ -5,7 +5,7 @@ import type { Mode, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
-import { holdOpen, notOpen } from './accounts.ts';
+import { lockOpenAccount, notOpen } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, apiKeys } from './schema.ts';
@@ -84,8 +84,8 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     /** Throws ReelmendError `key_limit_reached`. */
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
-        await lockAccount(tx, key.accountId);
-        if (!(await holdOpen(tx, key.accountId))) throw notOpen(key.accountId);
+        // Creations of one account's keys take turns, so that they count each other.
+        if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
         await assertRoomForKey(tx, key.accountId);
         const [row] = await tx
           .insert(apiKeys)
@@ -156,11 +156,6 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
 const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
 
-/** Creations of one account's keys take turns. */
-async function lockAccount(tx: Tx, accountId: string): Promise<void> {
-  await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
-}
-
 /** Rate limits are per key, so that keys without number would be no limit. Throws ReelmendError `key_limit_reached`. */
 async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
   const [live] = await tx
@@ -179,8 +174,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   }
   const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
   if (!owner) return null;
-  await lockAccount(tx, owner.accountId);
-  if (!(await holdOpen(tx, owner.accountId))) return null;
+  if ((await lockOpenAccount(tx, owner.accountId)) === null) return null;
   const [old] = await tx
     .update(apiKeys)
     // least() leaves out what is null: a key without an end gets one.

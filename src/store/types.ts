@@ -16,6 +16,11 @@ export interface Account {
   createdAt: Date;
 }
 
+/** As operators see one: a closed account is still in the books. */
+export interface AccountRecord extends Account {
+  closedAt: Date | null;
+}
+
 /** Who makes a request: one live key and its account. */
 export interface Principal {
   keyId: string;

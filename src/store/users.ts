@@ -3,7 +3,7 @@ import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
 import type { Vault } from '../domain/vault.ts';
-import { holdOpen, notOpen } from './accounts.ts';
+import { holdOpen, notOpen } from './account-locks.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, consoleSessions, consoleUsers } from './schema.ts';

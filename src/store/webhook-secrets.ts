@@ -5,10 +5,11 @@
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { Vault } from '../domain/vault.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';
+import { lockAccount } from './account-locks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import type { Actor } from './keys.ts';
-import { accounts, webhookSecrets } from './schema.ts';
+import { webhookSecrets } from './schema.ts';
 
 /** hours that a replaced secret signs beside the new one */
 const overlapHours = 24;
@@ -73,18 +74,8 @@ export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
   };
 }
 
-/** False for an unknown account. */
-async function lockAccount(tx: Tx, accountId: string): Promise<boolean> {
-  const rows = await tx
-    .select({ id: accounts.id })
-    .from(accounts)
-    .where(eq(accounts.id, accountId))
-    .for('no key update');
-  return rows.length === 1;
-}
-
 async function rotate(tx: Tx, vault: Vault, accountId: string, actor: Actor): Promise<string | null> {
-  if (!(await lockAccount(tx, accountId))) return null;
+  if ((await lockAccount(tx, accountId)) === null) return null;
   // An account without one gets it first, so that nobody else makes one in between.
   await addSecret(tx, vault, accountId);
   await tx
