@@ -5,7 +5,8 @@ import { samplePrefix } from '../domain/sandbox.ts';
 import type { Db } from './database.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
 import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
-import { type JobFeed, watchAccount } from './watch.ts';
+import type { JobFeed } from './job-feed.ts';
+import { type AccountQueries, AccountWatch } from './watch-account.ts';
 
 export interface ConsoleJobQuery {
   accountId: string;
@@ -38,15 +39,14 @@ export interface ConsoleJobDetail {
 }
 
 const modes: readonly Mode[] = ['test', 'live'];
-/** Open jobs that one look of a watcher returns at most. */
-const lookLimit = 200;
-/** Entries of the audit log that one look of a watcher reads at most. */
+/** largest number of open jobs that one poll returns */
+const openJobsLimit = 200;
+/** largest number of entries of the audit log that one poll reads */
 const entryLimit = 1000;
-const momentLimit = 500;
+const timelineLimit = 500;
 
 export function consoleJobQueries(db: Db, feed: JobFeed) {
-  const ofAccount = (accountId: string) =>
-    and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt));
+  const accountWatch = new AccountWatch<JobRecord>({ feed, queries: watchQueries(db) });
   return {
     /** Newest first; one more than `limit` when more follow. */
     async list(query: ConsoleJobQuery): Promise<JobRecord[]> {
@@ -78,45 +78,56 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
       return row ? { job: toJobRecord(row), ...(await filesOf(db, row)) } : null;
     },
 
-    /** Jobs of the account that are made or change from now on; `job` is null when it was deleted. */
-    watch(accountId: string, signal: AbortSignal) {
-      const read = async (ids: string[]): Promise<JobRecord[]> => {
-        if (ids.length === 0) return [];
-        const which = and(ofAccount(accountId), inArray(jobs.id, ids));
-        return (await db.select().from(jobs).where(which).orderBy(asc(jobs.id))).map(toJobRecord);
-      };
-      const openJobs = async (): Promise<JobRecord[]> => {
-        const isOpen = inArray(jobs.status, ['queued', 'running']);
-        const rows = await db
-          .select()
-          .from(jobs)
-          .where(and(ofAccount(accountId), isOpen))
-          .orderBy(desc(jobs.id))
-          .limit(lookLimit);
-        return rows.map(toJobRecord);
-      };
-      return watchAccount<JobRecord>({
-        feed,
-        accountId,
-        signal,
-        async position() {
-          const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
-          return head?.seq ?? 0;
-        },
-        async look({ after, open }) {
-          const { ids, position } = await createdAfter(db, accountId, after);
-          const [made, unfinished] = await Promise.all([read(ids), open ? openJobs() : []]);
-          return { jobs: [...made, ...unfinished], position };
-        },
-        read,
-      });
+    /** Jobs of the account that are created or change from now on; `job` is null when it was deleted. */
+    watch: (accountId: string, signal: AbortSignal) => accountWatch.watch(accountId, signal),
+  };
+}
+
+const ofAccount = (accountId: string) =>
+  and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt));
+
+function watchQueries(db: Db): AccountQueries<JobRecord> {
+  return {
+    read: (accountId, ids) => readJobs(db, accountId, ids),
+    async position(accountId) {
+      const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
+      return head?.seq ?? 0;
+    },
+    async poll(accountId, { after, open }) {
+      const { ids, position } = await createdAfter(db, accountId, after);
+      const [created, unfinished] = await Promise.all([
+        readJobs(db, accountId, ids),
+        open ? openJobs(db, accountId) : [],
+      ]);
+      return { jobs: [...created, ...unfinished], position };
     },
   };
 }
 
+async function readJobs(db: Db, accountId: string, ids: string[]): Promise<JobRecord[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .select()
+    .from(jobs)
+    .where(and(ofAccount(accountId), inArray(jobs.id, ids)))
+    .orderBy(asc(jobs.id));
+  return rows.map(toJobRecord);
+}
+
+/** The newest jobs that have not ended. */
+async function openJobs(db: Db, accountId: string): Promise<JobRecord[]> {
+  const rows = await db
+    .select()
+    .from(jobs)
+    .where(and(ofAccount(accountId), inArray(jobs.status, ['queued', 'running'])))
+    .orderBy(desc(jobs.id))
+    .limit(openJobsLimit);
+  return rows.map(toJobRecord);
+}
+
 /**
- * Jobs whose creation the audit log notes after that sequence, and the sequence up to which it was read. Every number
- * below one that is visible is visible too: an entry is numbered under the lock on its head, until the commit.
+ * Jobs whose creation the audit log records after that sequence, and the sequence up to which it was read. No lower
+ * number can appear later: each entry takes its number under a lock on the log's head, held until the commit.
  */
 async function createdAfter(db: Db, accountId: string, after: number): Promise<{ ids: string[]; position: number }> {
   const entries = await db
@@ -170,7 +181,7 @@ function momentsOf(db: Db, row: JobRow) {
     .from(jobEvents)
     .where(eq(jobEvents.jobId, row.id))
     .orderBy(asc(jobEvents.seq))
-    .limit(momentLimit);
+    .limit(timelineLimit);
 }
 
 async function chargesOf(db: Db, row: JobRow): Promise<ConsoleJobDetail['charges']> {

@@ -20,7 +20,7 @@ import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { userQueries } from './users.ts';
-import { JobFeed, type JobFeedOptions } from './watch.ts';
+import { JobFeed, type JobFeedOptions } from './job-feed.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
@@ -48,8 +48,8 @@ export interface StoreOptions {
   url: string;
   /** largest number of connections, default 10 */
   maxConnections?: number;
-  /** how often jobs that are watched are polled */
-  feed?: Pick<JobFeedOptions, 'pollMs'>;
+  /** how often watched jobs are polled */
+  feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
   /** seals the accounts' webhook secrets; without it there are none */
   vault?: Vault;
 }

@@ -14,7 +14,8 @@ import { insufficientCredits, postTransfer } from './ledger.ts';
 import { enqueueDestroy, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
-import { type JobFeed, watchJob } from './watch.ts';
+import type { JobFeed } from './job-feed.ts';
+import { watchJob } from './watch-job.ts';
 
 export function jobQueries(
   db: Db,
