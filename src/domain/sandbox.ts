@@ -16,6 +16,9 @@ export type SandboxScenario = (typeof sandboxScenarios)[number];
  */
 export const samplePrefix = 'samples/';
 
+/** credits that every account shows in test mode; no test job takes any */
+export const sandboxCredits = 10_000;
+
 /** seconds that a `slow.*` job takes */
 export const slowScenarioS = 30;
 

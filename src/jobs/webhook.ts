@@ -72,7 +72,7 @@ function decide(
   if (attempt.status === 410) return { state: 'stopped' };
   const header = typeof answer === 'string' ? undefined : answer.headers['retry-after'];
   const inS = nextTryInS({
-    failed: delivery.tries + 1,
+    failed: delivery.failedAttempts + 1,
     retryAfterS: parseRetryAfter(header, new Date()),
     triesS: worker.tuning.webhooks.triesS,
     random: Math.random(),

@@ -15,7 +15,7 @@ export interface DueDelivery {
   event: WebhookEvent;
   url: string;
   /** failed tries of this round */
-  tries: number;
+  failedAttempts: number;
 }
 
 export interface DeliveryAttempt {
@@ -48,7 +48,7 @@ export interface DeliveryRecord {
   url: string | null;
   state: DeliveryState;
   /** failed tries of the current round */
-  tries: number;
+  failedAttempts: number;
   nextAt: Date | null;
   createdAt: Date;
   settledAt: Date | null;
@@ -120,8 +120,8 @@ export function deliveryQueries(db: Db) {
         .returning();
       if (!row) await queueBusy(db, id);
       if (!row || row.url === null) return null;
-      const { accountId, jobId, event, url, tries } = row;
-      return { id, accountId, jobId, event, url, tries };
+      const { accountId, jobId, event, url, failedAttempts } = row;
+      return { id, accountId, jobId, event, url, failedAttempts };
     },
 
     /** Gives a try back that was not made. */
@@ -162,7 +162,7 @@ export function deliveryQueries(db: Db) {
       return row?.url === null;
     },
 
-    /** Drops up to `limit` deliveries that were settled more than `days` ago, with their tries; returns how many. */
+    /** Drops up to `limit` deliveries that were settled more than `days` ago, with their failedAttempts; returns how many. */
     prune: (days: number, limit: number) => transact(db, (tx) => prune(tx, days, limit)),
 
     /** A safety net: pending deliveries that are overdue and that no queue row stands for. Returns their ids. */
@@ -221,7 +221,7 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
     .update(webhookDeliveries)
     .set({
       state: outcome.state,
-      tries: attempt.failure === null ? row.tries : row.tries + 1,
+      failedAttempts: attempt.failure === null ? row.failedAttempts : row.failedAttempts + 1,
       nextAt: pending ? sql`clock_timestamp() + make_interval(secs => ${outcome.inS}::float8)` : null,
       settledAt: pending ? null : sql`now()`,
       busyUntil: null,
@@ -236,10 +236,10 @@ async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   if (row.url === null) throw new Error(`The job of ${id} was deleted, and with it the address.`);
   await tx
     .update(webhookDeliveries)
-    .set({ state: 'pending', tries: 0, nextAt: sql`now()`, settledAt: null })
+    .set({ state: 'pending', failedAttempts: 0, nextAt: sql`now()`, settledAt: null })
     .where(eq(webhookDeliveries.id, id));
   await enqueueDelivery(tx, id, 0);
-  return (await withAttempts(tx, [{ ...row, state: 'pending', tries: 0, nextAt: new Date(), settledAt: null }]))[0]!;
+  return (await withAttempts(tx, [{ ...row, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;
 }
 
 async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: DeliveryQuery): Promise<DeliveryRecord[]> {
@@ -271,8 +271,8 @@ async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]
           .from(webhookAttempts)
           .where(inArray(webhookAttempts.deliveryId, ids))
           .orderBy(asc(webhookAttempts.number));
-  return rows.map(({ id, jobId, event, url, state, tries, nextAt, createdAt, settledAt }) => ({
-    ...{ id, jobId, event, url, state, tries, nextAt, createdAt, settledAt },
+  return rows.map(({ id, jobId, event, url, state, failedAttempts, nextAt, createdAt, settledAt }) => ({
+    ...{ id, jobId, event, url, state, failedAttempts, nextAt, createdAt, settledAt },
     attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),
   }));
 }

@@ -47,7 +47,7 @@ const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolu
 export const visibleJobQuery = `SELECT ${recordColumns}
   FROM jobs WHERE id = $1 AND account_id = $2 AND mode = $3 AND deleted_at IS NULL`;
 
-/** The one query that a creation runs (migrations/0010). Parameters: job, claim, queue row, event id, event data. */
+/** The one query that a creation runs (migrations/functions/create_job.sql). Parameters: job, claim, queue row, event id, event data. */
 export const createJobQuery = `SELECT ${recordColumns} FROM create_job($1, $2, $3, $4, $5)`;
 
 type Instants = 'createdAt' | 'startedAt' | 'finishedAt' | 'expiresAt';

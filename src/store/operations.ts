@@ -36,7 +36,7 @@ export interface WorkerRecord {
   id: string;
   host: string | null;
   startedAt: Date;
-  seenAt: Date;
+  heartbeatAt: Date;
   alive: boolean;
   concurrency: number | null;
   devices: WorkerDevice[];
@@ -136,7 +136,7 @@ async function overview(db: Db): Promise<Overview> {
         WHERE state = 'pending' AND next_at < now() - interval '1 minute'
           AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b
             WHERE b.account_id = d.account_id AND b.busy_until > now())) AS overdue,
-      (SELECT count(*) FROM workers WHERE seen_at > now() - make_interval(secs => ${aliveS})) AS workers,
+      (SELECT count(*) FROM workers WHERE heartbeat_at > now() - make_interval(secs => ${aliveS})) AS workers,
       (SELECT count(*) FROM accounts WHERE approval_status = 'pending') AS accounts`),
   ]);
   const number = (name: string) => Number(facts?.[name] ?? 0);
@@ -167,11 +167,11 @@ async function listWorkers(
   db: Db,
   { limit, startingAfter }: { limit: number; startingAfter?: string | undefined },
 ): Promise<WorkerRecord[]> {
-  const { id, host, startedAt, seenAt, concurrency, devices } = workers;
-  const alive = sql<boolean>`${seenAt} > now() - make_interval(secs => ${aliveS})`;
+  const { id, host, startedAt, heartbeatAt, concurrency, devices } = workers;
+  const alive = sql<boolean>`${heartbeatAt} > now() - make_interval(secs => ${aliveS})`;
   const behind = sql`(${startedAt}, ${id}) < (SELECT w.started_at, w.id FROM workers w WHERE w.id = ${startingAfter ?? ''})`;
   const rows = await db
-    .select({ id, host, startedAt, seenAt, concurrency, devices, alive })
+    .select({ id, host, startedAt, heartbeatAt, concurrency, devices, alive })
     .from(workers)
     .where(startingAfter === undefined ? undefined : behind)
     .orderBy(desc(startedAt), desc(id))

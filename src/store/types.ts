@@ -11,7 +11,6 @@ export interface Account {
   approvalStatus: ApprovalStatus;
   /** live credits, 1 credit = 1 US cent */
   credits: number;
-  sandboxCredits: number;
   retentionDays: number;
   createdAt: Date;
 }

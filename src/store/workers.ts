@@ -18,7 +18,7 @@ export function workerQueries(db: Db) {
       await db
         .insert(workers)
         .values({ id, pools })
-        .onConflictDoUpdate({ target: workers.id, set: { pools, seenAt: sql`now()` } });
+        .onConflictDoUpdate({ target: workers.id, set: { pools, heartbeatAt: sql`now()` } });
     },
 
     /** What a process that has reported says of itself, for operators. */
@@ -34,7 +34,7 @@ export function workerQueries(db: Db) {
       return transact(db, async (tx) => {
         const dead = await tx
           .delete(workers)
-          .where(sql`${workers.seenAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
+          .where(sql`${workers.heartbeatAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
           .returning({ id: workers.id, pools: workers.pools });
         const nameless = await tx.execute<{ pool: string }>(sql`SELECT DISTINCT q.locked_by AS pool
           FROM graphile_worker.jobs q WHERE q.locked_at < now() - interval '1 minute'

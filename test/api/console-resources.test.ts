@@ -363,7 +363,7 @@ describe('operator pages', () => {
     const device = { id: 'cpu', name: 'CPU', usable: true, reason: '', threads: 2, simd: 'avx2', encoder: 'libx264', inference: [] };
     await world.store.workers.describe(id, { host: 'gpu-1', concurrency: 2, devices: [device] });
     await world.store.workers.seen('worker-0-old', []);
-    await world.sql`UPDATE workers SET seen_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
+    await world.sql`UPDATE workers SET heartbeat_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
     const job = await liveJob(world, ours.accountId, {});
     await world.store.leases.claim(job.id, 'ingest', id, 60);
     const { data } = await operator.browser.call<OperatorWorkerList>('/console/api/operator/workers');

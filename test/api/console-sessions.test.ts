@@ -89,7 +89,7 @@ describe('signing up where it is closed', () => {
     expect(hashed).toBe(0);
     expect(await closed.sql`SELECT 1 FROM console_users`).toHaveLength(1);
     expect(await closed.sql`SELECT 1 FROM accounts`).toHaveLength(1);
-    expect(await closed.sql`SELECT 1 FROM rate_limits WHERE key_id LIKE 'email:%'`).toHaveLength(0);
+    expect(await closed.sql`SELECT 1 FROM rate_limits WHERE subject LIKE 'email:%'`).toHaveLength(0);
   });
 
   it('is behind the guard against other sites and the pace of a network address', async () => {
@@ -290,7 +290,7 @@ describe('pace', () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
     for (let address = 2; address < 12; address += 1) await signIn(limited, email, { address: `203.0.113.${address}` });
     expect((await signIn(limited, email, { address: '198.51.100.9', secret: password })).status).toBe(200);
-    const kept = await limited.sql`SELECT key_id FROM rate_limits`;
+    const kept = await limited.sql`SELECT subject FROM rate_limits`;
     expect(JSON.stringify(kept)).not.toContain(email);
     await limited.close();
   });
@@ -341,7 +341,7 @@ describe('pace', () => {
       statuses.push((await limited.browser().request('/console/api/sign-up', { method: 'POST', json, headers })).status);
     }
     expect(statuses).toEqual([202, 202, 202, 202, 429, 429]);
-    const keys = (await limited.sql`SELECT key_id FROM rate_limits WHERE key_id LIKE 'address:%'`).map(({ key_id }) => String(key_id));
+    const keys = (await limited.sql`SELECT subject FROM rate_limits WHERE subject LIKE 'address:%'`).map(({ subject }) => String(subject));
     expect(keys).toEqual(['address:2001:db8:0:0::/64']);
     await limited.close();
   });

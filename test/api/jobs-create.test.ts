@@ -109,7 +109,7 @@ describe('POST /v1/jobs 201', () => {
         source: null,
       });
       expect(api.measured).toEqual([]);
-      expect(api.account).toMatchObject({ credits: 10_000, sandboxCredits: 10_000 });
+      expect(api.account).toMatchObject({ credits: 10_000 });
     }
   });
 });

@@ -222,7 +222,7 @@ describe('DELETE /v1/jobs/{id}', () => {
 
 describe('GET /v1/account', () => {
   it('200 with the balance, prices and limits of the key', async () => {
-    const account = { credits: 500, sandboxCredits: 10_000, approvalStatus: 'approved' } as const;
+    const account = { credits: 500, approvalStatus: 'approved' } as const;
     const api = makeApi({ account, options: { models: ['fast'] } });
     const cases = [
       { key: api.keys.live, sandbox: false, credits: 500, tier: 'standard', second: 0.03, minute: 3.6 },

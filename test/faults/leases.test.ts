@@ -141,7 +141,7 @@ describe('the safety net', () => {
     await world.sql`UPDATE graphile_worker._private_jobs SET locked_by = 'pool-silent', locked_at = now()
       WHERE key = ${`step:${job.id}`}`;
     expect(await world.store.workers.bury(60)).toEqual([]);
-    await world.sql`UPDATE workers SET seen_at = now() - interval '2 minutes' WHERE id = 'silent'`;
+    await world.sql`UPDATE workers SET heartbeat_at = now() - interval '2 minutes' WHERE id = 'silent'`;
     expect(await world.store.workers.bury(60)).toEqual(['silent']);
     const [row] = await world.sql`SELECT locked_by FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`;
     expect(row).toEqual({ locked_by: null });

