@@ -3,9 +3,10 @@ import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/sandbox.ts';
 import type { Db } from './database.ts';
-import { type JobRow, toJobRecord } from './job-rows.ts';
-import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
 import type { JobFeed } from './job-feed.ts';
+import { type JobRow, toJobRecord } from './job-rows.ts';
+import { isOpen } from './job-states.ts';
+import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
 import { type AccountQueries, AccountWatch } from './watch-account.ts';
 
 export interface ConsoleJobQuery {
@@ -119,7 +120,7 @@ async function openJobs(db: Db, accountId: string): Promise<JobRecord[]> {
   const rows = await db
     .select()
     .from(jobs)
-    .where(and(ofAccount(accountId), inArray(jobs.status, ['queued', 'running'])))
+    .where(and(ofAccount(accountId), isOpen))
     .orderBy(desc(jobs.id))
     .limit(openJobsLimit);
   return rows.map(toJobRecord);

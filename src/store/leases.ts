@@ -2,15 +2,17 @@
  * Jobs as workers see them. A worker holds a lease that it renews; each claim raises the attempt, and every
  * write names the attempt it belongs to, so that a worker that was thought dead can change nothing any more.
  */
-import { and, eq, getTableColumns, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
+import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { announceEnd } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
+import { isOpen, mayMove } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueStep } from './queue.ts';
@@ -34,14 +36,9 @@ export interface JobFailure {
   message: string;
 }
 
-const heldBy = ({ jobId, attempt, owner }: Fence) =>
-  and(
-    eq(jobs.id, jobId),
-    eq(jobs.attempt, attempt),
-    eq(jobs.leaseOwner, owner),
-    eq(jobs.status, 'running'),
-    isNull(jobs.deletedAt),
-  );
+/** The condition that this worker holds the lease and that the job may make the move. */
+const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
+  and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), mayMove(transition));
 
 const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 const noLease = { leaseOwner: null, leaseExpiresAt: null };
@@ -95,7 +92,7 @@ export function leaseQueries(db: Db) {
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: Fence, failure: JobFailure) =>
       transact(db, async (tx) => {
-        const [row] = await tx.select().from(jobs).where(heldBy(fence)).for('no key update');
+        const [row] = await tx.select().from(jobs).where(heldBy(fence, 'fail')).for('no key update');
         if (!row) throw new LeaseLost(fence.jobId);
         await failRow(tx, row, failure);
       }),
@@ -147,13 +144,13 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
     const [row] = await tx
       .update(jobs)
       .set({
-        status: 'running',
+        status: transitions.start.to,
         startedAt: sql`coalesce(${jobs.startedAt}, now())`,
         attempt: sql`${jobs.attempt} + 1`,
         leaseOwner: owner,
         leaseExpiresAt: leaseEnd(leaseSeconds),
       })
-      .where(and(isOpen(jobId, step), isNull(jobs.leaseOwner)))
+      .where(waitsFor(jobId, step))
       .returning({ ...getTableColumns(jobs), isFirst: sql<boolean>`started_at = now()` });
     if (!row) return null;
     if (row.attempt > 1) await enqueueLeftovers(tx, row);
@@ -182,9 +179,8 @@ export interface WaitPlan {
  * job is not there to wait.
  */
 async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
-  const free = and(isOpen(jobId, step), isNull(jobs.leaseOwner));
   const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
-  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(free).for('no key update');
+  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(waitsFor(jobId, step)).for('no key update');
   if (!found) return null;
   const { row, elapsedS } = found;
   const { totalS, tickS } = planOf(toJobRecord(row));
@@ -193,7 +189,7 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
   await tx
     .update(jobs)
     .set({
-      status: 'running',
+      status: transitions.start.to,
       startedAt: sql`coalesce(${jobs.startedAt}, now())`,
       progress: sql`greatest(${jobs.progress}, ${Math.min(0.999, Math.max(0, elapsedS / totalS))}::float8)`,
       etaSeconds: Math.ceil(leftS),
@@ -207,13 +203,9 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
 /** seconds; what is shorter is waited for on the spot, since a worker looks for due rows once a second */
 const shortestQueuedS = 0.5;
 
-const isOpen = (jobId: string, step: Step) =>
-  and(
-    eq(jobs.id, jobId),
-    eq(jobs.step, step),
-    or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
-    isNull(jobs.deletedAt),
-  );
+/** The condition that the job may start that step and nobody holds its lease. */
+const waitsFor = (jobId: string, step: Step) =>
+  and(eq(jobs.id, jobId), eq(jobs.step, step), isNull(jobs.leaseOwner), mayMove('start'));
 
 /** What earlier attempts left in the storage is of no use to anybody. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
@@ -244,7 +236,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
   const [row] = await tx
     .update(jobs)
     .set({
-      status: 'done',
+      status: transitions.finish.to,
       progress: 1,
       etaSeconds: null,
       output,
@@ -253,7 +245,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
       finishedAt: sql`now()`,
       ...noLease,
     })
-    .where(heldBy(fence))
+    .where(heldBy(fence, 'finish'))
     .returning();
   if (!row) throw new LeaseLost(fence.jobId);
   if (!isShared) await markStored(tx, stored);
@@ -268,7 +260,7 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
   await tx
     .update(jobs)
     .set({
-      status: 'error',
+      status: transitions.fail.to,
       etaSeconds: null,
       errorCode: failure.code,
       errorMessage: failure.message,
@@ -276,7 +268,7 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
       finishedAt: sql`now()`,
       ...noLease,
     })
-    .where(and(eq(jobs.id, row.id), eq(jobs.status, row.status), isNull(jobs.deletedAt)));
+    .where(and(eq(jobs.id, row.id), mayMove('fail')));
   await enqueueDestroy(tx, row.id);
   await announceEnd(tx, row, 'job.failed');
   if (refund > 0) {
@@ -311,11 +303,7 @@ export interface SweptLeases {
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
-  const expired = and(
-    sql`${jobs.leaseExpiresAt} < clock_timestamp()`,
-    eq(jobs.status, 'running'),
-    isNull(jobs.deletedAt),
-  );
+  const expired = and(sql`${jobs.leaseExpiresAt} < clock_timestamp()`, mayMove('continue'));
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
   const swept: SweptLeases = { requeued: [], failed: [] };
   for (const { id } of candidates) {
@@ -347,8 +335,7 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
  */
 async function requeueOrphans(db: Db): Promise<string[]> {
   const orphan = and(
-    or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
-    isNull(jobs.deletedAt),
+    isOpen,
     isNull(jobs.leaseOwner),
     sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
       AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts
