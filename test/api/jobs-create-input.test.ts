@@ -68,7 +68,7 @@ describe('POST /v1/jobs 400 names the field', () => {
       expect(error.param).toBe(param);
       expect(error.message).toMatch(/\.$/);
       expect(api.measured).toEqual([]);
-      expect(api.store.jobsById.size).toBe(0);
+      expect(await api.store.allJobs()).toHaveLength(0);
     });
   }
 });
