@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { HttpOptions } from '../../src/http/deps.ts';
+import { createStreams } from '../../src/http/streams.ts';
 import { errorOf, finished, makeApi } from '../helpers/http.ts';
 
 interface Event {
@@ -40,6 +41,26 @@ async function allOf(response: Response): Promise<Event[]> {
   for await (const event of eventsOf(response)) if (event !== 'comment') events.push(event);
   return events;
 }
+
+describe('the credentials of open streams', () => {
+  it('are checked again with the next check when a stream was opened meanwhile, which goes on', async () => {
+    const answer = Promise.withResolvers<Set<string>>();
+    const asked: string[][] = [];
+    const usable = (credentials: string[]) => {
+      asked.push(credentials);
+      return asked.length === 1 ? answer.promise : Promise.resolve(new Set(credentials));
+    };
+    const streams = createStreams({ usable, checkMs: 1 });
+    const first = streams.open({ credential: 'first', accountId: 'a' });
+    await vi.waitFor(() => expect(asked).toEqual([['first']]));
+    const second = streams.open({ credential: 'second', accountId: 'a' });
+    answer.resolve(new Set());
+    await vi.waitFor(() => expect(first.signal.aborted).toBe(true));
+    expect(second.signal.aborted).toBe(false);
+    first.close();
+    second.close();
+  });
+});
 
 describe('GET /v1/jobs/{id}/events', () => {
   it('200: the job at once, each change, and the end, with the facts of polling', async () => {
