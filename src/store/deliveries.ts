@@ -132,9 +132,6 @@ export function deliveryQueries(db: Db) {
     settle: (id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome) =>
       transact(db, (tx) => settle(tx, id, attempt, outcome)),
 
-    /** Newest first. */
-    list: (accountId: string, limit: number) => list(db, { accountId, limit }),
-
     /** Newest first; `startingAfter` is an exclusive id. */
     page: (query: DeliveryQuery) => list(db, query),
 

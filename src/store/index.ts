@@ -7,7 +7,6 @@ import { certificateQueries } from './certificates.ts';
 import { consoleJobQueries } from './console-jobs.ts';
 import { connect } from './database.ts';
 import { deliveryQueries } from './deliveries.ts';
-import { eventQueries } from './events.ts';
 import { jobQueries, pollJobs } from './jobs.ts';
 import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
@@ -29,7 +28,6 @@ export type { AuditLog, LogHead } from './audit.ts';
 export type { DestroyedJob, DestroyedObject } from './certificates.ts';
 export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
-export type { AccountEvent } from './events.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
 export type { Claim, FinishedJob, JobFailure } from './leases.ts';
@@ -61,7 +59,6 @@ export interface Store extends HttpStore {
   leases: ReturnType<typeof leaseQueries>;
   objects: ReturnType<typeof objectQueries>;
   workers: ReturnType<typeof workerQueries>;
-  events: ReturnType<typeof eventQueries>;
   rateLimits: ReturnType<typeof rateLimitQueries>;
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
@@ -97,7 +94,6 @@ export function createStore(options: StoreOptions): Store {
     leases: leaseQueries(db),
     objects: objectQueries(db),
     workers: workerQueries(db),
-    events: eventQueries(db),
     rateLimits: rateLimitQueries(client),
     audit: auditQueries(db),
     certificates: certificateQueries(db),

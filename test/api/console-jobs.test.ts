@@ -12,6 +12,7 @@ import { ReelmendError } from '../../src/domain/errors.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { endJob, ingestJob, makeJob } from '../helpers/console-jobs.ts';
 import { errorOf, source } from '../helpers/http.ts';
+import { auditEntries } from '../helpers/worker-world.ts';
 
 let world: ConsoleWorld;
 let ours: Person;
@@ -139,7 +140,7 @@ describe('links for players', () => {
       expect(played.headers.get('content-type')).toBe('video/mp4');
       expect(await played.text()).toBe(texts[name].slice(4));
     }
-    const events = await world.store.events.list({ accountId: ours.accountId, jobId: done.id, limit: 10 });
+    const events = await auditEntries(world.store, { accountId: ours.accountId, jobId: done.id, limit: 10 });
     expect(events[0]).toMatchObject({ kind: 'result.accessed', data: { user_id: ours.userId } });
     expect(events.filter(({ kind }) => kind === 'result.accessed')).toHaveLength(1);
   });

@@ -4,6 +4,7 @@ import type { ConsoleSession, ConsoleSessionList } from '../../src/contract/type
 import { createPasswords } from '../../src/domain/passwords.ts';
 import { type ConsoleWorld, makeConsole } from '../helpers/console.ts';
 import { errorOf } from '../helpers/http.ts';
+import { auditEntries } from '../helpers/worker-world.ts';
 
 const password = 'correct horse battery';
 let world: ConsoleWorld;
@@ -25,7 +26,7 @@ describe('signing up', () => {
     const { account, user } = await browser.signIn('first@example.com', password);
     expect(account).toMatchObject({ name: 'First Films', approval_status: 'pending', credits: 0 });
     expect(user).toMatchObject({ email: 'First@Example.com', operator: false });
-    const kinds = (await world.store.events.list({ accountId: account.id, limit: 10 })).map(({ kind }) => kind);
+    const kinds = (await auditEntries(world.store, { accountId: account.id, limit: 10 })).map(({ kind }) => kind);
     expect(kinds).toEqual(['user.created', 'account.created']);
     expect((await world.store.webhookSecrets.signing(account.id)).secrets).toHaveLength(1);
   });
@@ -262,7 +263,7 @@ describe('changing the password', () => {
     expect((await browser.request('/console/api/session')).status).toBe(200);
     await expect(world.browser().signIn(email, password)).rejects.toThrow('401');
     await world.browser().signIn(email, 'a better horse battery');
-    const [entry] = await world.store.events.list({ accountId, limit: 1 });
+    const [entry] = await auditEntries(world.store, { accountId, limit: 1 });
     expect(entry).toMatchObject({ kind: 'user.password_changed', data: { ended_sessions: 1 } });
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let store: Store;
@@ -84,7 +84,7 @@ describe('an entry of the audit log', () => {
       await tx`SELECT 1 FROM accounts WHERE id = ${account.id} FOR KEY SHARE`;
     });
     await written;
-    const events = await store.events.list({ accountId: account.id, limit: 2 });
+    const events = await auditEntries(store, { accountId: account.id, limit: 2 });
     expect(events[1]!.kind).toBe('result.accessed');
   });
 });

@@ -35,6 +35,11 @@ export async function createWorld(options: Omit<StoreOptions, 'url'> = {}): Prom
   };
 }
 
+/** The entries of an account's audit log, newest first. */
+export async function auditEntries(store: Store, query: { accountId: string; jobId?: string; limit: number }) {
+  return (await store.audit.list(query)).entries;
+}
+
 /** An approved account with that many live credits. */
 export async function fundedAccount(store: Store, credits: number): Promise<Account> {
   const { id } = await store.accounts.create({ name: 'Test' });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let account: Account;
@@ -18,7 +18,7 @@ const create = async () => (await world.store.jobs.create(jobInput(account, { mo
 
 describe('17.32: accesses to a result', () => {
   const accesses = async (jobId: string) =>
-    (await world.store.events.list({ accountId: account.id, jobId, limit: 100 })).filter(({ kind }) => kind === 'result.accessed');
+    (await auditEntries(world.store, { accountId: account.id, jobId, limit: 100 })).filter(({ kind }) => kind === 'result.accessed');
   const access = (jobId: string, keyId: string) =>
     world.store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId, data: { key_id: keyId } });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fence } from '../../src/store/index.ts';
-import { createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ const queueRows = (jobId: string) =>
 const countJobs = async (accountId: string) =>
   Number((await world.sql`SELECT count(*) FROM jobs WHERE account_id = ${accountId}`)[0]!['count']);
 const eventKinds = async (accountId: string) =>
-  (await world.store.events.list({ accountId, limit: 100 })).map((event) => event.kind).reverse();
+  (await auditEntries(world.store, { accountId, limit: 100 })).map((event) => event.kind).reverse();
 
 describe('accounts and keys', () => {
   it('start pending without live credits and keep their sandbox credits', async () => {
@@ -96,7 +96,7 @@ describe('accounts and keys', () => {
     expect(await accounts.get(account.id)).toMatchObject({ credits: 40 });
     const kinds = await eventKinds(account.id);
     expect(kinds.filter((kind) => kind === 'account.closed')).toHaveLength(1);
-    const deleted = await world.store.events.list({ accountId: account.id, jobId: made[0]!.job.id, limit: 1 });
+    const deleted = await auditEntries(world.store, { accountId: account.id, jobId: made[0]!.job.id, limit: 1 });
     expect(deleted[0]).toMatchObject({ kind: 'job.deleted', data: { by: 'operator' } });
 
     // It stays closed.
@@ -337,7 +337,7 @@ describe('deletion', () => {
       const [row] = await world.sql`SELECT * FROM jobs WHERE id = ${job.id}`;
       expect(JSON.stringify(row)).not.toContain('secret');
       expect(await queueRows(job.id)).toEqual([]);
-      const events = await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 9 });
+      const events = await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 });
       expect(events[0]).toMatchObject({
         kind: 'job.deleted',
         data: { by: 'customer', status: name, refunded_credits: refund },
@@ -398,7 +398,7 @@ describe('deletion', () => {
     expect(await world.store.jobs.expireDue(100)).toEqual([due.job.id]);
     expect(await world.store.jobs.get(account.id, 'live', due.job.id)).toBeNull();
     expect(await world.store.jobs.get(account.id, 'live', kept.job.id)).not.toBeNull();
-    expect((await world.store.events.list({ accountId: account.id, limit: 1 }))[0]).toMatchObject({
+    expect((await auditEntries(world.store, { accountId: account.id, limit: 1 }))[0]).toMatchObject({
       kind: 'job.deleted',
       data: { by: 'retention' },
     });
