@@ -13,7 +13,7 @@ const moments: Readonly<Record<string, string>> = {
 };
 
 /** An entry of the audit log in a sentence; a kind that is not known here as it is. */
-export function momentText(kind: string): string {
+export function timelineText(kind: string): string {
   return moments[kind] ?? kind;
 }
 

@@ -55,7 +55,7 @@ const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(tex
 const minute = 60;
 const hour = 3600;
 /** when the tries of a delivery are due, seconds after the first */
-export const webhookTriesS = [
+export const webhookScheduleS = [
   0,
   5,
   30,
@@ -71,20 +71,20 @@ export const webhookTriesS = [
 const maxRetryAfterS = 24 * hour;
 const jitter = 0.1;
 
-export interface NextTry {
+export interface NextAttempt {
   /** failed tries so far, at least 1 */
   failed: number;
   /** what the receiver asked for */
   retryAfterS: number | null;
   /** due times, seconds after the first */
-  triesS?: readonly number[];
+  scheduleS?: readonly number[];
   /** 0…1, so that receivers that were down are not all called in one moment */
   random: number;
 }
 
 /** Seconds until the next try, never sooner than the receiver asked for; null when it was the last. */
-export function nextTryInS({ failed, retryAfterS, triesS = webhookTriesS, random }: NextTry): number | null {
-  const [before, due] = [triesS[failed - 1], triesS[failed]];
+export function nextAttemptInS({ failed, retryAfterS, scheduleS = webhookScheduleS, random }: NextAttempt): number | null {
+  const [before, due] = [scheduleS[failed - 1], scheduleS[failed]];
   if (before === undefined || due === undefined) return null;
   const gap = (due - before) * (1 + jitter * (2 * random - 1));
   return Math.max(gap, Math.min(retryAfterS ?? 0, maxRetryAfterS));

@@ -20,12 +20,12 @@ export function chores(worker: WorkerContext, pools: () => string[]): Chore[] {
   const beatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   return [
-    { name: 'alive', everyMs: beatMs, run: () => store.workers.seen(worker.id, pools()) },
+    { name: 'alive', everyMs: beatMs, run: () => store.workers.heartbeat(worker.id, pools()) },
     {
       name: 'leases',
       everyMs: beatMs,
       async run() {
-        report('dead workers unlocked', await store.workers.bury(config.leaseSeconds * 1.5));
+        report('dead workers unlocked', await store.workers.reapDead(config.leaseSeconds * 1.5));
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
         report('jobs failed after too many crashes', swept.failed);

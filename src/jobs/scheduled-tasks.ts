@@ -52,7 +52,7 @@ async function frequently(worker: WorkerContext): Promise<void> {
   const { store, tuning } = worker;
   await store.workers.dropExpiredKeys();
   await store.workers.dropFinishedRows();
-  report(worker, 'overdue destructions queued again', await store.objects.requeueDoomed(tuning.destroyOverdueS));
+  report(worker, 'overdue destructions queued again', await store.objects.requeuePendingDeletions(tuning.destroyOverdueS));
   report(worker, 'overdue certificates queued again', await store.certificates.requeueDue(tuning.destroyOverdueS));
   report(worker, 'overdue webhooks queued again', await store.deliveries.requeueOverdue(tuning.webhooks.overdueS));
   await store.rateLimits.prune();

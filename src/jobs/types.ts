@@ -2,7 +2,7 @@
 import type { TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import type { Resolution } from '../domain/job.ts';
-import { webhookTriesS } from '../domain/webhooks.ts';
+import { webhookScheduleS } from '../domain/webhooks.ts';
 import type { Media } from '../media/types.ts';
 import type { Evidence } from '../evidence/index.ts';
 import type { GuardedClient, NetClient } from '../net/types.ts';
@@ -82,7 +82,7 @@ export interface Tuning {
     /** of one try, ms */
     timeoutMs: number;
     /** when the tries are due, seconds after the first */
-    triesS: readonly number[];
+    scheduleS: readonly number[];
     /** seconds after which a due delivery that nobody queues any more is queued again */
     overdueS: number;
   };
@@ -99,7 +99,7 @@ export const defaultTuning: Tuning = {
   stopGraceMs: 15_000,
   chores: { scratchMs: 15_000, describeMs: 5 * 60_000, uploadsMs: 60 * 60_000 },
   destroyOverdueS: 600,
-  webhooks: { timeoutMs: 10_000, triesS: webhookTriesS, overdueS: 120 },
+  webhooks: { timeoutMs: 10_000, scheduleS: webhookScheduleS, overdueS: 120 },
 };
 
 /** One running worker process. */

@@ -3,7 +3,7 @@ import { and, asc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
-import type { Vault } from '../domain/vault.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -18,7 +18,7 @@ export interface CreateAccount {
   plan?: string;
 }
 
-export function accountQueries(db: Db, vault?: Vault) {
+export function accountQueries(db: Db, cipher?: SecretCipher) {
   const byId = db
     .select(getTableColumns(accounts))
     .from(accounts)
@@ -41,7 +41,7 @@ export function accountQueries(db: Db, vault?: Vault) {
           .insert(accounts)
           .values({ id: newId('acct'), name, plan })
           .returning();
-        await addFirstSecret(tx, vault, row!.id);
+        await addFirstSecret(tx, cipher, row!.id);
         await appendEvent(tx, { accountId: row!.id, kind: 'account.created' });
         return row!;
       });

@@ -1,6 +1,6 @@
 /** The database behind one object; each aggregate has its file of queries. */
 import { sql } from 'drizzle-orm';
-import type { Vault } from '../domain/vault.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';
 import { certificateQueries } from './certificates.ts';
@@ -30,7 +30,7 @@ export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
-export type { Claim, FinishedJob, JobFailure } from './leases.ts';
+export type { Lease, FinishedJob, JobFailure } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { migrate } from './migrate.ts';
 export type { StoredFile } from './objects.ts';
@@ -49,7 +49,7 @@ export interface StoreOptions {
   /** how often watched jobs are polled */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
   /** seals the accounts' webhook secrets; without it there are none */
-  vault?: Vault;
+  cipher?: SecretCipher;
 }
 
 export interface Store extends HttpStore {
@@ -88,7 +88,7 @@ export function createStore(options: StoreOptions): Store {
   });
   const feed = new JobFeed({ url: options.url, poll: (jobIds) => pollJobs(db, jobIds), ...options.feed });
   return {
-    accounts: accountQueries(db, options.vault),
+    accounts: accountQueries(db, options.cipher),
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
@@ -98,9 +98,9 @@ export function createStore(options: StoreOptions): Store {
     audit: auditQueries(db),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
-    webhookSecrets: webhookSecretQueries(db, options.vault),
+    webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
-    users: userQueries(db, client, options.vault),
+    users: userQueries(db, client, options.cipher),
     consoleJobs: consoleJobQueries(db, feed),
     statements: statementQueries(db),
     operations: operationQueries(db),

@@ -18,7 +18,7 @@ import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueStep } from './queue.ts';
 import { jobs, objects, type Step } from './schema.ts';
 
-export interface Claim {
+export interface Lease {
   job: JobRecord;
   fence: Fence;
   step: Step;
@@ -45,8 +45,8 @@ const noLease = { leaseOwner: null, leaseExpiresAt: null };
 
 export function leaseQueries(db: Db) {
   return {
-    claim: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
-      claim(db, jobId, step, owner, leaseSeconds),
+    acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
+      acquire(db, jobId, step, owner, leaseSeconds),
 
     /** Renews the lease; false when it is lost. */
     async heartbeat(fence: Fence, leaseSeconds: number): Promise<boolean> {
@@ -139,7 +139,7 @@ export function leaseQueries(db: Db) {
  * Takes the lease of a job that waits for `step`; null when it is over, at another step, or somebody's (an
  * expired lease is taken away by sweepExpired only, which counts the crash).
  */
-function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Claim | null> {
+function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
   return transact(db, async (tx) => {
     const [row] = await tx
       .update(jobs)

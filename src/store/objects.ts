@@ -31,7 +31,7 @@ export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
 
 const fileNames: Readonly<Record<ObjectRole, string>> = { original: 'original', output: 'output.mp4' };
 
-export interface Doomed {
+export interface PendingDeletion {
   keys: string[];
   /** seconds until the worker that may still write has lost its lease; 0 = nobody writes */
   busyForS: number;
@@ -43,7 +43,7 @@ export function objectQueries(db: Db) {
      * Announces an object before it is put and returns its key. The key holds the attempt, so that no attempt
      * can overwrite another's. Throws LeaseLost.
      */
-    announce: (fence: Fence, role: ObjectRole): Promise<string> =>
+    registerPendingObject: (fence: Fence, role: ObjectRole): Promise<string> =>
       transact(db, async (tx) => {
         const [held] = await tx
           .select({ id: jobs.id })
@@ -63,7 +63,7 @@ export function objectQueries(db: Db) {
         return key;
       }),
 
-    doomed: (jobId: string) => doomed(db, jobId),
+    pendingDeletion: (jobId: string) => pendingDeletion(db, jobId),
 
     /** Every key that was ever announced for a job. */
     async keysOf(jobId: string): Promise<string[]> {
@@ -99,12 +99,12 @@ export function objectQueries(db: Db) {
     destroyLater: (jobId: string, delayS: number): Promise<void> => enqueueDestroy(db, jobId, delayS),
 
     /** Queues the destruction of everything that should have been destroyed `afterS` seconds ago. */
-    requeueDoomed: (afterS: number) => requeueDoomed(db, afterS),
+    requeuePendingDeletions: (afterS: number) => requeuePendingDeletions(db, afterS),
   };
 }
 
 /** Of a deleted or errored job everything, of others what no state refers to and no current attempt makes. */
-const isDoomed = and(
+const isPendingDeletion = and(
   sql`${objects.state} <> 'destroyed'`,
   or(
     sql`${jobs.deletedAt} IS NOT NULL`,
@@ -117,7 +117,7 @@ const isDoomed = and(
   ),
 );
 
-async function doomed(db: Db, jobId: string): Promise<Doomed> {
+async function pendingDeletion(db: Db, jobId: string): Promise<PendingDeletion> {
   const rows = await db
     .select({
       key: objects.key,
@@ -128,21 +128,21 @@ async function doomed(db: Db, jobId: string): Promise<Doomed> {
     })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
-    .where(and(eq(objects.jobId, jobId), isDoomed));
+    .where(and(eq(objects.jobId, jobId), isPendingDeletion));
   return {
     keys: rows.filter((row) => row.busyForS === 0).map((row) => row.key),
     busyForS: Math.max(0, ...rows.map((row) => row.busyForS)),
   };
 }
 
-async function requeueDoomed(db: Db, afterS: number): Promise<string[]> {
+async function requeuePendingDeletions(db: Db, afterS: number): Promise<string[]> {
   const rows = await db
     .selectDistinct({ jobId: objects.jobId })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
     .where(
       and(
-        isDoomed,
+        isPendingDeletion,
         sql`coalesce(${jobs.deletedAt}, ${jobs.finishedAt}, ${objects.createdAt})
           < now() - make_interval(secs => ${afterS}::float8)`,
         not(destroyIsQueued(objects.jobId, afterS)),

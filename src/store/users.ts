@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
-import type { Vault } from '../domain/vault.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { holdOpen, notOpen } from './account-locks.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
@@ -78,12 +78,12 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
   createdAt: string;
 };
 
-export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
+export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher) {
   return {
     /** A user of an account, which is pending when it is new; null when the email is taken. */
     async create(input: CreateUser): Promise<ConsoleUser | null> {
       try {
-        return await transact(db, (tx) => createUser(tx, input, vault));
+        return await transact(db, (tx) => createUser(tx, input, cipher));
       } catch (error) {
         // unique_violation: another request with the same email won
         if (sqlState(error) === '23505') return null;
@@ -195,11 +195,11 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
   };
 }
 
-async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): Promise<ConsoleUser | null> {
+async function createUser(tx: Tx, input: CreateUser, cipher: SecretCipher | undefined): Promise<ConsoleUser | null> {
   const [known] = await tx.select({ id }).from(consoleUsers).where(sameEmail(input.email));
   if (known) return null;
   if ('id' in input.account && !(await holdOpen(tx, input.account.id))) throw notOpen(input.account.id);
-  const owner = 'id' in input.account ? input.account.id : await createAccount(tx, input.account.name, vault);
+  const owner = 'id' in input.account ? input.account.id : await createAccount(tx, input.account.name, cipher);
   const [user] = await tx
     .insert(consoleUsers)
     .values({ id: newId('user'), accountId: owner, email: input.email, password: input.password })
@@ -209,10 +209,10 @@ async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): 
   return user!;
 }
 
-async function createAccount(tx: Tx, name: string, vault: Vault | undefined): Promise<string> {
+async function createAccount(tx: Tx, name: string, cipher: SecretCipher | undefined): Promise<string> {
   const made = newId('acct');
   await tx.insert(accounts).values({ id: made, name });
-  await addFirstSecret(tx, vault, made);
+  await addFirstSecret(tx, cipher, made);
   return made;
 }
 

@@ -14,7 +14,7 @@ export interface WorkerFacts {
 export function workerQueries(db: Db) {
   return {
     /** `pools` are the names under which Graphile locks queue rows for this process. */
-    async seen(id: string, pools: string[]): Promise<void> {
+    async heartbeat(id: string, pools: string[]): Promise<void> {
       await db
         .insert(workers)
         .values({ id, pools })
@@ -30,7 +30,7 @@ export function workerQueries(db: Db) {
      * Forgets workers silent for `deadAfterS` seconds and frees their queue locks at once, and after a minute
      * those of pools that nobody alive names (a process killed before it could). Returns the forgotten ids.
      */
-    async bury(deadAfterS: number): Promise<string[]> {
+    async reapDead(deadAfterS: number): Promise<string[]> {
       return transact(db, async (tx) => {
         const dead = await tx
           .delete(workers)
@@ -45,7 +45,7 @@ export function workerQueries(db: Db) {
     },
 
     /** An orderly end. */
-    async goodbye(id: string): Promise<void> {
+    async deregister(id: string): Promise<void> {
       await transact(db, async (tx) => {
         const gone = await tx
           .delete(workers)

@@ -360,13 +360,13 @@ describe('operator pages', () => {
 
   it('workers with their devices and what they work on', async () => {
     const id = 'worker-1-abc';
-    await world.store.workers.seen(id, []);
+    await world.store.workers.heartbeat(id, []);
     const device = { id: 'cpu', name: 'CPU', usable: true, reason: '', threads: 2, simd: 'avx2', encoder: 'libx264', inference: [] };
     await world.store.workers.describe(id, { host: 'gpu-1', concurrency: 2, devices: [device] });
-    await world.store.workers.seen('worker-0-old', []);
+    await world.store.workers.heartbeat('worker-0-old', []);
     await world.sql`UPDATE workers SET heartbeat_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
     const job = await liveJob(world, ours.accountId, {});
-    await world.store.leases.claim(job.id, 'ingest', id, 60);
+    await world.store.leases.acquire(job.id, 'ingest', id, 60);
     const { data } = await operator.browser.call<OperatorWorkerList>('/console/api/operator/workers');
     expect(data).toMatchObject([
       { id, host: 'gpu-1', alive: true, concurrency: 2, devices: [device], jobs: [{ id: job.id, step: 'ingest' }] },

@@ -241,7 +241,7 @@ describe('creation', () => {
     const account = await fundedAccount(world.store, 60);
     const input = jobInput(account, { idempotency: idempotency('later') });
     const { job } = await world.store.jobs.create(input);
-    await world.store.leases.claim(job.id, 'ingest', 'w', 20);
+    await world.store.leases.acquire(job.id, 'ingest', 'w', 20);
     expect(await world.store.jobs.findReplay(account.id, 'live', input.idempotency!)).toMatchObject({
       status: 'running',
     });
@@ -280,7 +280,7 @@ describe('reading', () => {
       more = page.hasMore;
     }
     expect(seen).toEqual(ids);
-    await world.store.leases.claim(ids[2]!, 'ingest', 'w', 20);
+    await world.store.leases.acquire(ids[2]!, 'ingest', 'w', 20);
     const running = await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 10, status: 'running' });
     expect(running.jobs.map((job) => job.id)).toEqual([ids[2]]);
   });
@@ -288,7 +288,7 @@ describe('reading', () => {
 
 describe('deletion', () => {
   const objectOf = async (fence: Fence) => {
-    const key = await world.store.objects.announce(fence, 'output');
+    const key = await world.store.objects.registerPendingObject(fence, 'output');
     return { key, size: 5, sha256: 'c'.repeat(64), version: null };
   };
   const output = { width: 2, height: 2, size_bytes: 5, sha256: 'c'.repeat(64) };
@@ -298,7 +298,7 @@ describe('deletion', () => {
       name: 'running',
       refund: 18,
       prepare: async (id: string) => {
-        const claim = await world.store.leases.claim(id, 'ingest', 'w', 20);
+        const claim = await world.store.leases.acquire(id, 'ingest', 'w', 20);
         await world.store.leases.progress(claim!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
       },
     },
@@ -306,7 +306,7 @@ describe('deletion', () => {
       name: 'done',
       refund: 0,
       prepare: async (id: string) => {
-        const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+        const { fence } = (await world.store.leases.acquire(id, 'ingest', 'w', 20))!;
         await world.store.leases.finish(fence, { stored: await objectOf(fence), output, applied: null });
       },
     },
@@ -314,7 +314,7 @@ describe('deletion', () => {
       name: 'error',
       refund: 0,
       prepare: async (id: string) => {
-        const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+        const { fence } = (await world.store.leases.acquire(id, 'ingest', 'w', 20))!;
         await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
       },
     },
@@ -360,7 +360,7 @@ describe('deletion', () => {
     const account = await fundedAccount(world.store, 30 * 20);
     for (let n = 0; n < 20; n++) {
       const { job } = await world.store.jobs.create(jobInput(account));
-      const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
+      const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'w', 20))!;
       const stored = await objectOf(fence);
       const [finished, deleted] = await Promise.allSettled([
         n % 2
@@ -438,7 +438,7 @@ describe('what is written stays', () => {
   it('a job never moves back', async () => {
     const account = await fundedAccount(world.store, 30);
     const { job } = await world.store.jobs.create(jobInput(account));
-    const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'w', 20))!;
     await expect(world.sql`UPDATE jobs SET status = 'queued' WHERE id = ${job.id}`).rejects.toMatchObject({
       code: '23001',
     });

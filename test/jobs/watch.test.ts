@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job.id;
-const claim = async (id: string) => (await world.store.leases.claim(id, 'ingest', 'w', 60))!.fence;
+const claim = async (id: string) => (await world.store.leases.acquire(id, 'ingest', 'w', 60))!.fence;
 const never = new AbortController().signal;
 
 /** Follows a job; `seen` grows as it changes, `ended` resolves when the watch is over. */

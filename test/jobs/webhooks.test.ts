@@ -56,9 +56,9 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
 }
 
 /** A worker whose downloads and pictures are stand-ins and whose webhooks are real. */
-async function startWorker(triesS: readonly number[] = [0, 0.2, 0.4, 0.6]): Promise<void> {
+async function startWorker(scheduleS: readonly number[] = [0, 0.2, 0.4, 0.6]): Promise<void> {
   const mixed = { ...net, download: shop.net.download.bind(shop.net) };
-  const webhooks = { timeoutMs: 3000, triesS, overdueS: 1 };
+  const webhooks = { timeoutMs: 3000, scheduleS, overdueS: 1 };
   await shop.worker({ deps: { net: mixed }, tuning: { webhooks } }).start();
 }
 const create = async (change: Partial<CreateJob> = {}) =>

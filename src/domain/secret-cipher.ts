@@ -4,23 +4,23 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-export interface Vault {
+export interface SecretCipher {
   /** `purpose` and `owner` are bound to the result: a sealed secret cannot be moved to another row. */
-  seal(purpose: VaultPurpose, owner: string, plain: string): Buffer;
+  encrypt(purpose: SecretPurpose, owner: string, plain: string): Buffer;
   /** Throws Error when the pepper is another, or anything was changed. */
-  open(purpose: VaultPurpose, owner: string, sealed: Buffer): string;
+  decrypt(purpose: SecretPurpose, owner: string, sealed: Buffer): string;
 }
 
-export type VaultPurpose = 'signing-key' | 'webhook-secret';
+export type SecretPurpose = 'signing-key' | 'webhook-secret';
 
 const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
 /** A sealed secret is nonce (12 bytes), tag (16) and ciphertext. */
-export function createVault(pepper: string): Vault {
-  const keys = new Map<VaultPurpose, Buffer>();
-  const keyOf = (purpose: VaultPurpose): Buffer => {
+export function createSecretCipher(pepper: string): SecretCipher {
+  const keys = new Map<SecretPurpose, Buffer>();
+  const keyOf = (purpose: SecretPurpose): Buffer => {
     const known = keys.get(purpose);
     if (known) return known;
     const key = Buffer.from(hkdfSync('sha256', pepper, '', `reelmend ${purpose}`, 32));
@@ -28,13 +28,13 @@ export function createVault(pepper: string): Vault {
     return key;
   };
   return {
-    seal(purpose, owner, plain) {
+    encrypt(purpose, owner, plain) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv(algorithm, keyOf(purpose), nonce).setAAD(Buffer.from(owner));
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), text]);
     },
-    open(purpose, owner, sealed) {
+    decrypt(purpose, owner, sealed) {
       try {
         const nonce = sealed.subarray(0, nonceBytes);
         const tag = sealed.subarray(nonceBytes, nonceBytes + tagBytes);
