@@ -1,15 +1,15 @@
-/** Signs heads and certificates with the current key, and publishes every key there ever was. */
+/** Signs log heads and deletion certificates with the current key, and publishes all keys, the retired ones too. */
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { type AuditHead, signHead } from './audit-log.ts';
 import { type CertificatePayload, signCertificate } from './certificate.ts';
 import { generateSigningKey, type Jwks, type PublicJwk, publicJwk, type SigningKey } from './keys.ts';
 
-/** Where signing keys are kept; the store implements it. */
+/** Storage of signing keys; src/store/signing-keys.ts implements it. */
 export interface SigningKeyStore {
   current(): Promise<EncryptedSigningKey | null>;
   /** oldest first, without private parts */
   list(): Promise<{ kid: string; publicJwk: Record<string, unknown>; createdAt: Date; retiredAt: Date | null }[]>;
-  /** keeps the key unless there is a current one */
+  /** stores the key unless there is a current one */
   addFirst(key: EncryptedSigningKey): Promise<void>;
   rotate(key: EncryptedSigningKey): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface SigningKeyStore {
 export interface EncryptedSigningKey {
   kid: string;
   publicJwk: Record<string, unknown>;
-  /** sealed private JWK */
+  /** encrypted private JWK */
   privateJwk: Buffer;
 }
 
@@ -26,23 +26,23 @@ export type CertificateSigner = (payload: CertificatePayload) => Promise<string>
 export interface Evidence {
   /** compact JWS of a log's head */
   signHead(head: AuditHead): Promise<string>;
-  /** Makes compact JWSs of deletion certificates with the current key, and needs no store for it. */
+  /** Reads the current key once; the signer it returns makes compact JWSs of certificates without the database. */
   certificateSigner(): Promise<CertificateSigner>;
   /** public keys, oldest first, retired ones included */
   jwks(): Promise<Jwks>;
-  /** Makes a new key that signs from now on; returns its `kid`. */
+  /** Generates a new key that signs from now on; returns its `kid`. */
   rotate(): Promise<string>;
-  /** Throws when the database holds a signing key that REELMEND_KEY_PEPPER does not open: it is not this database's. */
+  /** Throws when REELMEND_KEY_PEPPER does not decrypt the current signing key, so it belongs to another database. */
   assertDecrypts(): Promise<void>;
 }
 
-/** The first key is made when it is first needed. */
+/** The first key is generated when it is first needed. */
 export function createEvidence({ keys, cipher }: { keys: SigningKeyStore; cipher: SecretCipher }): Evidence {
-  let opened: SigningKey | undefined;
+  let decrypted: SigningKey | undefined;
   const current = async (): Promise<SigningKey> => {
-    const shelved = (await keys.current()) ?? (await makeFirst(keys, cipher));
-    if (opened?.kid !== shelved.kid) opened = open(shelved, cipher);
-    return opened;
+    const stored = (await keys.current()) ?? (await addFirst(keys, cipher));
+    if (decrypted?.kid !== stored.kid) decrypted = decrypt(stored, cipher);
+    return decrypted;
   };
   return {
     signHead: async (head) => signHead(head, await current()),
@@ -60,24 +60,24 @@ export function createEvidence({ keys, cipher }: { keys: SigningKeyStore; cipher
     },
     async rotate() {
       const key = await generateSigningKey();
-      await keys.rotate(seal(key, cipher));
+      await keys.rotate(encrypt(key, cipher));
       return key.kid;
     },
   };
 }
 
-async function makeFirst(keys: SigningKeyStore, cipher: SecretCipher): Promise<EncryptedSigningKey> {
-  await keys.addFirst(seal(await generateSigningKey(), cipher));
+async function addFirst(keys: SigningKeyStore, cipher: SecretCipher): Promise<EncryptedSigningKey> {
+  await keys.addFirst(encrypt(await generateSigningKey(), cipher));
   const kept = await keys.current();
   if (kept === null) throw new Error('the first signing key was not kept');
   return kept;
 }
 
-function seal({ kid, publicJwk, privateJwk }: SigningKey, cipher: SecretCipher): EncryptedSigningKey {
+function encrypt({ kid, publicJwk, privateJwk }: SigningKey, cipher: SecretCipher): EncryptedSigningKey {
   return { kid, publicJwk: { ...publicJwk }, privateJwk: cipher.encrypt('signing-key', kid, JSON.stringify(privateJwk)) };
 }
 
-function open({ kid, publicJwk: published, privateJwk }: EncryptedSigningKey, cipher: SecretCipher): SigningKey {
-  const whole = JSON.parse(cipher.decrypt('signing-key', kid, privateJwk)) as PublicJwk & { d: string };
-  return { kid, publicJwk: publicJwk.parse(published), privateJwk: whole };
+function decrypt({ kid, publicJwk: published, privateJwk }: EncryptedSigningKey, cipher: SecretCipher): SigningKey {
+  const plain = JSON.parse(cipher.decrypt('signing-key', kid, privateJwk)) as PublicJwk & { d: string };
+  return { kid, publicJwk: publicJwk.parse(published), privateJwk: plain };
 }

@@ -1,4 +1,4 @@
-/** Accounts: made pending, approved by an operator, funded by grants. */
+/** Accounts: created pending, approved by an operator, funded by grants. */
 import { and, asc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
@@ -60,8 +60,8 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
 
     /**
-     * Ends every key, forgets the name and the users with their sessions, and keeps the books and the audit log. The
-     * jobs are deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is.
+     * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. The jobs are
+     * deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is.
      */
     close: (accountId: string): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId)),
 
@@ -70,7 +70,7 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
       moveCredits(db, { kind: 'grant', accountId, credits, note }, actor),
 
     /**
-     * Takes live credits back that were granted (positive whole number) and returns the account; null for an unknown or
+     * Takes back granted live credits (positive whole number) and returns the account; null for an unknown or
      * closed one. Throws ReelmendError `insufficient_credits` for more than the account has.
      */
     withdraw: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
@@ -78,7 +78,7 @@ export function accountQueries(db: Db, cipher?: SecretCipher) {
   } satisfies AccountStore & Record<string, unknown>;
 }
 
-/** Who decided, for the audit log; absent: the operator's command line. */
+/** Who decided, for the audit log; empty for the operator's command line. */
 export interface Operator {
   operator_id?: string;
 }
@@ -127,7 +127,7 @@ async function setRetention(db: Db, accountId: string, days: number, actor: Rete
   });
 }
 
-/** What a closed account is called; its own name may be that of a person. */
+/** The name of every closed account; the original one may be that of a person. */
 const closedName = 'closed';
 
 async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
@@ -163,7 +163,7 @@ async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
 
 type Decision = Exclude<ApprovalStatus, 'pending'>;
 
-/** null for an unknown or closed account; setting the status that it has changes nothing. */
+/** null for an unknown or closed account; setting the same status again changes nothing. */
 function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {
   return transact(db, async (tx) => {
     const before = await lockOpenAccount(tx, accountId);

@@ -1,4 +1,4 @@
-/** The audit log as its owner reads it: entries with their links, and the head that is to be signed. */
+/** Reads the audit log of an account: its entries, and the head that src/evidence signs. */
 import { and, asc, desc, eq, gt, lt, lte, sql } from 'drizzle-orm';
 import { type AuditEntry, genesisHash } from '../domain/audit.ts';
 import { linkValidityS } from '../domain/limits.ts';
@@ -35,7 +35,7 @@ export function auditQueries(db: Db) {
         )
         .orderBy(desc(jobEvents.seq))
         .limit(limit + 1);
-      // Read after the entries, so that it counts every one of them.
+      // Read after the entries, so that it counts all of them.
       const head = await readHead(db, accountId);
       return { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit, head };
     },
@@ -49,7 +49,7 @@ export function auditQueries(db: Db) {
       };
       if (await isRecorded(db, event)) return;
       await transact(db, async (tx) => {
-        // Of several at the same moment the first is recorded.
+        // Of several concurrent calls the first one records.
         await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`accessed ${jobId}`}, 0))`);
         if (!(await isRecorded(tx, event))) await appendEvent(tx, event);
       });
@@ -78,7 +78,7 @@ export function auditQueries(db: Db) {
   } satisfies AuditStore & Record<string, unknown>;
 }
 
-/** Whether an equal entry was made so lately that the links of that time may still be valid. */
+/** Whether an equal entry is so recent that links handed out then may still be valid. */
 async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: NewEvent): Promise<boolean> {
   const [found] = await on
     .select({ seq: jobEvents.seq })

@@ -1,4 +1,4 @@
-/** Jobs as the console shows them: both modes of an account, with what happened to each. */
+/** Jobs as the console shows them: both modes of an account, with their timelines. */
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/sandbox.ts';
@@ -24,17 +24,17 @@ export interface ConsoleJobQuery {
 /** A stored file of a job. */
 export interface JobFile {
   key: string;
-  /** bytes; null while it is being put */
+  /** bytes; null while it is being stored */
   size: number | null;
 }
 
 export interface ConsoleJobDetail {
   job: JobRecord;
-  /** null as long as there is none, or when it was destroyed */
+  /** null before it is stored and after it was destroyed */
   original: JobFile | null;
   output: JobFile | null;
   /** oldest first */
-  moments: { at: Date; kind: string; data: Record<string, unknown> }[];
+  timeline: { at: Date; kind: string; data: Record<string, unknown> }[];
   /** oldest first */
   charges: { id: number; kind: 'charge' | 'refund'; amount: number; balance: number; at: Date }[];
 }
@@ -69,8 +69,8 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
     async detail(accountId: string, jobId: string): Promise<ConsoleJobDetail | null> {
       const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
       if (!row) return null;
-      const [files, moments, charges] = await Promise.all([filesOf(db, row), momentsOf(db, row), chargesOf(db, row)]);
-      return { job: toJobRecord(row), ...files, moments, charges };
+      const [files, timeline, charges] = await Promise.all([filesOf(db, row), timelineOf(db, row), chargesOf(db, row)]);
+      return { job: toJobRecord(row), ...files, timeline, charges };
     },
 
     /** The stored files of a job; null as `get`. */
@@ -160,7 +160,7 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
     .limit(limit + 1);
 }
 
-/** What the job refers to and the storage has: of a failed job both are destroyed. */
+/** The stored files that the job refers to; those of a failed job are destroyed. */
 async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null; output: JobFile | null }> {
   if (row.status === 'error') return { original: null, output: null };
   const stored = await db
@@ -171,12 +171,12 @@ async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null;
   return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null };
 }
 
-/** What a sandbox job refers to is the service's own, and no object of the job. */
+/** The result of a test job is a file of the service's own, not an object of the job. */
 function sharedSample(row: JobRow, key: string | null): JobFile | null {
   return key?.startsWith(samplePrefix) ? { key, size: row.output?.size_bytes ?? null } : null;
 }
 
-function momentsOf(db: Db, row: JobRow) {
+function timelineOf(db: Db, row: JobRow) {
   return db
     .select({ at: jobEvents.at, kind: jobEvents.kind, data: jobEvents.data })
     .from(jobEvents)

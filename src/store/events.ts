@@ -1,4 +1,4 @@
-/** The append-only record of what happened on an account: numbered without gaps, each linked to the one before. */
+/** Appends to the audit log of an account: entries numbered without gaps, each linked to the one before. */
 import { sql } from 'drizzle-orm';
 import { type AuditEntry, jcs } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
@@ -9,13 +9,13 @@ export interface NewEvent {
   accountId: string;
   kind: EventKind;
   jobId?: string;
-  /** plain JSON; no URL of a customer's and no secret, since events outlive the job's files */
+  /** plain JSON without customers' URLs and secrets, because entries outlive the job's files */
   data?: Record<string, unknown>;
 }
 
 /**
- * Appends inside the caller's transaction and returns the entry as it is hashed. It locks the account's head until
- * the commit: call it last, after the locks on the job and the balance, so that all transactions lock in one order.
+ * Appends inside the caller's transaction and returns the entry as it is hashed. It locks the log's head until the commit,
+ * so transactions call it last (see the lock order in database.ts).
  */
 export async function appendEvent(tx: Tx, { accountId, kind, jobId, data }: NewEvent): Promise<AuditEntry> {
   const text = eventData(data);
@@ -25,7 +25,7 @@ export async function appendEvent(tx: Tx, { accountId, kind, jobId, data }: NewE
   return { ...row!, data: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** What JSON keeps of an event's data, in the canonical form that is hashed. */
+/** An event's data as canonical JSON, the form that is hashed. */
 export const eventData = (data: NewEvent['data'] = {}): string => jcs(JSON.parse(JSON.stringify(data)));
 
 const timestampText = sql.raw(`to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);

@@ -1,4 +1,4 @@
-/** The database behind one object; each aggregate has its file of queries. */
+/** The store: one file of queries per aggregate, behind one object. */
 import { sql } from 'drizzle-orm';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { accountQueries } from './accounts.ts';
@@ -48,7 +48,7 @@ export interface StoreOptions {
   maxConnections?: number;
   /** how often watched jobs are polled */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
-  /** seals the accounts' webhook secrets; without it there are none */
+  /** encrypts the accounts' webhook secrets; without it accounts have none */
   cipher?: SecretCipher;
 }
 
@@ -71,7 +71,7 @@ export interface Store extends HttpStore {
   operations: ReturnType<typeof operationQueries>;
   /** the scheduled check and its last result */
   ledgerChecks: ReturnType<typeof ledgerCheckQueries>;
-  /** broken rules of the books; empty when all is well */
+  /** violations of the ledger's rules; empty when it is consistent */
   ledgerCheck(): Promise<LedgerViolation[]>;
   ledgerSums(): Promise<LedgerSums>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** API keys: only their hashes are known here. */
+/** API keys; only their hashes are stored. */
 import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import type { Mode, Tier } from '../domain/job.ts';
@@ -21,13 +21,13 @@ export interface CreateKey {
   expiresAt?: Date;
 }
 
-/** Who did it, for the audit log; absent: the operator's command line. */
+/** Who did it, for the audit log; empty for the operator's command line. */
 export interface Actor {
   user_id?: string;
 }
 
 export interface RotateKey extends Pick<CreateKey, 'hash' | 'lastFour'> {
-  /** days that both keys work, 0…7 */
+  /** days that both keys work, 0 to 7 */
   overlapDays: number;
 }
 
@@ -44,7 +44,7 @@ export interface KeyRecord {
   lastUsedAt: Date | null;
 }
 
-/** Seconds between two notes of a key's use; a note for every request would make each poll a write. */
+/** Seconds between two updates of `last_used_at`; an update for every request would make each poll a write. */
 const useNoteS = 60;
 
 /** The one query that every request runs, as text (see visibleJobQuery). Parameter: hash. */
@@ -60,7 +60,7 @@ type PrincipalRow = Omit<Principal, 'account'> & Omit<Account, 'createdAt'> & { 
 const { hash: _hash, ...visible } = getTableColumns(apiKeys);
 
 export function keyQueries(db: Db, client: postgres.Sql) {
-  /** Several processes may find the note stale at once; the row's own state lets one of them write. */
+  /** Several processes may want to update at once; the condition on the row lets one of them write. */
   const noteUse = (keyId: string) =>
     db
       .update(apiKeys)
@@ -113,13 +113,13 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     },
 
     /**
-     * A new key of the same account, mode and tier; the old one works for `overlapDays` (0…7) more. null for a key
+     * A new key of the same account, mode and tier; the old one keeps working for `overlapDays` (0 to 7). null for a key
      * that is unknown, revoked or expired. Throws ReelmendError `key_limit_reached`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
 
-    /** null for an unknown key; revoking twice keeps the first time. */
+    /** null for an unknown key; a second call keeps the time of the first. */
     revoke(keyId: string, actor: Actor = {}): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
         const [revoked] = await tx
@@ -156,7 +156,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
 const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
 
-/** Rate limits are per key, so that keys without number would be no limit. Throws ReelmendError `key_limit_reached`. */
+/** Rate limits are per key, so the number of keys needs a limit too. Throws ReelmendError `key_limit_reached`. */
 async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
   const [live] = await tx
     .select({ keys: count() })
@@ -183,7 +183,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .returning(visible);
   if (!old) return null;
   const { accountId, mode, tier } = old;
-  // Behind the update: with no overlap the old key has just ended and leaves its place.
+  // After the update: without an overlap the old key has just expired and no longer counts.
   await assertRoomForKey(tx, accountId);
   const [fresh] = await tx
     .insert(apiKeys)

@@ -1,6 +1,6 @@
 /**
- * Jobs as workers see them. A worker holds a lease that it renews; each claim raises the attempt, and every
- * write names the attempt it belongs to, so that a worker that was thought dead can change nothing any more.
+ * Jobs as workers see them. A worker holds a lease on its job and renews it. Every new lease raises the attempt, and every
+ * write names its attempt, so that a worker whose lease expired can change nothing any more.
  */
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
@@ -8,7 +8,7 @@ import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '.
 import { refundOnFailure } from '../domain/refunds.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
-import { announceEnd } from './deliveries.ts';
+import { createDelivery } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
@@ -27,7 +27,7 @@ export interface Lease {
   traceparent: string | null;
   /** failures before this one that were retried */
   failures: number;
-  /** since when it has found no room on a disk; null when it last had some, or waited for other jobs */
+  /** since when every disk has been too full for it; null when it last fitted, or waited for other jobs */
   insufficientDiskSince: Date | null;
 }
 
@@ -72,7 +72,7 @@ export function leaseQueries(db: Db) {
       return rows.length === 1;
     },
 
-    /** The original is stored: hands the job to its next step; facts of the creation stay. Throws LeaseLost. */
+    /** The original is stored: queues the next step. Facts measured at creation stay. Throws LeaseLost. */
     ingested: (fence: Fence, original: StoredFile, source: SourceFacts) =>
       transact(db, async (tx) => {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
@@ -98,8 +98,8 @@ export function leaseQueries(db: Db) {
       }),
 
     /**
-     * Gives the job back after a failure that may pass; it runs again in `delayS`. `counts`: among the claim's
-     * `failures` (default). `insufficientDisk`: it failed for want of room on a disk. Throws LeaseLost.
+     * Gives up the lease after a temporary failure; the step runs again in `delayS`. `counts`: the failure counts among
+     * the lease's `failures` (default). `insufficientDisk`: the disk was too full. Throws LeaseLost.
      */
     retryLater: (fence: Fence, { delayS, counts = true, insufficientDisk = false }: { delayS: number; counts?: boolean; insufficientDisk?: boolean }) =>
       transact(db, async (tx) => {
@@ -136,8 +136,8 @@ export function leaseQueries(db: Db) {
 }
 
 /**
- * Takes the lease of a job that waits for `step`; null when it is over, at another step, or somebody's (an
- * expired lease is taken away by sweepExpired only, which counts the crash).
+ * Takes the lease of a job that waits for `step`. null when the job has ended, is at another step, or has a lease. Expired
+ * leases are removed by sweepExpired only, which counts the crash.
  */
 function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
   return transact(db, async (tx) => {
@@ -167,16 +167,16 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
   });
 }
 
-/** A step that begins with waiting: how long in all, and how often it tells of its progress. */
+/** A step that starts with a wait: its length, and the interval of progress reports. */
 export interface WaitPlan {
   totalS: number;
   tickS: number;
 }
 
 /**
- * Waits in the queue and not in a worker: says how far the waiting of an unfinished job has come that nobody holds, and
- * queues the step again. Returns the seconds that are left when they are too few for that, 0 at the end; null when the
- * job is not there to wait.
+ * Lets a job without a lease wait in the queue instead of in a worker: writes its progress and queues the step again.
+ * Returns the rest of the wait in seconds when that is too short for the queue (0: over), and null when the job was queued
+ * again or does not wait for the step.
  */
 async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
   const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
@@ -200,14 +200,14 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
   return null;
 }
 
-/** seconds; what is shorter is waited for on the spot, since a worker looks for due rows once a second */
+/** seconds; a shorter wait is done in the worker, because workers poll for due rows once a second */
 const shortestQueuedS = 0.5;
 
 /** The condition that the job may start that step and nobody holds its lease. */
 const waitsFor = (jobId: string, step: Step) =>
   and(eq(jobs.id, jobId), eq(jobs.step, step), isNull(jobs.leaseOwner), mayMove('start'));
 
-/** What earlier attempts left in the storage is of no use to anybody. */
+/** Queues the destruction of objects that earlier attempts left in the storage. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
   const [left] = await tx
     .select({ key: objects.key })
@@ -226,7 +226,7 @@ async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
 
 export interface FinishedJob {
   stored: StoredFile;
-  /** the file belongs to the service and not to the job, whose deletion leaves it alone */
+  /** the file belongs to the service; deleting the job leaves it in place */
   isShared?: boolean;
   output: OutputFacts;
   applied: AppliedEnhancements | null;
@@ -250,7 +250,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
   if (!row) throw new LeaseLost(fence.jobId);
   if (!isShared) await markStored(tx, stored);
   await enqueueLeftovers(tx, row);
-  await announceEnd(tx, row, 'job.completed');
+  await createDelivery(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });
 }
 
@@ -270,7 +270,7 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
     })
     .where(and(eq(jobs.id, row.id), mayMove('fail')));
   await enqueueDestroy(tx, row.id);
-  await announceEnd(tx, row, 'job.failed');
+  await createDelivery(tx, row, 'job.failed');
   if (refund > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
   }
@@ -279,8 +279,8 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
 }
 
 /**
- * Lets a job go that this worker no longer works on: a job that is still ours is queued again at once, of a
- * deleted or lost one the leftovers are destroyed. Safe to call at any time.
+ * Gives up a lease. A job that this worker still holds is queued again at once. For a job that was deleted or lost, what
+ * the attempt stored is destroyed. Safe to call at any time.
  */
 async function release(tx: Tx, fence: Fence): Promise<void> {
   const [ours] = await tx.update(jobs).set(noLease).where(heldBy(fence)).returning();
@@ -289,7 +289,7 @@ async function release(tx: Tx, fence: Fence): Promise<void> {
     .update(jobs)
     .set(noLease)
     .where(and(eq(jobs.id, fence.jobId), eq(jobs.attempt, fence.attempt), eq(jobs.leaseOwner, fence.owner)));
-  // What this attempt put after its objects were destroyed counts as present again.
+  // This attempt may have stored a file after its objects were destroyed, so they count as present again.
   await tx
     .update(objects)
     .set({ state: 'pending', destroyedAt: null })
@@ -330,8 +330,8 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 }
 
 /**
- * A safety net: open jobs that nobody holds and for which no queue row can run any more (lost with a dead
- * worker's lock, or given up by the queue) are queued again. Returns their ids.
+ * A safety net: queues open jobs without a lease again when no queue row can run for them any more, because a dead worker
+ * locks it or the queue gave up on it. Returns their ids.
  */
 async function requeueOrphans(db: Db): Promise<string[]> {
   const orphan = and(

@@ -1,4 +1,4 @@
-/** Signing keys: one signs, the retired ones stay published. Their private parts come and go sealed. */
+/** Signing keys: one is current, the retired ones stay published. Private parts are stored encrypted. */
 import { asc, eq, isNull, sql } from 'drizzle-orm';
 import { type Db, transact } from './database.ts';
 import { signingKeys } from './schema.ts';
@@ -6,7 +6,7 @@ import { signingKeys } from './schema.ts';
 export interface EncryptedSigningKey {
   kid: string;
   publicJwk: Record<string, unknown>;
-  /** sealed, see src/domain/secret-cipher.ts */
+  /** encrypted, see src/domain/secret-cipher.ts */
   privateJwk: Buffer;
 }
 
@@ -31,12 +31,12 @@ export function signingKeyQueries(db: Db) {
       return db.select({ kid, publicJwk, createdAt, retiredAt }).from(signingKeys).orderBy(asc(createdAt), asc(kid));
     },
 
-    /** The first key; of processes that start together one wins, and the others' keys are dropped. */
+    /** Adds the first key. When several processes start together, one key is stored and the others are dropped. */
     async addFirst(key: EncryptedSigningKey): Promise<void> {
       await db.insert(signingKeys).values(key).onConflictDoNothing();
     },
 
-    /** From now on `key` signs, and the one before it only verifies. */
+    /** Makes `key` the current one and retires the one before it. */
     rotate: (key: EncryptedSigningKey): Promise<void> =>
       transact(db, async (tx) => {
         await tx.execute(sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`);

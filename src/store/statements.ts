@@ -18,7 +18,7 @@ export interface UsageDay {
   /** `2026-11-21`, UTC */
   date: string;
   jobs: number;
-  /** billed */
+  /** billed seconds */
   seconds: number;
   credits: number;
   refunded: number;

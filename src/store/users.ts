@@ -1,4 +1,4 @@
-/** People who sign in to the console, and their sessions: only hashes of passwords and tokens are known here. */
+/** Users of the console and their sessions. Passwords and tokens are stored as hashes only. */
 import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
@@ -10,11 +10,11 @@ import { accounts, consoleSessions, consoleUsers } from './schema.ts';
 import type { Account } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
-/** hours without a call after which a session has ended */
+/** hours without a request after which a session ends */
 export const sessionIdleHours = 24;
-/** days after which a session has ended in any case */
+/** days after which a session ends in any case */
 export const sessionDays = 14;
-/** seconds between two notes of a session's use */
+/** seconds between two updates of `last_seen_at` */
 const seenNoteS = 60;
 
 export interface ConsoleUser {
@@ -25,7 +25,7 @@ export interface ConsoleUser {
   createdAt: Date;
 }
 
-/** Who asks: an open session with its user and account. */
+/** The caller: an open session with its user and account. */
 export interface ConsoleIdentity {
   sessionId: string;
   expiresAt: Date;
@@ -45,7 +45,7 @@ export interface CreateUser {
   email: string;
   /** PHC string */
   password: string;
-  /** an account that exists, or the name of one that is made with the user */
+  /** an existing account, or the name of a new one */
   account: { id: string } | { name: string };
 }
 
@@ -80,7 +80,7 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
 
 export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher) {
   return {
-    /** A user of an account, which is pending when it is new; null when the email is taken. */
+    /** Creates a user. A new account is pending. null when the email is taken. */
     async create(input: CreateUser): Promise<ConsoleUser | null> {
       try {
         return await transact(db, (tx) => createUser(tx, input, cipher));
@@ -187,7 +187,7 @@ export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher)
 
     endOtherSessions: (userId: string, keep: string): Promise<number> => transact(db, (tx) => endSessions(tx, userId, keep)),
 
-    /** Drops what has ended by its time; returns how many. */
+    /** Drops sessions that have expired; returns how many. */
     async dropEndedSessions(): Promise<number> {
       const dropped = await db.delete(consoleSessions).where(sql`NOT (${isOpen})`).returning({ id: consoleSessions.id });
       return dropped.length;
@@ -224,7 +224,7 @@ async function endSessions(tx: Tx, userId: string, keep: string | null): Promise
   return ended.length;
 }
 
-/** Several processes may find the note stale at once; the row's own state lets one of them write. */
+/** Several processes may want to update at once; the condition on the row lets one of them write. */
 async function noteUse(db: Db, sessionId: string): Promise<void> {
   await db
     .update(consoleSessions)

@@ -1,6 +1,7 @@
 /**
- * Secrets that sign an account's webhooks, kept sealed. One is current. A replaced one signs `webhook-signature` beside
- * it for a day, and `x-service-signature` alone, until the account switches or the day is over.
+ * Secrets that sign an account's webhooks, stored encrypted. One is current. After a rotation both sign
+ * `webhook-signature` for 24 h. `x-service-signature` has room for one signature: the replaced secret makes it until the
+ * account switches or the 24 h are over.
  */
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
@@ -11,10 +12,10 @@ import { appendEvent } from './events.ts';
 import type { Actor } from './keys.ts';
 import { webhookSecrets } from './schema.ts';
 
-/** hours that a replaced secret signs beside the new one */
+/** hours that a replaced secret keeps signing beside the new one */
 const overlapHours = 24;
 
-/** What signs the webhooks of an account now. */
+/** The secrets that sign the webhooks of an account now. */
 export interface SigningSecrets {
   /** newest first; each signs `webhook-signature` */
   secrets: string[];
@@ -31,13 +32,13 @@ export interface SecretsOverview extends SigningSecrets {
 
 export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
   return {
-    /** Makes the first secret of an account that has none. */
+    /** Creates the first secret of an account that has none. */
     async signing(accountId: string): Promise<SigningSecrets> {
       const { secrets, serviceSecret } = await this.overview(accountId);
       return { secrets, serviceSecret };
     },
 
-    /** The same, with the times at which replaced secrets stop signing. */
+    /** The same, with the times at which replaced secrets expire. */
     async overview(accountId: string): Promise<SecretsOverview> {
       const rows = await readActive(db, required(cipher), accountId);
       if (rows[0]?.expiresAt === null) return describe(rows);
@@ -88,12 +89,12 @@ async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Ac
   return secret;
 }
 
-/** Called with every new account, where the store can seal. */
+/** Called for every new account, if the store has a cipher. */
 export async function addFirstSecret(tx: Tx, cipher: SecretCipher | undefined, accountId: string): Promise<void> {
   if (cipher) await addSecret(tx, cipher, accountId);
 }
 
-/** Keeps a new secret unless there is a current one. */
+/** Stores a new secret unless there is a current one. */
 async function addSecret(on: Executor, cipher: SecretCipher, accountId: string): Promise<string> {
   const secret = newWebhookSecret();
   await on
@@ -129,7 +130,7 @@ async function readActive(on: Executor, cipher: SecretCipher, accountId: string)
   }));
 }
 
-/** The header stays with the oldest secret that still signs, unless the account has switched from it. */
+/** `x-service-signature` stays with the oldest active secret from which the account has not switched. */
 function describe(active: ActiveSecret[]): SecretsOverview {
   const service = active.findLast(({ switchedAt }) => switchedAt === null)!;
   return {

@@ -152,7 +152,7 @@ async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   }
 }
 
-function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
+function presentDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDetail {
   return {
     job: presentJob(job),
     mode: job.mode,
@@ -162,7 +162,7 @@ function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetai
     model: job.model,
     requested: job.enhancements,
     error_help: job.error === null ? null : errorHelp(job.mode, job.error.code),
-    timeline: moments.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind), data })),
+    timeline: timeline.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
   };
 }
