@@ -1,7 +1,7 @@
 /** Opens the database and what depends only on it, for the service's processes and for commands. */
 import type { Config } from './config.ts';
 import { openDatabase } from '../postgres/embedded.ts';
-import { createVault } from '../domain/vault.ts';
+import { createSecretCipher } from '../domain/secret-cipher.ts';
 import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
 import { createStore, migrate } from '../store/index.ts';
@@ -16,16 +16,16 @@ export async function openStore(config: Config) {
     await database.stop();
     throw config.databaseUrl === undefined ? error : (connectionError(error, config.databaseUrl) ?? error);
   }
-  const vault = createVault(secrets.keyPepper);
-  const store = createStore({ url: database.url, vault });
-  const evidence = createEvidence({ keys: store.signingKeys, vault });
+  const cipher = createSecretCipher(secrets.keyPepper);
+  const store = createStore({ url: database.url, cipher });
+  const evidence = createEvidence({ keys: store.signingKeys, cipher });
   const close = async () => {
     await store.close();
     await database.stop();
   };
   try {
     // Under another pepper no existing key or secret would work.
-    await evidence.assertOpens();
+    await evidence.assertDecrypts();
   } catch (error) {
     await close();
     throw error;

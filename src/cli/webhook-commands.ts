@@ -43,7 +43,7 @@ export function webhookCommands(): Command {
     .action((id: string, { limit }: { limit: number }) =>
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
-        print(await store.deliveries.list(id, limit));
+        print(await store.deliveries.page({ accountId: id, limit }));
       }),
     );
   webhooks

@@ -1,6 +1,7 @@
 /**
- * API keys: prefix (the mode), 32 random base62 characters and 6 base62 characters of CRC32, so that a mistyped key
- * is refused without a look-up. Kept as HMAC-SHA-256 under the server's pepper with the last four characters.
+ * API keys: a prefix for the mode, 32 random base62 characters, and the CRC32 in 6 base62 characters, so that a mistyped
+ * key is refused without a database query. Stored as HMAC-SHA-256 under the server's pepper, with the last four
+ * characters.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -15,11 +16,11 @@ const keyPattern = /^(svc_(?:test|live)_)([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 export interface ParsedKey {
   mode: Mode;
-  /** the last four characters, for people to tell keys apart */
+  /** the last four characters, by which people recognise a key */
   lastFour: string;
 }
 
-/** 32 uniformly distributed characters, about 190 bits: bytes past the largest multiple of 62 are thrown away. */
+/** 32 uniformly distributed characters, about 190 bits. Bytes from 248 (4 × 62) on are discarded to stay uniform. */
 function randomCharacters(): string {
   let text = '';
   while (text.length < randomLength) {
@@ -30,7 +31,7 @@ function randomCharacters(): string {
   return text;
 }
 
-/** The 6 characters that end a key: CRC32 of what stands before them, in base62, most significant first. */
+/** The last 6 characters of a key: CRC32 of the text before them, in base62, most significant digit first. */
 export function keyChecksum(text: string): string {
   let rest = crc32(text);
   let checksum = '';
@@ -41,14 +42,14 @@ export function keyChecksum(text: string): string {
   return checksum;
 }
 
-/** A new key; whoever calls shows it once and stores only `hashApiKey` of it. */
+/** A new key. The caller shows it once and stores only its `hashApiKey`. */
 export function generateApiKey(mode: Mode): { key: string; lastFour: string } {
   const text = keyPrefixes[mode] + randomCharacters();
   const key = text + keyChecksum(text);
   return { key, lastFour: key.slice(-4) };
 }
 
-/** What a well-formed key says of itself; null when its form or its checksum is wrong. */
+/** The parts of a well-formed key; null when its form or checksum is wrong. */
 export function parseApiKey(key: string): ParsedKey | null {
   const match = keyPattern.exec(key);
   if (match === null) return null;
@@ -57,7 +58,7 @@ export function parseApiKey(key: string): ParsedKey | null {
   return { mode: prefix === keyPrefixes.test ? 'test' : 'live', lastFour: key.slice(-4) };
 }
 
-/** HMAC-SHA-256 of the key under the server's pepper, 32 bytes: what the database keeps. */
+/** HMAC-SHA-256 of the key under the server's pepper, 32 bytes; the database stores this. */
 export function hashApiKey(key: string, pepper: string): Buffer {
   return createHmac('sha256', pepper).update(key).digest();
 }

@@ -1,14 +1,14 @@
 /**
- * The audit log's links: every entry carries the hash of the one before it, so that no entry can be changed,
- * dropped, inserted or moved without breaking every later hash. Pure; the store appends, src/evidence verifies.
+ * The hash chain of the audit log: every entry contains the hash of the entry before it. Changing, removing, inserting or
+ * moving an entry breaks every later hash. The store appends entries; src/evidence verifies them.
  */
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
-/** Hash that the first entry of an account names as its predecessor. */
+/** `previous_hash` of an account's first entry. */
 export const genesisHash = '0'.repeat(64);
 
-/** An entry as it is hashed, stored and exported. */
+/** An entry in the form that is hashed, stored and exported. */
 export interface AuditEntry {
   account_id: string;
   /** 1, 2, 3 … without gaps, per account */
@@ -31,7 +31,7 @@ export function hashAuditEntry(entry: Omit<AuditEntry, 'hash'>): string {
   return sha256Hex(jcs({ account_id, sequence, id, kind, job_id, at, data, previous_hash }));
 }
 
-/** JSON in the canonical form of RFC 8785. Throws TypeError for what JSON cannot say (NaN, lone surrogates). */
+/** JSON in the canonical form of RFC 8785. Throws TypeError for values that JSON does not have (NaN, lone surrogates). */
 export function jcs(value: unknown): string {
   const text = canonicalize(value);
   if (text === undefined) throw new TypeError('Expected a JSON value for canonicalization but received undefined');

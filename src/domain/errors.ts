@@ -1,6 +1,6 @@
 /**
- * The one error type of the service: a stable public code, a sentence for the customer, and a cause that
- * only logs see. Statuses are http's business (src/http/problem.ts).
+ * The error type of the service: a stable public code, a sentence for the customer, and a cause for the logs only. HTTP
+ * statuses are in src/http/problem.ts.
  */
 
 /** Codes of refused requests (specification §7 and decisions). */
@@ -47,7 +47,7 @@ export const requestErrorCodes = [
 ] as const;
 export type RequestErrorCode = (typeof requestErrorCodes)[number];
 
-/** Codes that an errored job may carry beside those of refused requests. */
+/** Codes that only a failed job may have. */
 export const jobErrorCodes = ['source_changed', 'processing_failed', 'processing_timeout'] as const;
 export type JobErrorCode =
   | (typeof jobErrorCodes)[number]

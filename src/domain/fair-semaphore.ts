@@ -1,27 +1,24 @@
-/** A bound on work that runs at the same time, shared fairly between callers. */
+/** Limits how much work runs at the same time, and shares the slots fairly between callers. */
 
 export interface FairSemaphoreOptions {
-  /** works at a time, of all callers together */
+  /** slots for all callers together */
   total: number;
-  /** works at a time of one caller, so that others find a slot however slow its works are; default: `total` */
+  /** slots that one caller may hold, so that slow work of one leaves slots for others; default: `total` */
   each?: number;
-  /** works that may wait, of all callers together; default: any number */
+  /** length of the queue for all callers together; default: unlimited */
   waiting?: number;
-  /** works of one caller that may wait; default: any number */
+  /** entries of one caller in the queue; default: unlimited */
   waitingEach?: number;
-  /** how long a work may wait, ms; default: until its turn comes */
+  /** longest wait in the queue, ms; default: unlimited */
   waitMs?: number;
-  /**
-   * the error for a work that is refused: too many of its caller's wait, too many of everybody's, or it waited too long;
-   * needed with a bound on waiting
-   */
+  /** the error of refused work, needed with a bound on waiting: the caller's part of the queue is full, the queue is full, or the wait took too long */
   refusal?(reason: 'caller' | 'all' | 'time'): Error;
 }
 
 interface Caller {
   running: number;
   waiting: number;
-  /** grows with each work that starts: who was served longest ago comes first */
+  /** a counter that grows with every start; the lowest was served longest ago */
   servedAt: number;
 }
 
@@ -33,7 +30,7 @@ interface Waiter {
 export class FairSemaphore {
   readonly #options: Required<FairSemaphoreOptions>;
   readonly #callers = new Map<string, Caller>();
-  /** in the order in which they came */
+  /** in order of arrival */
   readonly #waiters = new Set<Waiter>();
   #running = 0;
   #served = 0;
@@ -44,7 +41,12 @@ export class FairSemaphore {
     this.#options = { each: unlimited, waiting: unlimited, waitingEach: unlimited, waitMs: unlimited, refusal, ...options };
   }
 
-  /** Runs the work in a slot. Rejects with the refusal, with the reason of the signal while it waits, or as the work does. */
+  /** number of callers with work that runs or waits */
+  get callers(): number {
+    return this.#callers.size;
+  }
+
+  /** Runs the work in a slot. Rejects with the refusal, with the signal's reason while it waits, or with the work's error. */
   async run<T>(caller: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (!this.#acquire(caller)) await this.#wait(caller, signal);
@@ -78,8 +80,11 @@ export class FairSemaphore {
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
     const { waiting, waitingEach, waitMs, refusal } = this.#options;
     const own = this.#of(caller);
-    if (own.waiting >= waitingEach) throw refusal('caller');
-    if (this.#waiters.size >= waiting) throw refusal('all');
+    const refused = own.waiting >= waitingEach ? 'caller' : this.#waiters.size >= waiting ? 'all' : undefined;
+    if (refused !== undefined) {
+      this.#forgetIdle(caller);
+      throw refusal(refused);
+    }
     own.waiting += 1;
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -107,7 +112,7 @@ export class FairSemaphore {
     });
   }
 
-  /** The slot goes to the caller with the fewest; among equals, to the one who was served longest ago. */
+  /** The slot goes to the waiting caller with the fewest slots; among equals, to the one served longest ago. */
   #release(caller: string): void {
     this.#running -= 1;
     this.#of(caller).running -= 1;

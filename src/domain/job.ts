@@ -1,4 +1,4 @@
-/** A job as the service knows it; the store reads and writes it, http turns it into the contract's shape. */
+/** A job inside of the service. The store reads and writes it; src/http turns it into the shape of the API. */
 import type { JobErrorCode } from './errors.ts';
 
 export type Mode = 'test' | 'live';
@@ -7,7 +7,7 @@ export type Resolution = '1080p' | '4k';
 export type JobStatus = 'queued' | 'running' | 'done' | 'error';
 export type Strength = 'auto' | 'off' | number;
 
-/** What the customer asked for beyond the resolution; absent = auto. */
+/** What the customer asked for beyond the resolution; a missing one means auto. */
 export interface Enhancements {
   denoise?: Strength;
   sharpen?: Strength;
@@ -28,9 +28,9 @@ export interface SourceFacts {
   size_bytes: number;
 }
 
-/** What was found of the source at creation. */
+/** Facts of the source that were measured at creation. */
 export interface MeasuredSource extends SourceFacts {
-  /** the server's strong ETag, if it sent one; kept to notice another file, and shown to nobody */
+  /** the server's strong ETag if it sent one; internal, to notice when the file is replaced */
   etag?: string;
 }
 
@@ -49,7 +49,7 @@ export interface PlannedStage {
   reason: string;
 }
 
-/** What was really applied; strengths 0…1. */
+/** What was applied; strengths 0…1. */
 export interface AppliedEnhancements {
   denoise: number;
   sharpen: number;

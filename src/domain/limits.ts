@@ -1,42 +1,42 @@
-/** Limits of the specification (§8) and the one rule that turns a measured duration into billed seconds. */
+/** Limits of the specification (§8), and the rule that turns a measured duration into billed seconds. */
 import { ReelmendError } from './errors.ts';
 import type { MeasuredSource, Tier } from './job.ts';
 
 /** seconds of presentation; exactly this passes */
 export const maxDurationS = 600;
-/** frames for each billed second; cameras record up to 240 */
+/** frames per billed second; cameras record up to 240 */
 export const maxFrameRate = 250;
 /** bytes of the source file */
 export const maxSourceBytes = 2_000_000_000;
 /** seconds of validity of a download link */
 export const linkValidityS = 3600;
-/** days that files are kept unless the account says otherwise */
+/** days that files are kept unless the account has another setting */
 export const defaultRetentionDays = 30;
-/** keys of one account that work at the same time */
+/** active keys of one account */
 export const maxLiveKeys = 25;
 
 /** Days that the files of a new job are kept. The account's own setting applies to the Secure tier alone. */
 export const retentionDaysFor = (tier: Tier, account: { retentionDays: number }): number =>
   tier === 'secure' ? account.retentionDays : defaultRetentionDays;
 
-/** days that a replaced key works on beside the new one */
+/** days that a replaced key keeps working beside the new one */
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;
-/** billed seconds of a sandbox job without a hint */
+/** seconds of a test job without a hint */
 export const sandboxDurationS = 10;
-/** What a sandbox job lasts, in whole seconds: nothing is measured there, so the caller's hint counts. */
+/** Whole seconds of a test job. Nothing is measured in test mode, so the caller's hint counts. */
 export function sandboxSeconds(hintS: number = sandboxDurationS): number {
   return billedSeconds(Math.min(hintS, maxDurationS));
 }
 
 /** seconds by which a second measurement may differ from the first */
 export const measurementToleranceS = 1;
-/** share by which a second measurement's frame rate may differ: it is a mean where frames come unevenly */
+/** share by which the frame rate of a second measurement may differ; it is a mean when frames are unevenly spaced */
 const frameRateTolerance = 0.01;
 
 /**
  * Whole seconds that a video of `durationS` (unrounded, seconds) is billed for: rounded up, at least 1.
- * Throws RangeError for a duration that is negative or no number.
+ * Throws RangeError for a duration that is negative or not a number.
  */
 export function billedSeconds(durationS: number): number {
   if (!Number.isFinite(durationS) || durationS < 0) {
@@ -65,7 +65,7 @@ export function assertSizeAllowed(sizeBytes: number): void {
   }
 }
 
-/** What was measured differently of two files; null when they agree in all that was measured, within the tolerance. */
+/** The first fact in which two measurements differ beyond the tolerance; null when they agree. */
 export function changeOfSource(before: MeasuredSource, now: MeasuredSource): string | null {
   const facts = ['container', 'video_codec', 'audio_codec', 'width', 'height', 'size_bytes'] as const;
   const changed = facts.find((name) => before[name] !== now[name]);

@@ -1,49 +1,49 @@
 /**
- * Passwords at rest: Argon2id (RFC 9106) with a random salt, in the PHC string format. Hashing runs on libuv's
- * threads; few at a time, since each takes its memory outside of the heap.
+ * Password hashes: Argon2id (RFC 9106) with a random salt, in the PHC string format. Hashing runs on libuv's threads, few
+ * at a time, because each hash needs its own memory outside of the heap.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ReelmendError } from './errors.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 
 /**
- * KiB of one hash, and passes over them; OWASP's Password Storage Cheat Sheet asks for 19 MiB and 2 at least. Above
- * 32 MiB glibc maps the memory and gives it back at once (M_MMAP_THRESHOLD_MAX); with 19 MiB every thread of the pool
- * kept what it had used, and the process grew by 180 MB for good.
+ * Memory of one hash in KiB, and passes over it. OWASP's Password Storage Cheat Sheet asks for at least 19 MiB and 2
+ * passes. Above 32 MiB (M_MMAP_THRESHOLD_MAX) glibc maps the memory and returns it at once. With 19 MiB every thread of
+ * the pool kept its memory, and the process stayed 180 MB larger.
  */
 const memoryKib = 33_792;
 const passes = 2;
-const modes = 1;
+const parallelism = 1;
 const saltBytes = 16;
 const tagBytes = 32;
 
-/** `caller` is who asks (a network address): callers take turns. */
+/** `caller` identifies who asks (an IP address); callers take turns. */
 export interface Passwords {
   /** a PHC string, such as `$argon2id$v=19$m=33792,t=2,p=1$…$…` */
   hash(password: string, caller?: string): Promise<string>;
-  /** Whether the password is the one of that PHC string; null takes as long and is never right. */
+  /** Whether the password matches the PHC string. null takes the same time and never matches. */
   verify(password: string, stored: string | null, caller?: string): Promise<boolean>;
 }
 
 export interface PasswordOptions {
   /** hashes at a time; default 1, so 33 MiB */
   parallel?: number;
-  /** hashes that may wait; one more is refused; default 256 */
+  /** hashes that may wait; more are refused; default 256 */
   waiting?: number;
   /** hashes of one caller that may wait; default 4 */
   waitingEach?: number;
 }
 
 /**
- * Both methods throw ReelmendError `rate_limit_exceeded` when too many of the caller's wait already, and
- * `service_unavailable` when too many of everybody's do.
+ * Both methods throw ReelmendError `rate_limit_exceeded` when too many hashes of the caller wait, and
+ * `service_unavailable` when too many of all callers do.
  */
 export function createPasswords({ parallel = 1, waiting = 256, waitingEach = 4 }: PasswordOptions = {}): Passwords {
   const turns = new FairSemaphore({ total: parallel, waiting, waitingEach, refusal });
   const derive = (password: string, parts: Parts, caller: string) => turns.run(caller, () => argon2id(password, parts));
   return {
     async hash(password, caller = '') {
-      const parts = { salt: randomBytes(saltBytes), memoryKib, passes, modes, tagBytes };
+      const parts = { salt: randomBytes(saltBytes), memoryKib, passes, parallelism, tagBytes };
       return format(parts, await derive(password, parts, caller));
     },
     async verify(password, stored, caller = '') {
@@ -69,12 +69,12 @@ interface Parts {
   salt: Buffer;
   memoryKib: number;
   passes: number;
-  modes: number;
+  parallelism: number;
   tagBytes: number;
 }
 
 const decoy = {
-  parts: { salt: Buffer.alloc(saltBytes), memoryKib, passes, modes, tagBytes },
+  parts: { salt: Buffer.alloc(saltBytes), memoryKib, passes, parallelism, tagBytes },
   tag: Buffer.alloc(tagBytes),
 };
 
@@ -83,7 +83,7 @@ function argon2id(password: string, parts: Parts): Promise<Buffer> {
   const parameters = {
     message: Buffer.from(password.normalize('NFKC')),
     nonce: parts.salt,
-    parallelism: parts.modes,
+    parallelism: parts.parallelism,
     tagLength: parts.tagBytes,
     memory: parts.memoryKib,
     passes: parts.passes,
@@ -95,7 +95,7 @@ function argon2id(password: string, parts: Parts): Promise<Buffer> {
 
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
-function format({ salt, memoryKib: m, passes: t, modes: p }: Parts, tag: Buffer): string {
+function format({ salt, memoryKib: m, passes: t, parallelism: p }: Parts, tag: Buffer): string {
   return `$argon2id$v=19$m=${m},t=${t},p=${p}$${base64(salt)}$${base64(tag)}`;
 }
 
@@ -103,8 +103,8 @@ const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9
 
 function parse(stored: string): { parts: Parts; tag: Buffer } {
   const [, m, t, p, salt, tagText] = phc.exec(stored) ?? [];
-  if (tagText === undefined) throw new Error('A stored password is no PHC string of Argon2id.');
+  if (tagText === undefined) throw new Error('A stored password is not a PHC string of Argon2id.');
   const tag = Buffer.from(tagText, 'base64');
-  const numbers = { memoryKib: Number(m), passes: Number(t), modes: Number(p) };
+  const numbers = { memoryKib: Number(m), passes: Number(t), parallelism: Number(p) };
   return { parts: { ...numbers, salt: Buffer.from(salt!, 'base64'), tagBytes: tag.length }, tag };
 }

@@ -14,7 +14,7 @@ export interface PriceQuery {
   tier: Tier;
 }
 
-/** The charge in credits. Throws RangeError for a duration that is no positive whole number. */
+/** The charge in credits. Throws RangeError for a duration that is not a positive whole number. */
 export function priceInCredits({ durationSeconds, resolution, tier }: PriceQuery): number {
   if (!Number.isSafeInteger(durationSeconds) || durationSeconds < 1) {
     throw new RangeError(`Expected a positive whole number for durationSeconds but received ${durationSeconds}`);
@@ -24,9 +24,9 @@ export function priceInCredits({ durationSeconds, resolution, tier }: PriceQuery
 
 export interface PriceTable {
   currency: 'USD';
-  /** dollars for one second, by target */
+  /** dollars per second, by target resolution */
   perSecond: Record<Resolution, number>;
-  /** dollars for one minute, by target */
+  /** dollars per minute, by target resolution */
   perMinute: Record<Resolution, number>;
 }
 

@@ -1,11 +1,11 @@
-/** What a customer gets back: in full when nothing was delivered, pro rata when a running job is cancelled. */
+/** Refunds: in full when nothing was delivered, pro rata when a running job is cancelled. */
 import type { JobStatus } from './job.ts';
 
 export interface RefundQuery {
   status: JobStatus;
   /** credits taken at creation */
   creditsCharged: number;
-  /** credits given back before */
+  /** credits refunded before */
   creditsRefunded: number;
   /** whole billed seconds */
   durationSeconds: number;
@@ -13,7 +13,7 @@ export interface RefundQuery {
   progress: number;
 }
 
-/** Credits to give back when a job is deleted; never more than is still held. */
+/** Credits to refund when a job is deleted; never more than were not refunded before. */
 export function refundOnDelete(query: RefundQuery): number {
   const held = Math.max(0, query.creditsCharged - query.creditsRefunded);
   if (query.status === 'queued') return held;
@@ -21,12 +21,12 @@ export function refundOnDelete(query: RefundQuery): number {
   return 0;
 }
 
-/** Credits to give back when a job ends in error: all that is still held. */
+/** Credits to refund when a job fails: all that were not refunded before. */
 export function refundOnFailure(query: Pick<RefundQuery, 'creditsCharged' | 'creditsRefunded'>): number {
   return Math.max(0, query.creditsCharged - query.creditsRefunded);
 }
 
-/** A second that was begun counts as processed, so the refund is a whole number of credits. */
+/** A second that was started counts as processed, so the refund is a whole number of credits. */
 function unprocessedCredits({ creditsCharged, durationSeconds, progress }: RefundQuery): number {
   const processed = Math.ceil(Math.min(1, Math.max(0, progress)) * durationSeconds);
   const perSecond = creditsCharged / durationSeconds;

@@ -1,4 +1,4 @@
-/** The sandbox's test cards: the last path segment of `video_url` names what is to happen. */
+/** Test mode: the last path segment of `video_url` chooses what happens, like the card numbers of a payment service. */
 
 export const testModeScenarios = [
   'unreadable_video',
@@ -11,10 +11,13 @@ export const testModeScenarios = [
 export type TestModeScenario = (typeof testModeScenarios)[number];
 
 /**
- * Where the results of sandbox jobs lie in the storage: one file for each target, which all such jobs refer to. It is
- * the service's own sample and no customer's data, so that no job's deletion destroys it.
+ * Prefix of the results of test jobs in the storage: one file per resolution, shared by all test jobs. The files are the
+ * service's own sample, not customers' data, so no deletion of a job destroys them.
  */
 export const samplePrefix = 'samples/';
+
+/** credits that every account shows in test mode; no test job takes any */
+export const sandboxCredits = 10_000;
 
 /** seconds that a `slow.*` job takes */
 export const slowScenarioS = 30;

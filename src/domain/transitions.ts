@@ -1,24 +1,31 @@
-/** The states of a job and the moves between them, as data. */
+/**
+ * The states of a job and the moves between them, as data. The queries of src/store take their conditions and new states
+ * from this table, and the trigger jobs_move_forward of the database refuses every other move.
+ */
 import type { JobStatus } from './job.ts';
 
-export type Transition = 'start' | 'finish' | 'fail' | 'delete';
-
-/**
- * From which states each move may be made and where it ends; `to: null` = the job is gone for the customer.
- * A queued job may fail without having run (a worker that dies over and over before its first step).
- */
-export const transitions: Readonly<Record<Transition, { from: readonly JobStatus[]; to: JobStatus | null }>> = {
-  start: { from: ['queued', 'running'], to: 'running' },
-  finish: { from: ['running'], to: 'done' },
-  fail: { from: ['queued', 'running'], to: 'error' },
-  delete: { from: ['queued', 'running', 'done', 'error'], to: null },
-};
-
-export function mayMove(from: JobStatus, transition: Transition): boolean {
-  return transitions[transition].from.includes(from);
+export interface Transition {
+  /** states in which the move is allowed; a deleted job makes no move at all */
+  from: readonly JobStatus[];
+  /** the state after it; null: the status stays and the job is deleted */
+  to: JobStatus | null;
 }
 
-/** Whether polling may end. */
+export const transitions = {
+  /** a worker takes the lease, for the first time or again */
+  start: { from: ['queued', 'running'], to: 'running' },
+  /** the worker with the lease renews it, reports progress, ends a step or gives the job back */
+  continue: { from: ['running'], to: 'running' },
+  finish: { from: ['running'], to: 'done' },
+  /** A queued job fails without having run when its workers die again and again before the first step. */
+  fail: { from: ['queued', 'running'], to: 'error' },
+  delete: { from: ['queued', 'running', 'done', 'error'], to: null },
+} as const satisfies Record<string, Transition>;
+
+export type TransitionName = keyof typeof transitions;
+
+/** Whether nothing but a deletion can follow, so that polling may end. */
 export function isFinal(status: JobStatus): boolean {
-  return status === 'done' || status === 'error';
+  const moves: Transition[] = [transitions.start, transitions.continue, transitions.finish, transitions.fail];
+  return !moves.some(({ from }) => from.includes(status));
 }

@@ -1,18 +1,17 @@
 /**
- * What may be wrong with a URL that somebody gives, as one sentence each. They tell of the text of the URL and no
- * more: one for every address that is private, taken or unfit, whatever a name leads to, so that nobody learns by it
- * what stands behind the guard.
+ * What may be wrong with a customer's URL, one sentence each. The sentences depend on the text of the URL only. Every
+ * address that is not allowed gives the same one, so that the answers reveal nothing about the internal network.
  */
 import { ReelmendError } from './errors.ts';
 
-/** characters, as it is written; openapi.yaml says the same (PublicUrl) */
+/** characters as written; openapi.yaml has the same number (PublicUrl) */
 export const maxUrlLength = 2048;
 
 const mustBe = {
   length: `it must have at most ${maxUrlLength} characters`,
   scheme: 'it must begin with http:// or https://',
-  characters: 'it must hold no spaces and no control characters',
-  credentials: 'it must hold no user name and no password',
+  characters: 'it must contain no spaces and no control characters',
+  credentials: 'it must contain no user name and no password',
   host: 'its host must be a valid name or IP address',
   port: 'its port must be 80, 443, or one from 1024 on that is not that of a database, mail or another such service',
   private: 'it must be a public http or https address',
@@ -24,7 +23,7 @@ export interface UrlNotAllowedOptions {
   param?: string;
   /** for logs only */
   cause?: unknown;
-  /** the URL that was given is good, and its server redirects to one that is not */
+  /** the given URL is allowed, but its server redirects to one that is not */
   redirected?: boolean;
 }
 
@@ -34,7 +33,7 @@ export function urlNotAllowed(problem: UrlProblem, options: UrlNotAllowedOptions
   return new ReelmendError('url_not_allowed', `${subject}: ${mustBe[problem]}.`, rest);
 }
 
-/** What is wrong with a text that is no URL for us, judged without reading it as one. */
+/** What is wrong with a text that cannot be parsed as one of the allowed URLs. */
 export function problemOfText(text: string): UrlProblem {
   if ([...text].length > maxUrlLength) return 'length';
   const [, authority] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? [];

@@ -1,11 +1,11 @@
-/** What a webhook says, how it is signed, and when it is tried again. Pure. */
+/** Webhooks: their body, their signatures, and the schedule of their attempts. */
 import { createHmac, randomBytes } from 'node:crypto';
 
 export type WebhookEvent = 'job.completed' | 'job.failed';
 
 const statusOf: Readonly<Record<WebhookEvent, 'done' | 'error'>> = { 'job.completed': 'done', 'job.failed': 'error' };
 
-/** The raw body, exactly these three fields. */
+/** The raw body; it has exactly these three fields. */
 export function webhookBody(event: WebhookEvent, jobId: string): string {
   return JSON.stringify({ event, job_id: jobId, status: statusOf[event] });
 }
@@ -19,21 +19,21 @@ export function newWebhookSecret(): string {
 }
 
 export interface WebhookMessage {
-  /** `evt_…`, the same in every try */
+  /** `evt_…`, the same in every attempt */
   id: string;
-  /** of this try */
+  /** time of this attempt */
   at: Date;
   body: string;
-  /** the account's secrets, the newest first; at least one. Each signs `webhook-signature` */
+  /** the account's secrets, newest first, at least one; each gives a signature in `webhook-signature` */
   secrets: readonly string[];
-  /** the one of them that signs `x-service-signature` */
+  /** the one that signs `x-service-signature` */
   serviceSecret: string;
 }
 
 /**
- * Headers of one try: the specification's own signature, lower-case hex HMAC-SHA256 of the body keyed with the secret
- * exactly as it is shown, and those of Standard Webhooks 1.0.0, whose signature covers id and time as well and is keyed
- * with the decoded base64 behind `whsec_`. While one secret replaces another, the latter are signed under both.
+ * Headers of one attempt. `x-service-signature` is the lower-case hex HMAC-SHA256 of the body, keyed with the secret
+ * exactly as it is shown. The three headers of Standard Webhooks 1.0.0 sign id and time as well, keyed with the decoded
+ * base64 after `whsec_`; while a secret is being replaced, `webhook-signature` has a signature of each.
  */
 export function webhookHeaders({ id, at, body, secrets, serviceSecret }: WebhookMessage): Record<string, string> {
   if (secrets.length === 0) throw new RangeError('Expected at least one secret for secrets but received none');
@@ -54,8 +54,8 @@ const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(tex
 
 const minute = 60;
 const hour = 3600;
-/** when the tries of a delivery are due, seconds after the first */
-export const webhookTriesS = [
+/** when the attempts of a delivery are due, seconds after the first */
+export const webhookScheduleS = [
   0,
   5,
   30,
@@ -67,30 +67,30 @@ export const webhookTriesS = [
   12 * hour,
   24 * hour,
 ] as const;
-/** a wish of the receiver's beyond this is not granted */
+/** a longer Retry-After is cut to this */
 const maxRetryAfterS = 24 * hour;
 const jitter = 0.1;
 
-export interface NextTry {
-  /** failed tries so far, at least 1 */
+export interface NextAttempt {
+  /** failed attempts so far, at least 1 */
   failed: number;
-  /** what the receiver asked for */
+  /** the receiver's Retry-After, seconds */
   retryAfterS: number | null;
   /** due times, seconds after the first */
-  triesS?: readonly number[];
-  /** 0…1, so that receivers that were down are not all called in one moment */
+  scheduleS?: readonly number[];
+  /** 0…1, spreads the attempts so that a receiver that was down is not called by all deliveries at once */
   random: number;
 }
 
-/** Seconds until the next try, never sooner than the receiver asked for; null when it was the last. */
-export function nextTryInS({ failed, retryAfterS, triesS = webhookTriesS, random }: NextTry): number | null {
-  const [before, due] = [triesS[failed - 1], triesS[failed]];
+/** Seconds until the next attempt, never sooner than the receiver asked for; null after the last one. */
+export function nextAttemptInS({ failed, retryAfterS, scheduleS = webhookScheduleS, random }: NextAttempt): number | null {
+  const [before, due] = [scheduleS[failed - 1], scheduleS[failed]];
   if (before === undefined || due === undefined) return null;
   const gap = (due - before) * (1 + jitter * (2 * random - 1));
   return Math.max(gap, Math.min(retryAfterS ?? 0, maxRetryAfterS));
 }
 
-/** Seconds that a Retry-After header asks for (RFC 9110 §10.2.3); null when there is none, or none that makes sense. */
+/** Seconds that a Retry-After header asks for (RFC 9110 §10.2.3); null when it is missing or invalid. */
 export function parseRetryAfter(value: string | undefined, now: Date): number | null {
   const text = value?.trim() ?? '';
   if (/^\d{1,10}$/.test(text)) return Number(text);

@@ -1,6 +1,6 @@
 /**
- * Offline verification of an exported audit log: only the export and the published keys are needed. The head is
- * signed and states the size, so that a log cut at its end is noticed as well.
+ * Offline verification of an exported audit log, from the export and the published keys alone. The signed head states the
+ * number of entries, so that a log that was cut at its end does not pass.
  */
 import { z } from 'zod';
 import { type AuditEntry, genesisHash, hashAuditEntry } from '../domain/audit.ts';
@@ -46,11 +46,11 @@ export function signHead(head: AuditHead, key: SigningKey): Promise<string> {
 
 export async function verifyHead(jws: string, keys: Jwks): Promise<AuditHead> {
   const parsed = auditHead.safeParse(await verify(jws.trim(), 'reelmend-audit-head+jws', keys));
-  if (!parsed.success) throw new EvidenceError('The head lacks a field or has one too many.', { cause: parsed.error });
+  if (!parsed.success) throw new EvidenceError('The head lacks a field or has an unknown one.', { cause: parsed.error });
   return parsed.data;
 }
 
-/** Throws EvidenceError when the head itself proves nothing; else names the first entry that is wrong. */
+/** Returns the first entry that is wrong, if any. Throws EvidenceError when the head's own signature is not valid. */
 export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<AuditVerdict> {
   const head = await verifyHead(log.head, keys);
   let previous = genesisHash;
@@ -64,7 +64,7 @@ export async function verifyAuditLog(log: AuditExport, keys: Jwks): Promise<Audi
 
 function checkEntry(raw: unknown, index: number, previous: string, head: AuditHead): string | null {
   const parsed = auditEntry.safeParse(raw);
-  if (!parsed.success) return 'The entry lacks a field or has one too many.';
+  if (!parsed.success) return 'The entry lacks a field or has an unknown one.';
   const entry = parsed.data;
   if (entry.account_id !== head.account_id) return 'The entry belongs to another account.';
   if (entry.sequence !== index + 1) return `The entry has the sequence ${entry.sequence} where ${index + 1} belongs.`;

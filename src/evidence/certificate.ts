@@ -1,7 +1,7 @@
 /**
- * Deletion certificates: a signed statement that every stored object of a job is gone. The shape follows the
- * certificate of NIST SP 800-88 (what, how, verified how, when, by whom). It claims logical deletion verified by
- * the storage's own answer, not a purge of the medium.
+ * Deletion certificates: signed statements that every stored object of a job is gone. The fields follow the sanitization
+ * certificate of NIST SP 800-88: what was deleted, how, how it was verified, when, and by whom. A certificate claims
+ * logical deletion that the storage itself confirmed; it does not claim that the medium was purged.
  */
 import { z } from 'zod';
 import type { Jwks, SigningKey } from './keys.ts';
@@ -43,10 +43,10 @@ export function signCertificate(payload: CertificatePayload, key: SigningKey): P
   return sign(certificatePayload.parse(payload), 'reelmend-deletion-certificate+jws', key);
 }
 
-/** Throws EvidenceError with one sentence when the certificate proves nothing. */
+/** Returns what the certificate states. Throws EvidenceError when it is not valid. */
 export async function verifyCertificate(jws: string, keys: Jwks): Promise<CertificatePayload> {
   const parsed = certificatePayload.safeParse(await verify(jws.trim(), 'reelmend-deletion-certificate+jws', keys));
   if (!parsed.success)
-    throw new EvidenceError('The certificate lacks a field or has one too many.', { cause: parsed.error });
+    throw new EvidenceError('The certificate lacks a field or has an unknown one.', { cause: parsed.error });
   return parsed.data;
 }

@@ -1,4 +1,4 @@
-/** Ed25519 signing keys as JWKs (RFC 8037): made, published without their private part, and looked up by `kid`. */
+/** Ed25519 signing keys as JWKs (RFC 8037): generation, schemas of their public part, and pinning. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { z } from 'zod';
 import { isCanonicalBase64url } from './base64url.ts';
@@ -19,7 +19,7 @@ export type PublicJwk = z.infer<typeof publicJwk>;
 export const jwks = z.object({ keys: z.array(publicJwk).min(1) });
 export type Jwks = z.infer<typeof jwks>;
 
-/** Those keys of a set whose RFC 7638 thumbprint, computed from the key itself, is one of the given. */
+/** The keys of a set that have one of the RFC 7638 thumbprints, which is computed from the key itself. */
 export async function pinnedKeys(set: Jwks, thumbprints: readonly string[]): Promise<Jwks> {
   const computed = await Promise.all(set.keys.map(({ kty, crv, x }) => calculateJwkThumbprint({ kty, crv, x })));
   return { keys: set.keys.filter((_key, at) => thumbprints.includes(computed[at]!)) };

@@ -1,23 +1,23 @@
-/** Signs heads and certificates with the current key, and publishes every key there ever was. */
-import type { Vault } from '../domain/vault.ts';
+/** Signs log heads and deletion certificates with the current key, and publishes all keys, the retired ones too. */
+import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { type AuditHead, signHead } from './audit-log.ts';
 import { type CertificatePayload, signCertificate } from './certificate.ts';
 import { generateSigningKey, type Jwks, type PublicJwk, publicJwk, type SigningKey } from './keys.ts';
 
-/** Where signing keys are kept; the store implements it. */
-export interface KeyShelf {
-  current(): Promise<ShelvedKey | null>;
+/** Storage of signing keys; src/store/signing-keys.ts implements it. */
+export interface SigningKeyStore {
+  current(): Promise<EncryptedSigningKey | null>;
   /** oldest first, without private parts */
   list(): Promise<{ kid: string; publicJwk: Record<string, unknown>; createdAt: Date; retiredAt: Date | null }[]>;
-  /** keeps the key unless there is a current one */
-  addFirst(key: ShelvedKey): Promise<void>;
-  rotate(key: ShelvedKey): Promise<void>;
+  /** stores the key unless there is a current one */
+  addFirst(key: EncryptedSigningKey): Promise<void>;
+  rotate(key: EncryptedSigningKey): Promise<void>;
 }
 
-export interface ShelvedKey {
+export interface EncryptedSigningKey {
   kid: string;
   publicJwk: Record<string, unknown>;
-  /** sealed private JWK */
+  /** encrypted private JWK */
   privateJwk: Buffer;
 }
 
@@ -26,23 +26,23 @@ export type CertificateSigner = (payload: CertificatePayload) => Promise<string>
 export interface Evidence {
   /** compact JWS of a log's head */
   signHead(head: AuditHead): Promise<string>;
-  /** Makes compact JWSs of deletion certificates with the current key, and needs no store for it. */
+  /** Reads the current key once; the signer it returns makes compact JWSs of certificates without the database. */
   certificateSigner(): Promise<CertificateSigner>;
   /** public keys, oldest first, retired ones included */
   jwks(): Promise<Jwks>;
-  /** Makes a new key that signs from now on; returns its `kid`. */
+  /** Generates a new key that signs from now on; returns its `kid`. */
   rotate(): Promise<string>;
-  /** Throws when the database holds a signing key that REELMEND_KEY_PEPPER does not open: it is not this database's. */
-  assertOpens(): Promise<void>;
+  /** Throws when REELMEND_KEY_PEPPER does not decrypt the current signing key, so it belongs to another database. */
+  assertDecrypts(): Promise<void>;
 }
 
-/** The first key is made when it is first needed. */
-export function createEvidence({ keys, vault }: { keys: KeyShelf; vault: Vault }): Evidence {
-  let opened: SigningKey | undefined;
+/** The first key is generated when it is first needed. */
+export function createEvidence({ keys, cipher }: { keys: SigningKeyStore; cipher: SecretCipher }): Evidence {
+  let decrypted: SigningKey | undefined;
   const current = async (): Promise<SigningKey> => {
-    const shelved = (await keys.current()) ?? (await makeFirst(keys, vault));
-    if (opened?.kid !== shelved.kid) opened = open(shelved, vault);
-    return opened;
+    const stored = (await keys.current()) ?? (await addFirst(keys, cipher));
+    if (decrypted?.kid !== stored.kid) decrypted = decrypt(stored, cipher);
+    return decrypted;
   };
   return {
     signHead: async (head) => signHead(head, await current()),
@@ -55,29 +55,29 @@ export function createEvidence({ keys, vault }: { keys: KeyShelf; vault: Vault }
       const all = await keys.list();
       return { keys: all.map((key) => publicJwk.parse(key.publicJwk)) };
     },
-    async assertOpens() {
+    async assertDecrypts() {
       if ((await keys.current()) !== null) await current();
     },
     async rotate() {
       const key = await generateSigningKey();
-      await keys.rotate(seal(key, vault));
+      await keys.rotate(encrypt(key, cipher));
       return key.kid;
     },
   };
 }
 
-async function makeFirst(keys: KeyShelf, vault: Vault): Promise<ShelvedKey> {
-  await keys.addFirst(seal(await generateSigningKey(), vault));
+async function addFirst(keys: SigningKeyStore, cipher: SecretCipher): Promise<EncryptedSigningKey> {
+  await keys.addFirst(encrypt(await generateSigningKey(), cipher));
   const kept = await keys.current();
   if (kept === null) throw new Error('the first signing key was not kept');
   return kept;
 }
 
-function seal({ kid, publicJwk, privateJwk }: SigningKey, vault: Vault): ShelvedKey {
-  return { kid, publicJwk: { ...publicJwk }, privateJwk: vault.seal('signing-key', kid, JSON.stringify(privateJwk)) };
+function encrypt({ kid, publicJwk, privateJwk }: SigningKey, cipher: SecretCipher): EncryptedSigningKey {
+  return { kid, publicJwk: { ...publicJwk }, privateJwk: cipher.encrypt('signing-key', kid, JSON.stringify(privateJwk)) };
 }
 
-function open({ kid, publicJwk: published, privateJwk }: ShelvedKey, vault: Vault): SigningKey {
-  const whole = JSON.parse(vault.open('signing-key', kid, privateJwk)) as PublicJwk & { d: string };
-  return { kid, publicJwk: publicJwk.parse(published), privateJwk: whole };
+function decrypt({ kid, publicJwk: published, privateJwk }: EncryptedSigningKey, cipher: SecretCipher): SigningKey {
+  const plain = JSON.parse(cipher.decrypt('signing-key', kid, privateJwk)) as PublicJwk & { d: string };
+  return { kid, publicJwk: publicJwk.parse(published), privateJwk: plain };
 }

@@ -4,7 +4,7 @@ import { jcs } from '../domain/audit.ts';
 import { isCanonicalBase64url } from './base64url.ts';
 import type { Jwks, SigningKey } from './keys.ts';
 
-/** The `typ` of each document, so that one kind can never pass for another. */
+/** The `typ` of each kind of document; verification compares it, so that one kind cannot pass for another. */
 export type DocumentType = 'reelmend-deletion-certificate+jws' | 'reelmend-audit-head+jws';
 
 export async function sign(payload: object, type: DocumentType, key: SigningKey): Promise<string> {
@@ -13,17 +13,17 @@ export async function sign(payload: object, type: DocumentType, key: SigningKey)
     .sign(await importJWK(key.privateJwk, 'EdDSA'));
 }
 
-/** A refused document, in one sentence that may be shown. */
+/** Why a document was refused, in one sentence that may be shown to anyone. */
 export class EvidenceError extends Error {
   override readonly name = 'EvidenceError';
 }
 
 /**
- * The payload of a signed document. Throws EvidenceError when it is no JWS, names an unknown key, has another
- * type, was changed by as much as one byte, or is not canonical.
+ * Verifies a signed document and returns its payload. Throws EvidenceError when the document is not a JWS, names an unknown
+ * key, has another type, was changed, or is not canonical.
  */
 export async function verify(jws: string, type: DocumentType, keys: Jwks): Promise<unknown> {
-  if (!isCanonical(jws)) throw new EvidenceError('The document is no JSON Web Signature in canonical base64url.');
+  if (!isCanonical(jws)) throw new EvidenceError('The document is not a JSON Web Signature in canonical base64url.');
   const header = readHeader(jws);
   if (header.typ !== type) throw new EvidenceError(`The document is not a ${type}.`);
   const key = keys.keys.find((candidate) => candidate.kid === header.kid);
@@ -39,8 +39,8 @@ export async function verify(jws: string, type: DocumentType, keys: Jwks): Promi
 }
 
 /**
- * Three parts of base64url as RFC 7515 has it: no padding, no other alphabet, and no bits that decode to nothing. A
- * lenient decoder would take several spellings of one document.
+ * Three parts in the base64url of RFC 7515: no padding, no other alphabet, no unused bits set. A lenient decoder would
+ * accept several spellings of one document.
  */
 function isCanonical(jws: string): boolean {
   const parts = jws.split('.');
@@ -51,6 +51,6 @@ function readHeader(jws: string): { typ?: unknown; kid?: unknown } {
   try {
     return decodeProtectedHeader(jws);
   } catch (cause) {
-    throw new EvidenceError('The document is no JSON Web Signature.', { cause });
+    throw new EvidenceError('The document is not a JSON Web Signature.', { cause });
   }
 }

@@ -3,6 +3,7 @@ import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/t
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
+import { sandboxCredits } from '../domain/sandbox.ts';
 import type { Account, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
@@ -83,7 +84,7 @@ export function presentAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: 
     id: account.id,
     plan: account.plan,
     tier,
-    credits: mode === 'test' ? account.sandboxCredits : account.credits,
+    credits: mode === 'test' ? sandboxCredits : account.credits,
     sandbox: mode === 'test',
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),

@@ -53,8 +53,10 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
 
   async function check(): Promise<void> {
     // A look that fails ends nothing: the next one tells.
-    const live = await usable([...new Set([...entries].map(({ owner }) => owner.credential))]).catch(() => undefined);
-    if (live !== undefined) for (const { owner, ended } of entries) if (!live.has(owner.credential)) ended.abort();
+    const checked = [...entries];
+    const live = await usable([...new Set(checked.map(({ owner }) => owner.credential))]).catch(() => undefined);
+    // Only these: a stream that was opened during the query may have a credential that it did not ask for.
+    if (live !== undefined) for (const { owner, ended } of checked) if (!live.has(owner.credential)) ended.abort();
     timer = entries.size > 0 ? later() : undefined;
   }
   const later = () => setTimeout(() => void check(), checkMs).unref();

@@ -1,6 +1,6 @@
 /** Delivers one webhook: makes one attempt per run and schedules the next one by its outcome. */
 import { ReelmendError } from '../domain/errors.ts';
-import { nextTryInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
+import { nextAttemptInS, parseRetryAfter, webhookBody, webhookHeaders } from '../domain/webhooks.ts';
 import { NetFailure, type PostResponse } from '../net/index.ts';
 import type { DeliveryAttempt, DeliveryOutcome, DueDelivery } from '../store/index.ts';
 import { deliveryIdOf } from './payload.ts';
@@ -71,10 +71,10 @@ function decide(
   if (attempt.failure === null) return { state: 'delivered' };
   if (attempt.status === 410) return { state: 'stopped' };
   const header = typeof answer === 'string' ? undefined : answer.headers['retry-after'];
-  const inS = nextTryInS({
-    failed: delivery.tries + 1,
+  const inS = nextAttemptInS({
+    failed: delivery.failedAttempts + 1,
     retryAfterS: parseRetryAfter(header, new Date()),
-    triesS: worker.tuning.webhooks.triesS,
+    scheduleS: worker.tuning.webhooks.scheduleS,
     random: Math.random(),
   });
   return inS === null ? { state: 'dead' } : { state: 'pending', inS };

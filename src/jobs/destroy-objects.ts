@@ -15,7 +15,7 @@ export const destroyTask =
   (worker: WorkerContext) =>
   async (payload: unknown): Promise<void> => {
     const jobId = jobIdOf(payload);
-    const { keys, busyForS } = await worker.store.objects.doomed(jobId);
+    const { keys, busyForS } = await worker.store.objects.pendingDeletion(jobId);
     await forEachKey(jobId, keys, (key) => destroyObject(worker, key));
     if (busyForS > 0) return worker.store.objects.destroyLater(jobId, busyForS + 1);
     if (await worker.store.certificates.isDue(jobId)) await certify(worker, jobId);

@@ -52,7 +52,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   context.logger.info({ plan: result.plan, faces: result.faces, model: result.applied.model, device: result.device }, 'video enhanced');
   signal.throwIfAborted();
 
-  const key = await worker.store.objects.announce(fence, 'output');
+  const key = await worker.store.objects.registerPendingObject(fence, 'output');
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
   await worker.store.leases.finish(fence, {
     stored,

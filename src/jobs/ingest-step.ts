@@ -40,7 +40,7 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   assertSameSource(probe.durationS, job.source?.duration ?? job.durationSeconds);
   assertSameFacts(job.source, { ...sourceFacts(probe), ...(received.etag === null ? {} : { etag: received.etag }) });
   signal.throwIfAborted();
-  const key = await worker.store.objects.announce(fence, 'original');
+  const key = await worker.store.objects.registerPendingObject(fence, 'original');
   const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
   if (stored.sha256 !== received.sha256) throw new Error('The stored original differs from the downloaded one');
   await worker.store.leases.ingested(fence, stored, sourceFacts(probe));

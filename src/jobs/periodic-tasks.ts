@@ -21,12 +21,12 @@ export function periodicTasks(worker: WorkerContext, pools: () => string[]): Per
   const heartbeatMs = Math.min(5000, (config.leaseSeconds * 1000) / 4);
   const report = (what: string, ids: string[]) => ids.length > 0 && logger.info({ ids }, what);
   return [
-    { name: 'heartbeat', everyMs: heartbeatMs, run: () => store.workers.seen(worker.id, pools()) },
+    { name: 'heartbeat', everyMs: heartbeatMs, run: () => store.workers.heartbeat(worker.id, pools()) },
     {
       name: 'leases',
       everyMs: heartbeatMs,
       async run() {
-        report('queue locks of dead workers released', await store.workers.bury(config.leaseSeconds * 1.5));
+        report('queue locks of dead workers released', await store.workers.reapDead(config.leaseSeconds * 1.5));
         const swept = await store.leases.sweepExpired(tuning.maxCrashes);
         report('jobs of dead workers queued again', swept.requeued);
         report('jobs failed after too many crashes', swept.failed);

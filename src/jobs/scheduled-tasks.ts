@@ -74,7 +74,7 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
   await store.workers.dropExpiredKeys();
   await store.workers.dropFinishedRows();
   const batches: Pick<Batches, 'done' | 'next'>[] = [
-    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeueDoomed(destroyOverdueS, limit) },
+    { done: 'overdue destructions queued again', next: (limit) => store.objects.requeuePendingDeletions(destroyOverdueS, limit) },
     { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
     { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },

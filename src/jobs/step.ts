@@ -2,7 +2,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
-import { type Claim, type Fence, LeaseLost, type Step } from '../store/index.ts';
+import { type Lease, type Fence, LeaseLost, type Step } from '../store/index.ts';
 import { classifyFailure, type RetryDecision } from './classify-failure.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
@@ -37,16 +37,16 @@ export async function runStep(
   jobId: string,
   work: (context: StepContext) => Promise<void>,
 ): Promise<void> {
-  const claim = await worker.store.leases.claim(jobId, step, worker.id, worker.config.leaseSeconds);
-  if (!claim) return;
-  const logger = worker.logger.child({ job: jobId, step, attempt: claim.fence.attempt });
+  const lease = await worker.store.leases.acquire(jobId, step, worker.id, worker.config.leaseSeconds);
+  if (!lease) return;
+  const logger = worker.logger.child({ job: jobId, step, attempt: lease.fence.attempt });
   const keeper = keepLease({
     leases: worker.store.leases,
-    fence: claim.fence,
+    fence: lease.fence,
     leaseSeconds: worker.config.leaseSeconds,
     stopping: worker.stopping,
   });
-  const attempt = { worker, claim, keeper, logger, work };
+  const attempt = { worker, lease, keeper, logger, work };
   const start = performance.now();
   let outcome: StepOutcome = 'returned';
   try {
@@ -54,7 +54,7 @@ export async function runStep(
     logger.info('step done');
     outcome = 'done';
   } catch (error) {
-    outcome = await settle(worker, claim, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+    outcome = await settle(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
   } finally {
     keeper.stop();
     worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
@@ -63,14 +63,14 @@ export async function runStep(
 
 interface Attempt {
   worker: WorkerContext;
-  claim: Claim;
+  lease: Lease;
   keeper: LeaseKeeper;
   logger: Logger;
   work: (context: StepContext) => Promise<void>;
 }
 
-function runAttempt({ worker, claim, keeper, logger, work }: Attempt): Promise<void> {
-  const { job, fence, step, originalKey, traceparent } = claim;
+function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<void> {
+  const { job, fence, step, originalKey, traceparent } = lease;
   return inStepSpan({ job: job.id, step, attempt: fence.attempt, traceparent }, (span) =>
     withScratch(worker.config.dataDir, fence, async (scratch) => {
       keeper.signal.throwIfAborted();
@@ -80,26 +80,26 @@ function runAttempt({ worker, claim, keeper, logger, work }: Attempt): Promise<v
   );
 }
 
-async function settle(worker: WorkerContext, claim: Claim, error: unknown, logger: Logger): Promise<StepOutcome> {
+async function settle(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
   const { leases } = worker.store;
   try {
     if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
-    const { failures, insufficientDiskSince, diskWaitSince } = claim;
+    const { failures, insufficientDiskSince, diskWaitSince } = lease;
     const history = { failures, diskFullForS: secondsSince(insufficientDiskSince), diskWaitForS: secondsSince(diskWaitSince) };
     const decision = classifyFailure(error, history, worker.tuning);
     if (decision.kind === 'fail') {
       logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-      await leases.fail(claim.fence, decision.failure);
+      await leases.fail(lease.fence, decision.failure);
       worker.metrics.jobFailed(decision.failure.code);
       return 'failed';
     }
     logRetry(logger, error, decision);
-    await leases.retryLater(claim.fence, decision);
+    await leases.retryLater(lease.fence, decision);
     return 'retried';
   } catch (reason) {
     if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
     logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
-    await leases.release(claim.fence);
+    await leases.release(lease.fence);
     return 'returned';
   }
 }

@@ -1,5 +1,5 @@
 /** Intervals and limits of a worker. Tests make them small. */
-import { webhookTriesS } from '../domain/webhooks.ts';
+import { webhookScheduleS } from '../domain/webhooks.ts';
 
 export interface Tuning {
   /** ms between two polls of the queue when no notification arrives */
@@ -33,7 +33,7 @@ export interface Tuning {
     /** limit of one attempt, ms */
     timeoutMs: number;
     /** when the attempts are due, seconds after the first */
-    triesS: readonly number[];
+    scheduleS: readonly number[];
     /** seconds after which a due delivery that is no longer queued is queued again */
     overdueS: number;
   };
@@ -50,5 +50,5 @@ export const defaultTuning: Tuning = {
   stopGraceMs: 15_000,
   periodicMs: { scratch: 15_000, describe: 5 * 60_000, uploads: 60 * 60_000 },
   destroyOverdueS: 600,
-  webhooks: { timeoutMs: 10_000, triesS: webhookTriesS, overdueS: 120 },
+  webhooks: { timeoutMs: 10_000, scheduleS: webhookScheduleS, overdueS: 120 },
 };

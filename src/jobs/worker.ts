@@ -114,10 +114,10 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
   const runners: KeptRunner[] = [];
   // Queue rows are locked under these names: other processes use them to release the locks of a dead one.
   const pools = () => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
-  await worker.store.workers.seen(worker.id, []);
+  await worker.store.workers.heartbeat(worker.id, []);
   try {
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
-    await worker.store.workers.seen(worker.id, pools());
+    await worker.store.workers.heartbeat(worker.id, pools());
   } catch (error) {
     await Promise.allSettled(runners.map((runner) => runner.stop()));
     await connections.end();
@@ -162,7 +162,7 @@ async function stopRunning({ worker, runners, periodic, connections, warmPool }:
     const periodicStopped = periodic.stop();
     await Promise.all(runners.map((runner) => runner.stop()));
     await periodicStopped;
-    await worker.store.workers.goodbye(worker.id);
+    await worker.store.workers.deregister(worker.id);
     await connections.end();
   };
   const grace = new AbortController();

@@ -1,14 +1,15 @@
-/** Accounts: made pending, approved by an operator, funded by grants. */
+/** Accounts: created pending, approved by an operator, funded by grants. */
 import { and, asc, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { retentionDaysRange } from '../domain/limits.ts';
-import type { Vault } from '../domain/vault.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
+import { lockAccount, lockOpenAccount } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { postTransfer } from './ledger.ts';
 import { accounts, apiKeys, consoleSessions, consoleUsers } from './schema.ts';
-import type { Account, AccountStore, ApprovalStatus, RetentionActor } from './types.ts';
+import type { Account, AccountRecord, AccountStore, ApprovalStatus, RetentionActor } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
 export interface CreateAccount {
@@ -17,12 +18,7 @@ export interface CreateAccount {
   plan?: string;
 }
 
-/** As operators see one: a closed one is still in the books. */
-export interface AccountRecord extends Account {
-  closedAt: Date | null;
-}
-
-export function accountQueries(db: Db, vault?: Vault) {
+export function accountQueries(db: Db, cipher?: SecretCipher) {
   const byId = db
     .select(getTableColumns(accounts))
     .from(accounts)
@@ -45,7 +41,7 @@ export function accountQueries(db: Db, vault?: Vault) {
           .insert(accounts)
           .values({ id: newId('acct'), name, plan })
           .returning();
-        await addFirstSecret(tx, vault, row!.id);
+        await addFirstSecret(tx, cipher, row!.id);
         await appendEvent(tx, { accountId: row!.id, kind: 'account.created' });
         return row!;
       });
@@ -64,8 +60,8 @@ export function accountQueries(db: Db, vault?: Vault) {
     setPlan: (accountId: string, plan: string) => setPlan(db, accountId, plan),
 
     /**
-     * Ends every key, forgets the name and the users with their sessions, and keeps the books and the audit log. The
-     * jobs are deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is.
+     * Revokes every key and removes the name, the users and their sessions; ledger and audit log stay. The jobs are
+     * deleted by `jobs.deleteOfClosed`. null for an unknown account; a closed one stays as it is.
      */
     close: (accountId: string): Promise<AccountRecord | null> => transact(db, (tx) => close(tx, accountId)),
 
@@ -74,7 +70,7 @@ export function accountQueries(db: Db, vault?: Vault) {
       moveCredits(db, { kind: 'grant', accountId, credits, note }, actor),
 
     /**
-     * Takes live credits back that were granted (positive whole number) and returns the account; null for an unknown or
+     * Takes back granted live credits (positive whole number) and returns the account; null for an unknown or
      * closed one. Throws ReelmendError `insufficient_credits` for more than the account has.
      */
     withdraw: (accountId: string, credits: number, note = '', actor: Operator = {}) =>
@@ -82,7 +78,7 @@ export function accountQueries(db: Db, vault?: Vault) {
   } satisfies AccountStore & Record<string, unknown>;
 }
 
-/** Who decided, for the audit log; absent: the operator's command line. */
+/** Who decided, for the audit log; empty for the operator's command line. */
 export interface Operator {
   operator_id?: string;
 }
@@ -100,7 +96,7 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
     throw new RangeError(`Expected a positive whole number for credits but received ${credits}`);
   }
   return transact(db, async (tx) => {
-    const known = await lockOpen(tx, accountId);
+    const known = await lockOpenAccount(tx, accountId);
     if (!known) return null;
     if (kind === 'withdrawal' && credits > known.credits) {
       throw new ReelmendError('insufficient_credits', `The account has ${known.credits} credits, not ${credits}.`);
@@ -112,32 +108,13 @@ function moveCredits(db: Db, movement: Movement, actor: Operator): Promise<Accou
   });
 }
 
-/**
- * Called before a key or a user is added to an account: the closing of the account waits for the transaction, and
- * then ends what was added too. False for an unknown or closed account.
- */
-export async function holdOpen(tx: Tx, accountId: string): Promise<boolean> {
-  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
-  const rows = await tx.select({ id: accounts.id }).from(accounts).where(open).for('share');
-  return rows.length === 1;
-}
-
-export const notOpen = (accountId: string) => new Error(`The account ${accountId} does not exist or is closed.`);
-
-/** Locks an account that is not closed; null when there is none. */
-async function lockOpen(tx: Tx, accountId: string): Promise<Account | null> {
-  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
-  const [row] = await tx.select().from(accounts).where(open).for('no key update');
-  return row ?? null;
-}
-
 async function setRetention(db: Db, accountId: string, days: number, actor: RetentionActor): Promise<Account | null> {
   const { min, max } = retentionDaysRange;
   if (!Number.isSafeInteger(days) || days < min || days > max) {
     throw new RangeError(`Expected ${min} to ${max} whole days for days but received ${days}`);
   }
   return transact(db, async (tx) => {
-    const before = await lockOpen(tx, accountId);
+    const before = await lockOpenAccount(tx, accountId);
     if (!before || before.retentionDays === days) return before;
     const [row] = await tx
       .update(accounts)
@@ -150,12 +127,12 @@ async function setRetention(db: Db, accountId: string, days: number, actor: Rete
   });
 }
 
-/** What a closed account is called; its own name may be that of a person. */
+/** The name of every closed account; the original one may be that of a person. */
 const closedName = 'closed';
 
 async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
-  const [before] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update');
-  if (!before || before.closedAt !== null) return before ?? null;
+  const before = await lockAccount(tx, accountId);
+  if (before === null || before.closedAt !== null) return before;
   const [row] = await tx
     .update(accounts)
     .set({ closedAt: sql`now()`, name: closedName, approvalStatus: 'rejected' })
@@ -186,10 +163,10 @@ async function close(tx: Tx, accountId: string): Promise<AccountRecord | null> {
 
 type Decision = Exclude<ApprovalStatus, 'pending'>;
 
-/** null for an unknown or closed account; setting the status that it has changes nothing. */
+/** null for an unknown or closed account; setting the same status again changes nothing. */
 function setApproval(db: Db, accountId: string, status: Decision, actor: Operator = {}): Promise<Account | null> {
   return transact(db, async (tx) => {
-    const before = await lockOpen(tx, accountId);
+    const before = await lockOpenAccount(tx, accountId);
     if (!before || before.approvalStatus === status) return before;
     const [row] = await tx
       .update(accounts)
@@ -205,7 +182,7 @@ async function setPlan(db: Db, accountId: string, plan: string): Promise<Account
   if (!/^[\w-]{1,50}$/.test(plan))
     throw new RangeError(`Expected the name of a plan but received ${JSON.stringify(plan)}`);
   return transact(db, async (tx) => {
-    const before = await lockOpen(tx, accountId);
+    const before = await lockOpenAccount(tx, accountId);
     if (!before || before.plan === plan) return before;
     const [row] = await tx.update(accounts).set({ plan }).where(eq(accounts.id, accountId)).returning();
     await appendEvent(tx, { accountId, kind: 'account.plan_changed', data: { plan, before: before.plan } });

@@ -1,5 +1,5 @@
-/** The audit log as its owner reads it: entries with their links, and the head that is to be signed. */
-import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
+/** Reads the audit log of an account: its entries, and the head that src/evidence signs. */
+import { and, asc, desc, eq, gt, lt, lte, sql } from 'drizzle-orm';
 import { type AuditEntry, genesisHash } from '../domain/audit.ts';
 import { linkValidityS } from '../domain/limits.ts';
 import { type Db, type Executor, transact } from './database.ts';
@@ -35,7 +35,7 @@ export function auditQueries(db: Db) {
         )
         .orderBy(desc(jobEvents.seq))
         .limit(limit + 1);
-      // Read after the entries, so that it counts every one of them.
+      // Read after the entries, so that it counts all of them.
       const head = await readHead(db, accountId);
       return { entries: rows.slice(0, limit).map(toEntry), hasMore: rows.length > limit, head };
     },
@@ -49,22 +49,28 @@ export function auditQueries(db: Db) {
       };
       if (await isRecorded(db, event)) return;
       await transact(db, async (tx) => {
-        // Of several at the same moment the first is recorded.
+        // Of several concurrent calls the first one records.
         await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`accessed ${jobId}`}, 0))`);
         if (!(await isRecorded(tx, event))) await appendEvent(tx, event);
       });
     },
 
-    /** The whole log with the head that belongs to it, at one moment. */
+    head: (accountId: string): Promise<LogHead> => readHead(db, accountId),
+
+    /** Entries `after` < sequence ≤ `upTo`, oldest first. Entries never change, so pages read later fit together. */
+    async page(query: { accountId: string; after: number; upTo: number; limit: number }): Promise<AuditEntry[]> {
+      return readPage(db, query);
+    },
+
+    /** The whole log and its head, from one snapshot of the database. */
     async export(accountId: string): Promise<AuditLog> {
       return db.transaction(
         async (tx) => {
           const entries: AuditEntry[] = [];
-          for (let page = await readPage(tx, accountId, 0); page.length > 0;) {
-            entries.push(...page);
-            page = await readPage(tx, accountId, page.at(-1)!.sequence);
-          }
-          return { entries, head: await readHead(tx, accountId) };
+          const head = await readHead(tx, accountId);
+          const read = () => readPage(tx, { accountId, after: entries.length, upTo: head.size, limit: pageSize });
+          for (let page = await read(); page.length > 0; page = await read()) entries.push(...page);
+          return { entries, head };
         },
         { isolationLevel: 'repeatable read', accessMode: 'read only' },
       );
@@ -72,7 +78,7 @@ export function auditQueries(db: Db) {
   } satisfies AuditStore & Record<string, unknown>;
 }
 
-/** Whether an equal entry was made so lately that the links of that time may still be valid. */
+/** Whether an equal entry is so recent that links handed out then may still be valid. */
 async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: NewEvent): Promise<boolean> {
   const [found] = await on
     .select({ seq: jobEvents.seq })
@@ -92,13 +98,16 @@ async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: N
 
 const pageSize = 1000;
 
-async function readPage(on: Executor, accountId: string, after: number): Promise<AuditEntry[]> {
+async function readPage(
+  on: Executor,
+  { accountId, after, upTo, limit }: { accountId: string; after: number; upTo: number; limit: number },
+): Promise<AuditEntry[]> {
   const rows = await on
     .select()
     .from(jobEvents)
-    .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after)))
+    .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after), lte(jobEvents.seq, upTo)))
     .orderBy(asc(jobEvents.seq))
-    .limit(pageSize);
+    .limit(limit);
   return rows.map(toEntry);
 }
 
@@ -107,7 +116,7 @@ async function readHead(on: Executor, accountId: string): Promise<LogHead> {
   return head ? { size: head.seq, hash: head.hash } : { size: 0, hash: genesisHash };
 }
 
-export function toEntry(row: typeof jobEvents.$inferSelect): AuditEntry {
+function toEntry(row: typeof jobEvents.$inferSelect): AuditEntry {
   return {
     account_id: row.accountId,
     sequence: row.seq,

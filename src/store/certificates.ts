@@ -1,4 +1,4 @@
-/** Deletion certificates: issued once per job of the Secure tier, kept for ever. */
+/** Deletion certificates: one for each deleted job of the Secure tier, kept for ever. */
 import { and, asc, eq, isNull, not, sql } from 'drizzle-orm';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
@@ -8,7 +8,7 @@ import { destroyIsQueued, enqueueDestroy } from './queue.ts';
 import { certificates, type DeletedBy, jobs, type ObjectRole, objects } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
-/** What a certificate states, before it is signed. */
+/** The facts of a certificate before it is signed. */
 export interface DestroyedJob {
   certificateId: string;
   jobId: string;
@@ -52,7 +52,7 @@ export function certificateQueries(db: Db) {
       return row !== undefined;
     },
 
-    /** Of an account, oldest first. */
+    /** All of an account, oldest first. */
     all: (accountId: string) =>
       db
         .select({ jobId: certificates.jobId, jws: certificates.jws, issuedAt: certificates.issuedAt })
@@ -60,7 +60,7 @@ export function certificateQueries(db: Db) {
         .where(eq(certificates.accountId, accountId))
         .orderBy(asc(certificates.id)),
 
-    /** How many deleted jobs of an account wait for theirs. */
+    /** How many deleted jobs of an account wait for their certificate. */
     pending: (accountId: string): Promise<number> => db.$count(jobs, and(eq(jobs.accountId, accountId), isDue)),
 
     issue: (jobId: string, sign: (job: DestroyedJob) => Promise<string>) =>
@@ -83,9 +83,9 @@ const isDue = and(
 );
 
 /**
- * Issues the certificate in one transaction with its audit entry. Returns false, and writes nothing, when it is not
- * due, when a worker may still write for the job, or when an object is not known to be absent. `sign` gets facts
- * that are locked until the commit and touches nothing else.
+ * Issues the certificate in one transaction with its audit entry. Returns false and writes nothing when it is not due, when
+ * a worker may still write for the job, or when an object may still exist. `sign` gets facts that are locked until the
+ * commit, and must use nothing else.
  */
 async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise<string>): Promise<boolean> {
   const [job] = await tx

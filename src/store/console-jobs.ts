@@ -1,11 +1,13 @@
-/** Jobs as the console shows them: both modes of an account, with what happened to each. */
+/** Jobs as the console shows them: both modes of an account, with their timelines. */
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
 import type { Db } from './database.ts';
+import type { JobFeed } from './job-feed.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
+import { isOpen } from './job-states.ts';
 import { eventHeads, jobEvents, jobs, ledgerEntries, ledgerTransfers, objects } from './schema.ts';
-import { type JobFeed, watchAccount } from './watch.ts';
+import { type AccountQueries, AccountWatch } from './watch-account.ts';
 
 export interface ConsoleJobQuery {
   accountId: string;
@@ -22,31 +24,30 @@ export interface ConsoleJobQuery {
 /** A stored file of a job. */
 export interface JobFile {
   key: string;
-  /** bytes; null while it is being put */
+  /** bytes; null while it is being stored */
   size: number | null;
 }
 
 export interface ConsoleJobDetail {
   job: JobRecord;
-  /** null as long as there is none, or when it was destroyed */
+  /** null before it is stored and after it was destroyed */
   original: JobFile | null;
   output: JobFile | null;
   /** oldest first */
-  moments: { at: Date; kind: string; data: Record<string, unknown> }[];
+  timeline: { at: Date; kind: string; data: Record<string, unknown> }[];
   /** oldest first */
   charges: { id: number; kind: 'charge' | 'refund'; amount: number; balance: number; at: Date }[];
 }
 
 const modes: readonly Mode[] = ['test', 'live'];
-/** Open jobs that one look of a watcher returns at most. */
-const lookLimit = 200;
-/** Entries of the audit log that one look of a watcher reads at most. */
+/** largest number of open jobs that one poll returns */
+const openJobsLimit = 200;
+/** largest number of entries of the audit log that one poll reads */
 const entryLimit = 1000;
-const momentLimit = 500;
+const timelineLimit = 500;
 
 export function consoleJobQueries(db: Db, feed: JobFeed) {
-  const ofAccount = (accountId: string) =>
-    and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt));
+  const accountWatch = new AccountWatch<JobRecord>({ feed, queries: watchQueries(db) });
   return {
     /** Newest first; one more than `limit` when more follow. */
     async list(query: ConsoleJobQuery): Promise<JobRecord[]> {
@@ -68,8 +69,8 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
     async detail(accountId: string, jobId: string): Promise<ConsoleJobDetail | null> {
       const [row] = await db.select().from(jobs).where(and(ofAccount(accountId), eq(jobs.id, jobId)));
       if (!row) return null;
-      const [files, moments, charges] = await Promise.all([filesOf(db, row), momentsOf(db, row), chargesOf(db, row)]);
-      return { job: toJobRecord(row), ...files, moments, charges };
+      const [files, timeline, charges] = await Promise.all([filesOf(db, row), timelineOf(db, row), chargesOf(db, row)]);
+      return { job: toJobRecord(row), ...files, timeline, charges };
     },
 
     /** The stored files of a job; null as `get`. */
@@ -78,40 +79,56 @@ export function consoleJobQueries(db: Db, feed: JobFeed) {
       return row ? { job: toJobRecord(row), ...(await filesOf(db, row)) } : null;
     },
 
-    /** Jobs of the account that are made or change from now on; `job` is null when it was deleted. */
-    watch(accountId: string, signal: AbortSignal) {
-      const read = async (ids: string[]): Promise<JobRecord[]> => {
-        if (ids.length === 0) return [];
-        const which = and(ofAccount(accountId), inArray(jobs.id, ids));
-        return (await db.select().from(jobs).where(which).orderBy(asc(jobs.id))).map(toJobRecord);
-      };
-      const openJobs = async (): Promise<JobRecord[]> => {
-        const isOpen = inArray(jobs.status, ['queued', 'running']);
-        const rows = await db.select().from(jobs).where(and(ofAccount(accountId), isOpen)).limit(lookLimit);
-        return rows.map(toJobRecord);
-      };
-      return watchAccount<JobRecord>({
-        feed,
-        accountId,
-        signal,
-        async position() {
-          const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
-          return head?.seq ?? 0;
-        },
-        async look({ after, open }) {
-          const { ids, position } = await createdAfter(db, accountId, after);
-          const [made, unfinished] = await Promise.all([read(ids), open ? openJobs() : []]);
-          return { jobs: [...made, ...unfinished], position };
-        },
-        read,
-      });
+    /** Jobs of the account that are created or change from now on; `job` is null when it was deleted. */
+    watch: (accountId: string, signal: AbortSignal) => accountWatch.watch(accountId, signal),
+  };
+}
+
+const ofAccount = (accountId: string) =>
+  and(eq(jobs.accountId, accountId), inArray(jobs.mode, [...modes]), isNull(jobs.deletedAt));
+
+function watchQueries(db: Db): AccountQueries<JobRecord> {
+  return {
+    read: (accountId, ids) => readJobs(db, accountId, ids),
+    async position(accountId) {
+      const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
+      return head?.seq ?? 0;
+    },
+    async poll(accountId, { after, open }) {
+      const { ids, position } = await createdAfter(db, accountId, after);
+      const [created, unfinished] = await Promise.all([
+        readJobs(db, accountId, ids),
+        open ? openJobs(db, accountId) : [],
+      ]);
+      return { jobs: [...created, ...unfinished], position };
     },
   };
 }
 
+async function readJobs(db: Db, accountId: string, ids: string[]): Promise<JobRecord[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .select()
+    .from(jobs)
+    .where(and(ofAccount(accountId), inArray(jobs.id, ids)))
+    .orderBy(asc(jobs.id));
+  return rows.map(toJobRecord);
+}
+
+/** The newest jobs that have not ended. */
+async function openJobs(db: Db, accountId: string): Promise<JobRecord[]> {
+  const rows = await db
+    .select()
+    .from(jobs)
+    .where(and(ofAccount(accountId), isOpen))
+    .orderBy(desc(jobs.id))
+    .limit(openJobsLimit);
+  return rows.map(toJobRecord);
+}
+
 /**
- * Jobs whose creation the audit log notes after that sequence, and the sequence up to which it was read. Every number
- * below one that is visible is visible too: an entry is numbered under the lock on its head, until the commit.
+ * Jobs whose creation the audit log records after that sequence, and the sequence up to which it was read. No lower
+ * number can appear later: each entry takes its number under a lock on the log's head, held until the commit.
  */
 async function createdAfter(db: Db, accountId: string, after: number): Promise<{ ids: string[]; position: number }> {
   const entries = await db
@@ -143,7 +160,7 @@ async function listMode(db: Db, mode: Mode, query: ConsoleJobQuery): Promise<Job
     .limit(limit + 1);
 }
 
-/** What the job refers to and the storage has: of a failed job both are destroyed. */
+/** The stored files that the job refers to; those of a failed job are destroyed. */
 async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null; output: JobFile | null }> {
   if (row.status === 'error') return { original: null, output: null };
   const stored = await db
@@ -154,18 +171,18 @@ async function filesOf(db: Db, row: JobRow): Promise<{ original: JobFile | null;
   return { original: file(row.originalKey), output: row.status === 'done' ? file(row.outputKey) : null };
 }
 
-/** What a sandbox job refers to is the service's own, and no object of the job. */
+/** The result of a test job is a file of the service's own, not an object of the job. */
 function sharedSample(row: JobRow, key: string | null): JobFile | null {
   return key?.startsWith(samplePrefix) ? { key, size: row.output?.size_bytes ?? null } : null;
 }
 
-function momentsOf(db: Db, row: JobRow) {
+function timelineOf(db: Db, row: JobRow) {
   return db
     .select({ at: jobEvents.at, kind: jobEvents.kind, data: jobEvents.data })
     .from(jobEvents)
     .where(eq(jobEvents.jobId, row.id))
     .orderBy(asc(jobEvents.seq))
-    .limit(momentLimit);
+    .limit(timelineLimit);
 }
 
 async function chargesOf(db: Db, row: JobRow): Promise<ConsoleJobDetail['charges']> {

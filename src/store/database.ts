@@ -1,4 +1,4 @@
-/** The connection pool, and transactions that survive the conflicts PostgreSQL asks to retry. */
+/** The connection pool, and transactions that are repeated after conflicts. */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import * as schema from './schema.ts';
@@ -20,26 +20,32 @@ export function connect({ url, max = 10 }: { url: string; max?: number }): Conne
     max,
     onnotice: () => {},
     connect_timeout: 10,
-    // seconds between tries to connect again; the driver's own grow to 20
-    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+    // seconds between attempts to reconnect; the driver's default grows to 20
+    backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
     connection: { application_name: 'reelmend' },
   });
   return { db: drizzle(sql, { schema }), sql, close: () => sql.end({ timeout: 5 }) };
 }
 
-/** serialization_failure, deadlock_detected: the transaction did nothing and may simply run again. */
+/** serialization_failure, deadlock_detected: the transaction changed nothing and may run again. */
 const retryable = new Set(['40001', '40P01']);
-const maxTries = 5;
+const maxAttempts = 5;
 
 /**
- * Lock order. Every transaction takes its row locks in this order, so that none waits for another that waits for it:
- * job, its objects and deliveries, queue rows; account; its users, sessions, keys and secrets; and last the head of the
- * account's audit log (`appendEvent`). Rows are locked FOR NO KEY UPDATE: the rows that refer to a job or an account,
- * the entries of the log among them, lock it FOR KEY SHARE after the head, and those two do not conflict. FOR UPDATE
- * is for rows that are deleted.
+ * Lock order. Every transaction locks rows in this order, which makes deadlocks impossible:
+ * 1. the job; 2. its objects and webhook deliveries; 3. queue rows; 4. the account; 5. its users, sessions, keys and
+ * secrets; 6. the head of the account's audit log (`appendEvent`).
+ *
+ * Lock strength:
+ * - FOR NO KEY UPDATE for rows that a transaction changes. It does not conflict with the FOR KEY SHARE that foreign
+ *   keys take on a job or an account when a row that refers to it is inserted, even after step 6.
+ * - FOR SHARE where a row must only stay as it is: the job while an object is registered (objects.ts), and the
+ *   account while a user is added (`holdOpen` in account-locks.ts). Neither transaction locks that row more strongly
+ *   later; that would deadlock when two of them meet.
+ * - FOR UPDATE for rows that are deleted.
  */
 
-/** Runs `work` in one transaction; `work` must not touch anything but the database, since it may run again. */
+/** Runs `work` in one transaction. It may run again, so it must change nothing but the database. */
 export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => retried(() => db.transaction(work));
 
 /** Runs one statement, or one transaction, again after a conflict. */
@@ -48,15 +54,15 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (attempt >= maxTries || !retryable.has(sqlState(error) ?? '')) throw error;
+      if (attempt >= maxAttempts || !retryable.has(sqlState(error) ?? '')) throw error;
     }
   }
 }
 
-/** The five-character SQLSTATE of an error of the driver, also below Drizzle's wrapping; undefined for others. */
+/** The five-character SQLSTATE of a database error, also when Drizzle has wrapped it; undefined for other errors. */
 export const sqlState = (error: unknown): string | undefined => databaseError(error)?.code;
 
-/** The server's own error, also below Drizzle's wrapping; undefined for others. */
+/** The server's error, also when Drizzle has wrapped it; undefined for other errors. */
 export function databaseError(error: unknown): postgres.PostgresError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 4; at = at.cause, depth++) {
     if (at instanceof postgres.PostgresError) return at;

@@ -1,4 +1,4 @@
-/** Webhook deliveries: written with the end of a job, tried by a task, kept with every try of theirs. */
+/** Webhook deliveries: created with the end of a job, sent by a task, stored with all their attempts. */
 import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import { newId } from '../domain/ids.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
@@ -14,22 +14,22 @@ export interface DueDelivery {
   jobId: string;
   event: WebhookEvent;
   url: string;
-  /** failed tries of this round */
-  tries: number;
+  /** since the delivery was created or last resent */
+  failedAttempts: number;
 }
 
 export interface DeliveryAttempt {
   at: Date;
   durationMs: number;
-  /** of the answer; null when there was none */
+  /** of the response; null when there was none */
   status: number | null;
-  /** why it does not count as delivered; null when it does */
+  /** why the attempt failed; null when it delivered */
   failure: string | null;
-  /** the beginning of the answer's body */
+  /** the beginning of the response's body */
   reply: string | null;
 }
 
-/** What follows from a try. */
+/** What follows from an attempt. */
 export type DeliveryOutcome = { state: 'delivered' | 'dead' | 'stopped' } | { state: 'pending'; inS: number };
 
 export interface DeliveryQuery {
@@ -47,8 +47,8 @@ export interface DeliveryRecord {
   /** null when the job was deleted */
   url: string | null;
   state: DeliveryState;
-  /** failed tries of the current round */
-  tries: number;
+  /** since the delivery was created or last resent */
+  failedAttempts: number;
   nextAt: Date | null;
   createdAt: Date;
   settledAt: Date | null;
@@ -56,8 +56,8 @@ export interface DeliveryRecord {
   attempts: (DeliveryAttempt & { number: number })[];
 }
 
-/** In the transaction that ends the job. */
-export async function announceEnd(tx: Tx, row: JobRow, event: WebhookEvent): Promise<void> {
+/** Creates the delivery, in the transaction that ends the job. */
+export async function createDelivery(tx: Tx, row: JobRow, event: WebhookEvent): Promise<void> {
   if (row.webhookUrl === null) return;
   const id = newId('evt');
   const { accountId, id: jobId, webhookUrl: url } = row;
@@ -65,7 +65,7 @@ export async function announceEnd(tx: Tx, row: JobRow, event: WebhookEvent): Pro
   await enqueueDelivery(tx, id, 0);
 }
 
-/** In the transaction that deletes the job: its address and what was answered there are dropped, no more is sent. */
+/** Stops the deliveries and drops their URL and responses, in the transaction that deletes the job. */
 export async function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
   const stopped = await tx
     .update(webhookDeliveries)
@@ -86,7 +86,7 @@ export async function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
 const queueKey = (id: string) => `webhook:${id}`;
 
 function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void> {
-  // What follows from a try is in the delivery's own row; the queue's tries only cover dead workers.
+  // The delivery's own row has the schedule; the attempts of the queue only cover workers that die.
   return enqueue(on, {
     task: 'webhook_deliver',
     payload: { deliveryId: id },
@@ -97,14 +97,14 @@ function enqueueDelivery(on: Executor, id: string, delayS: number): Promise<void
   });
 }
 
-/** seconds after which a try that was begun counts as lost with its worker */
+/** seconds after which an attempt under way counts as lost with its worker */
 const busyS = 30;
 
 export function deliveryQueries(db: Db) {
   return {
     /**
-     * Takes a pending delivery for one try; null when there is nothing to do. While another worker is at it, it is
-     * queued for the moment at which that worker counts as dead.
+     * Takes a pending delivery for one attempt; null when there is nothing to do. When another worker is sending it, it
+     * is queued for the time at which that worker counts as dead.
      */
     async begin(id: string): Promise<DueDelivery | null> {
       const [row] = await db
@@ -120,20 +120,17 @@ export function deliveryQueries(db: Db) {
         .returning();
       if (!row) await queueBusy(db, id);
       if (!row || row.url === null) return null;
-      const { accountId, jobId, event, url, tries } = row;
-      return { id, accountId, jobId, event, url, tries };
+      const { accountId, jobId, event, url, failedAttempts } = row;
+      return { id, accountId, jobId, event, url, failedAttempts };
     },
 
-    /** Gives a try back that was not made. */
+    /** Gives a delivery back without an attempt. */
     async release(id: string): Promise<void> {
       await db.update(webhookDeliveries).set({ busyUntil: null }).where(eq(webhookDeliveries.id, id));
     },
 
     settle: (id: string, attempt: DeliveryAttempt, outcome: DeliveryOutcome) =>
       transact(db, (tx) => settle(tx, id, attempt, outcome)),
-
-    /** Newest first. */
-    list: (accountId: string, limit: number) => list(db, { accountId, limit }),
 
     /** Newest first; `startingAfter` is an exclusive id. */
     page: (query: DeliveryQuery) => list(db, query),
@@ -148,12 +145,12 @@ export function deliveryQueries(db: Db) {
     },
 
     /**
-     * Sends again at once, under the same id, with a schedule from its beginning. null for an unknown delivery.
-     * Throws Error when its job was deleted, and with it the address.
+     * Sends again at once, under the same id, and starts the schedule again. null for an unknown delivery. Throws Error
+     * when its job was deleted, and the URL with it.
      */
     resend: (id: string) => transact(db, (tx) => resend(tx, id)),
 
-    /** Whether the job of a delivery was deleted, and with it the address. */
+    /** Whether the job of a delivery was deleted, and the URL with it. */
     async isGone(id: string): Promise<boolean> {
       const [row] = await db
         .select({ url: webhookDeliveries.url })
@@ -162,10 +159,10 @@ export function deliveryQueries(db: Db) {
       return row?.url === null;
     },
 
-    /** Drops up to `limit` deliveries that were settled more than `days` ago, with their tries; returns how many. */
+    /** Drops up to `limit` deliveries that were settled more than `days` ago, with their attempts; returns how many. */
     prune: (days: number, limit: number) => transact(db, (tx) => prune(tx, days, limit)),
 
-    /** A safety net: pending deliveries that are overdue and that no queue row stands for. Returns their ids. */
+    /** A safety net: queues overdue deliveries again that have no queue row. Returns their ids. */
     async requeueOverdue(afterS: number, limit: number): Promise<string[]> {
       const rows = await db
         .select({ id: webhookDeliveries.id })
@@ -212,7 +209,7 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return;
   const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
-  // The job may have been deleted meanwhile: nothing of the customer's is written down any more.
+  // The job may have been deleted meanwhile; then no customer data is stored any more.
   const reply = row.url === null ? null : attempt.reply;
   await tx.insert(webhookAttempts).values({ ...attempt, reply, deliveryId: id, number: next });
   if (row.state !== 'pending') return;
@@ -221,7 +218,7 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
     .update(webhookDeliveries)
     .set({
       state: outcome.state,
-      tries: attempt.failure === null ? row.tries : row.tries + 1,
+      failedAttempts: attempt.failure === null ? row.failedAttempts : row.failedAttempts + 1,
       nextAt: pending ? sql`clock_timestamp() + make_interval(secs => ${outcome.inS}::float8)` : null,
       settledAt: pending ? null : sql`now()`,
       busyUntil: null,
@@ -233,13 +230,13 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
 async function resend(tx: Tx, id: string): Promise<DeliveryRecord | null> {
   const [row] = await tx.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, id)).for('no key update');
   if (!row) return null;
-  if (row.url === null) throw new Error(`The job of ${id} was deleted, and with it the address.`);
+  if (row.url === null) throw new Error(`The job of ${id} was deleted, and the URL with it.`);
   await tx
     .update(webhookDeliveries)
-    .set({ state: 'pending', tries: 0, nextAt: sql`now()`, settledAt: null })
+    .set({ state: 'pending', failedAttempts: 0, nextAt: sql`now()`, settledAt: null })
     .where(eq(webhookDeliveries.id, id));
   await enqueueDelivery(tx, id, 0);
-  return (await withAttempts(tx, [{ ...row, state: 'pending', tries: 0, nextAt: new Date(), settledAt: null }]))[0]!;
+  return (await withAttempts(tx, [{ ...row, state: 'pending', failedAttempts: 0, nextAt: new Date(), settledAt: null }]))[0]!;
 }
 
 async function list(db: Db, { accountId, limit, startingAfter, state, jobId }: DeliveryQuery): Promise<DeliveryRecord[]> {
@@ -271,8 +268,8 @@ async function withAttempts(on: Executor, rows: Row[]): Promise<DeliveryRecord[]
           .from(webhookAttempts)
           .where(inArray(webhookAttempts.deliveryId, ids))
           .orderBy(asc(webhookAttempts.number));
-  return rows.map(({ id, jobId, event, url, state, tries, nextAt, createdAt, settledAt }) => ({
-    ...{ id, jobId, event, url, state, tries, nextAt, createdAt, settledAt },
+  return rows.map(({ id, jobId, event, url, state, failedAttempts, nextAt, createdAt, settledAt }) => ({
+    ...{ id, jobId, event, url, state, failedAttempts, nextAt, createdAt, settledAt },
     attempts: attempts.flatMap(({ deliveryId, ...attempt }) => (deliveryId === id ? [attempt] : [])),
   }));
 }

@@ -1,13 +1,13 @@
-/** Names one worker's hold on one job. */
+/** Identifies one worker's lease on one job (fencing token). */
 export interface Fence {
   jobId: string;
-  /** grows with every claim */
+  /** grows with every lease */
   attempt: number;
   /** worker id */
   owner: string;
 }
 
-/** The job was deleted, or another worker has it: whatever this worker made is refused. */
+/** The job was deleted, or another worker holds its lease; the caller's write was refused. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   constructor(jobId: string) {

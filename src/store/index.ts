@@ -1,13 +1,12 @@
-/** The database behind one object; each aggregate has its file of queries. */
+/** The store: one file of queries per aggregate, behind one object. */
 import { sql } from 'drizzle-orm';
-import type { Vault } from '../domain/vault.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';
 import { certificateQueries } from './certificates.ts';
 import { consoleJobQueries } from './console-jobs.ts';
 import { connect } from './database.ts';
 import { deliveryQueries } from './deliveries.ts';
-import { eventQueries } from './events.ts';
 import { jobQueries, pollJobs } from './jobs.ts';
 import { keyQueries } from './keys.ts';
 import { leaseQueries } from './leases.ts';
@@ -20,7 +19,7 @@ import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
 import { userQueries } from './users.ts';
-import { JobFeed, type JobFeedOptions } from './watch.ts';
+import { JobFeed, type JobFeedOptions } from './job-feed.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
 import { workerQueries } from './workers.ts';
 
@@ -29,10 +28,9 @@ export type { AuditLog, LogHead } from './audit.ts';
 export type { DestroyedJob, DestroyedObject } from './certificates.ts';
 export type { ConsoleJobDetail, JobFile } from './console-jobs.ts';
 export type { DeliveryAttempt, DeliveryOutcome, DeliveryRecord, DueDelivery } from './deliveries.ts';
-export type { AccountEvent } from './events.ts';
 export type { CreateKey, KeyRecord } from './keys.ts';
 export { type Fence, LeaseLost } from './fence.ts';
-export type { Claim, FinishedJob, JobFailure } from './leases.ts';
+export type { Lease, FinishedJob, JobFailure } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { migrate } from './migrate.ts';
 export type { StoredFile } from './objects.ts';
@@ -48,10 +46,10 @@ export interface StoreOptions {
   url: string;
   /** largest number of connections, default 10 */
   maxConnections?: number;
-  /** how often jobs that are watched are polled */
-  feed?: Pick<JobFeedOptions, 'pollMs'>;
-  /** seals the accounts' webhook secrets; without it there are none */
-  vault?: Vault;
+  /** how often watched jobs are polled */
+  feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
+  /** encrypts the accounts' webhook secrets; without it accounts have none */
+  cipher?: SecretCipher;
 }
 
 export interface Store extends HttpStore {
@@ -61,7 +59,6 @@ export interface Store extends HttpStore {
   leases: ReturnType<typeof leaseQueries>;
   objects: ReturnType<typeof objectQueries>;
   workers: ReturnType<typeof workerQueries>;
-  events: ReturnType<typeof eventQueries>;
   rateLimits: ReturnType<typeof rateLimitQueries>;
   audit: ReturnType<typeof auditQueries>;
   certificates: ReturnType<typeof certificateQueries>;
@@ -74,7 +71,7 @@ export interface Store extends HttpStore {
   operations: ReturnType<typeof operationQueries>;
   /** the scheduled check and its last result */
   ledgerChecks: ReturnType<typeof ledgerCheckQueries>;
-  /** broken rules of the books; empty when all is well */
+  /** violations of the ledger's rules; empty when it is consistent */
   ledgerCheck(): Promise<LedgerViolation[]>;
   ledgerSums(): Promise<LedgerSums>;
   close(): Promise<void>;
@@ -91,20 +88,19 @@ export function createStore(options: StoreOptions): Store {
   });
   const feed = new JobFeed({ url: options.url, poll: (jobIds) => pollJobs(db, jobIds), ...options.feed });
   return {
-    accounts: accountQueries(db, options.vault),
+    accounts: accountQueries(db, options.cipher),
     keys: keyQueries(db, client),
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
     objects: objectQueries(db),
     workers: workerQueries(db),
-    events: eventQueries(db),
     rateLimits: rateLimitQueries(client),
     audit: auditQueries(db),
     certificates: certificateQueries(db),
     signingKeys: signingKeyQueries(db),
-    webhookSecrets: webhookSecretQueries(db, options.vault),
+    webhookSecrets: webhookSecretQueries(db, options.cipher),
     deliveries: deliveryQueries(db),
-    users: userQueries(db, client, options.vault),
+    users: userQueries(db, client, options.cipher),
     consoleJobs: consoleJobQueries(db, feed),
     statements: statementQueries(db),
     operations: operationQueries(db),

@@ -1,10 +1,10 @@
-/** Rows of `jobs` as the domain knows them. */
+/** Conversion of rows of `jobs` to the domain's records. */
 import type { JobRecord } from '../domain/job.ts';
 import type { jobs } from './schema.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
-/** A job that was not deleted; a deleted one is unknown to everybody but the ledger and its certificate. */
+/** Throws for a deleted job, of which only ledger, audit log and certificate may tell. */
 export function toJobRecord(row: JobRow): JobRecord {
   if (row.videoUrl === null) throw new Error(`Job ${row.id} was deleted`);
   return {
@@ -35,7 +35,7 @@ export function toJobRecord(row: JobRow): JobRecord {
   };
 }
 
-/** A job's record, column by column as text: through Drizzle's generic mapping a poll costs nearly twice the time. */
+/** The columns of a JobRecord, as SQL text: with Drizzle's generic mapping a poll takes nearly twice as long. */
 const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolution,
   video_url AS "videoUrl", webhook_url AS "webhookUrl", model, enhancements, metadata,
   duration_seconds AS "durationSeconds", credits_charged::float8 AS "creditsCharged",
@@ -43,17 +43,17 @@ const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolu
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,
   created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt", expires_at AS "expiresAt"`;
 
-/** The one query that polling runs. Parameters: id, account, mode. */
+/** The query of a poll. Parameters: id, account, mode. */
 export const visibleJobQuery = `SELECT ${recordColumns}
   FROM jobs WHERE id = $1 AND account_id = $2 AND mode = $3 AND deleted_at IS NULL`;
 
-/** The one query that a creation runs (migrations/0010). Parameters: job, claim, queue row, event id, event data. */
+/** The query of a creation (migrations/functions/create_job.sql). Parameters: job, idempotency record, queue row, event id, event data. */
 export const createJobQuery = `SELECT ${recordColumns} FROM create_job($1, $2, $3, $4, $5)`;
 
-type Instants = 'createdAt' | 'startedAt' | 'finishedAt' | 'expiresAt';
+type Timestamps = 'createdAt' | 'startedAt' | 'finishedAt' | 'expiresAt';
 
-/** A row of these queries; Drizzle has taught the driver to leave timestamps as text. */
-export type VisibleJobRow = Omit<JobRecord, Instants> & {
+/** A row of these queries; Drizzle configures the driver to leave timestamps as text. */
+export type VisibleJobRow = Omit<JobRecord, Timestamps> & {
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;

@@ -1,4 +1,4 @@
-/** Jobs as customers see them: made, read, listed, deleted. */
+/** Jobs as customers see them: create, read, list, delete. */
 import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { ReelmendError } from '../domain/errors.ts';
@@ -10,11 +10,13 @@ import { type Db, type Executor, retried, transact, type Tx } from './database.t
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
+import { mayMove } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { enqueueDestroy, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
-import { type JobFeed, watchJob } from './watch.ts';
+import type { JobFeed } from './job-feed.ts';
+import { watchJob } from './watch-job.ts';
 
 export function jobQueries(
   db: Db,
@@ -48,7 +50,7 @@ export function jobQueries(
   };
 }
 
-/** What watchers of those jobs are told, in one text for each; deleted jobs are left out. */
+/** Status and progress of each job in one text, for JobFeed; deleted jobs are left out. */
 export async function pollJobs(db: Db, jobIds: string[]): Promise<Map<string, string>> {
   const rows = await db
     .select({ id: jobs.id, state: sql<string>`${jobs.status} || ' ' || ${jobs.progress}` })
@@ -98,13 +100,13 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     traceparent: input.traceparent ?? null,
     retention_days: days,
   };
-  // Kept as long as the job, at least 24 h; a retention is at least a day.
-  const claim = idempotency && { ...idempotency, days: Math.max(1, days) };
+  // Stored as long as the job, at least 24 h; a retention is at least a day.
+  const record = idempotency && { ...idempotency, days: Math.max(1, days) };
   const { task, key, maxAttempts } = queuedStep({ id, step });
   const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits };
   return [
     JSON.stringify(job),
-    claim && JSON.stringify(claim),
+    record && JSON.stringify(record),
     JSON.stringify({ task, key, max_attempts: maxAttempts }),
     newId('evt'),
     eventData(event),
@@ -158,14 +160,14 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
 }
 
 /**
- * Deletes one job: refund by its state, no URL kept, files destroyed by a queued task. A running worker keeps its
- * lease until it notices, and the files wait for that. null when there is nothing to delete.
+ * Deletes one job: refunds by its state, drops its URLs, and queues the destruction of its files, which waits until a
+ * running worker has noticed and given up its lease. null when there is nothing to delete.
  */
 async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): Promise<DeletedJob | null> {
   const [job] = await tx
     .select()
     .from(jobs)
-    .where(and(which, isNull(jobs.deletedAt)))
+    .where(and(which, mayMove('delete')))
     .for('no key update');
   if (!job) return null;
   const refundedCredits = refundOnDelete(job);
@@ -180,7 +182,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
       etaSeconds: null,
       creditsRefunded: job.creditsRefunded + refundedCredits,
     })
-    .where(and(eq(jobs.id, job.id), isNull(jobs.deletedAt)))
+    .where(and(eq(jobs.id, job.id), mayMove('delete')))
     .returning({ deletedAt: jobs.deletedAt });
   await tx
     .update(idempotencyKeys)
@@ -201,7 +203,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
   return { id: job.id, deletedAt: deleted!.deletedAt!, refundedCredits };
 }
 
-/** Retention: deletes up to `limit` jobs whose time has come, each in its own transaction; returns their ids. */
+/** Retention: deletes up to `limit` expired jobs, each in its own transaction; returns their ids. */
 async function expireDue(db: Db, limit: number): Promise<string[]> {
   const isDue = sql`${jobs.expiresAt} <= now()`;
   const due = await db
@@ -214,8 +216,8 @@ async function expireDue(db: Db, limit: number): Promise<string[]> {
 }
 
 /**
- * Deletes up to `limit` jobs of closed accounts, as `expireDue` does. A request that was let in before its account was
- * closed may leave a job behind it, so this is asked again and again.
+ * Deletes up to `limit` jobs of closed accounts, each in its own transaction. It runs on schedule, because a request that
+ * was accepted before the account was closed may create a job afterwards.
  */
 async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
   const left = await db
@@ -227,7 +229,7 @@ async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
   return deleteEach(db, left, 'operator');
 }
 
-/** Those that still meet the condition when they are locked. */
+/** Deletes the jobs that still meet the condition once they are locked. */
 async function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
   const deleted: string[] = [];
   for (const { id } of which) {

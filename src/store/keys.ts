@@ -1,11 +1,11 @@
-/** API keys: only their hashes are known here. */
+/** API keys; only their hashes are stored. */
 import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import type { Mode, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { keyOverlapDaysRange, maxLiveKeys } from '../domain/limits.ts';
-import { holdOpen, notOpen } from './accounts.ts';
+import { lockOpenAccount, notOpen } from './account-locks.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, apiKeys } from './schema.ts';
@@ -21,13 +21,13 @@ export interface CreateKey {
   expiresAt?: Date;
 }
 
-/** Who did it, for the audit log; absent: the operator's command line. */
+/** Who did it, for the audit log; empty for the operator's command line. */
 export interface Actor {
   user_id?: string;
 }
 
 export interface RotateKey extends Pick<CreateKey, 'hash' | 'lastFour'> {
-  /** days that both keys work, 0…7 */
+  /** days that both keys work, 0 to 7 */
   overlapDays: number;
 }
 
@@ -44,14 +44,14 @@ export interface KeyRecord {
   lastUsedAt: Date | null;
 }
 
-/** Seconds between two notes of a key's use; a note for every request would make each poll a write. */
+/** Seconds between two updates of `last_used_at`; an update for every request would make each poll a write. */
 const useNoteS = 60;
 
 /** The one query that every request runs, as text (see visibleJobQuery). Parameter: hash. */
 const principalQuery = `SELECT k.id AS "keyId", k.mode, k.tier,
   coalesce(k.last_used_at < now() - make_interval(secs => ${useNoteS}), true) AS stale,
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
-  a.sandbox_credits::float8 AS "sandboxCredits", a.retention_days AS "retentionDays", a.created_at AS "createdAt"
+  a.retention_days AS "retentionDays", a.created_at AS "createdAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
@@ -60,7 +60,7 @@ type PrincipalRow = Omit<Principal, 'account'> & Omit<Account, 'createdAt'> & { 
 const { hash: _hash, ...visible } = getTableColumns(apiKeys);
 
 export function keyQueries(db: Db, client: postgres.Sql) {
-  /** Several processes may find the note stale at once; the row's own state lets one of them write. */
+  /** Several processes may want to update at once; the condition on the row lets one of them write. */
   const noteUse = (keyId: string) =>
     db
       .update(apiKeys)
@@ -84,8 +84,8 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     /** Throws ReelmendError `key_limit_reached`. */
     create(key: CreateKey, actor: Actor = {}): Promise<KeyRecord> {
       return transact(db, async (tx) => {
-        await lockAccount(tx, key.accountId);
-        if (!(await holdOpen(tx, key.accountId))) throw notOpen(key.accountId);
+        // Creations of one account's keys take turns, so that they count each other.
+        if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
         await assertRoomForKey(tx, key.accountId);
         const [row] = await tx
           .insert(apiKeys)
@@ -113,13 +113,13 @@ export function keyQueries(db: Db, client: postgres.Sql) {
     },
 
     /**
-     * A new key of the same account, mode and tier; the old one works for `overlapDays` (0…7) more. null for a key
+     * A new key of the same account, mode and tier; the old one keeps working for `overlapDays` (0 to 7). null for a key
      * that is unknown, revoked or expired. Throws ReelmendError `key_limit_reached`.
      */
     rotate: (keyId: string, fresh: RotateKey, actor: Actor = {}) =>
       transact(db, (tx) => rotate(tx, keyId, fresh, actor)),
 
-    /** null for an unknown key; revoking twice keeps the first time. */
+    /** null for an unknown key; a second call keeps the time of the first. */
     revoke(keyId: string, actor: Actor = {}): Promise<KeyRecord | null> {
       return transact(db, async (tx) => {
         const [revoked] = await tx
@@ -156,12 +156,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 
 const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
 
-/** Creations of one account's keys take turns. */
-async function lockAccount(tx: Tx, accountId: string): Promise<void> {
-  await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
-}
-
-/** Rate limits are per key, so that keys without number would be no limit. Throws ReelmendError `key_limit_reached`. */
+/** Rate limits are per key, so the number of keys needs a limit too. Throws ReelmendError `key_limit_reached`. */
 async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
   const [live] = await tx
     .select({ keys: count() })
@@ -179,8 +174,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   }
   const [owner] = await tx.select({ accountId: apiKeys.accountId }).from(apiKeys).where(eq(apiKeys.id, keyId));
   if (!owner) return null;
-  await lockAccount(tx, owner.accountId);
-  if (!(await holdOpen(tx, owner.accountId))) return null;
+  if ((await lockOpenAccount(tx, owner.accountId)) === null) return null;
   const [old] = await tx
     .update(apiKeys)
     // least() leaves out what is null: a key without an end gets one.
@@ -189,7 +183,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
     .returning(visible);
   if (!old) return null;
   const { accountId, mode, tier } = old;
-  // Behind the update: with no overlap the old key has just ended and leaves its place.
+  // After the update: without an overlap the old key has just expired and no longer counts.
   await assertRoomForKey(tx, accountId);
   const [fresh] = await tx
     .insert(apiKeys)

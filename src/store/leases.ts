@@ -1,22 +1,24 @@
 /**
- * Jobs as workers see them. A worker holds a lease that it renews; each claim raises the attempt, and every
- * write names the attempt it belongs to, so that a worker that was thought dead can change nothing any more.
+ * Jobs as workers see them. A worker holds a lease on its job and renews it. Every new lease raises the attempt, and every
+ * write names its attempt, so that a worker whose lease expired can change nothing any more.
  */
-import { and, eq, getTableColumns, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord, OutputFacts, SourceFacts } from '../domain/job.ts';
 import { refundOnFailure } from '../domain/refunds.ts';
+import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { type Db, transact, type Tx } from './database.ts';
-import { announceEnd } from './deliveries.ts';
+import { createDelivery } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
+import { isOpen, mayMove } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueStep } from './queue.ts';
 import { jobs, objects, type Step } from './schema.ts';
 
-export interface Claim {
+export interface Lease {
   job: JobRecord;
   fence: Fence;
   step: Step;
@@ -43,14 +45,9 @@ export interface JobFailure {
   message: string;
 }
 
-const heldBy = ({ jobId, attempt, owner }: Fence) =>
-  and(
-    eq(jobs.id, jobId),
-    eq(jobs.attempt, attempt),
-    eq(jobs.leaseOwner, owner),
-    eq(jobs.status, 'running'),
-    isNull(jobs.deletedAt),
-  );
+/** The condition that this worker holds the lease and that the job may make the move. */
+const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
+  and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), mayMove(transition));
 
 const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 const noLease = { leaseOwner: null, leaseExpiresAt: null };
@@ -58,8 +55,8 @@ const noDiskWait = { insufficientDiskSince: null, diskWaitSince: null };
 
 export function leaseQueries(db: Db) {
   return {
-    claim: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
-      claim(db, jobId, step, owner, leaseSeconds),
+    acquire: (jobId: string, step: Step, owner: string, leaseSeconds: number) =>
+      acquire(db, jobId, step, owner, leaseSeconds),
 
     /** Renews the lease; false when it is lost. */
     async heartbeat(fence: Fence, leaseSeconds: number): Promise<boolean> {
@@ -85,7 +82,7 @@ export function leaseQueries(db: Db) {
       return rows.length === 1;
     },
 
-    /** The original is stored: hands the job to its next step; facts of the creation stay. Throws LeaseLost. */
+    /** The original is stored: queues the next step. Facts measured at creation stay. Throws LeaseLost. */
     ingested: (fence: Fence, original: StoredFile, source: SourceFacts) =>
       transact(db, async (tx) => {
         const facts = sql`coalesce(${jobs.source}, ${JSON.stringify(source)}::jsonb)`;
@@ -105,14 +102,14 @@ export function leaseQueries(db: Db) {
     /** The job ends in error with a full refund, once. Throws LeaseLost. */
     fail: (fence: Fence, failure: JobFailure) =>
       transact(db, async (tx) => {
-        const [row] = await tx.select().from(jobs).where(heldBy(fence)).for('no key update');
+        const [row] = await tx.select().from(jobs).where(heldBy(fence, 'fail')).for('no key update');
         if (!row) throw new LeaseLost(fence.jobId);
         await failRow(tx, row, failure);
       }),
 
     /**
-     * Gives the job back after a failure that may pass; it runs again in `delayS`. `counts`: among the claim's
-     * `failures` (default). `diskWait`: it waits for disk space. Throws LeaseLost.
+     * Gives up the lease after a temporary failure; the step runs again in `delayS`. `counts`: the failure counts among
+     * the lease's `failures` (default). `diskWait`: the step waits for disk space. Throws LeaseLost.
      */
     retryLater: (fence: Fence, { delayS, counts = true, diskWait = null }: RetryLater) =>
       transact(db, async (tx) => {
@@ -151,21 +148,21 @@ export function leaseQueries(db: Db) {
 }
 
 /**
- * Takes the lease of a job that waits for `step`; null when it is over, at another step, or somebody's (an
- * expired lease is taken away by sweepExpired only, which counts the crash).
+ * Takes the lease of a job that waits for `step`. null when the job has ended, is at another step, or has a lease. Expired
+ * leases are removed by sweepExpired only, which counts the crash.
  */
-function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Claim | null> {
+function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
   return transact(db, async (tx) => {
     const [row] = await tx
       .update(jobs)
       .set({
-        status: 'running',
+        status: transitions.start.to,
         startedAt: sql`coalesce(${jobs.startedAt}, now())`,
         attempt: sql`${jobs.attempt} + 1`,
         leaseOwner: owner,
         leaseExpiresAt: leaseEnd(leaseSeconds),
       })
-      .where(and(isOpen(jobId, step), isNull(jobs.leaseOwner)))
+      .where(waitsFor(jobId, step))
       .returning({ ...getTableColumns(jobs), isFirst: sql<boolean>`started_at = now()` });
     if (!row) return null;
     if (row.attempt > 1) await enqueueLeftovers(tx, row);
@@ -183,21 +180,20 @@ function claim(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: n
   });
 }
 
-/** A step that begins with waiting: how long in all, and how often it tells of its progress. */
+/** A step that starts with a wait: its length, and the interval of progress reports. */
 export interface WaitPlan {
   totalS: number;
   tickS: number;
 }
 
 /**
- * Waits in the queue and not in a worker: says how far the waiting of an unfinished job has come that nobody holds, and
- * queues the step again. Returns the seconds that are left when they are too few for that, 0 at the end; null when the
- * job is not there to wait.
+ * Lets a job without a lease wait in the queue instead of in a worker: writes its progress and queues the step again.
+ * Returns the rest of the wait in seconds when that is too short for the queue (0: over), and null when the job was queued
+ * again or does not wait for the step.
  */
 async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
-  const free = and(isOpen(jobId, step), isNull(jobs.leaseOwner));
   const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
-  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(free).for('no key update');
+  const [found] = await tx.select({ row: jobs, elapsedS: elapsed }).from(jobs).where(waitsFor(jobId, step)).for('no key update');
   if (!found) return null;
   const { row, elapsedS } = found;
   const { totalS, tickS } = planOf(toJobRecord(row));
@@ -206,7 +202,7 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
   await tx
     .update(jobs)
     .set({
-      status: 'running',
+      status: transitions.start.to,
       startedAt: sql`coalesce(${jobs.startedAt}, now())`,
       progress: sql`greatest(${jobs.progress}, ${Math.min(0.999, Math.max(0, elapsedS / totalS))}::float8)`,
       etaSeconds: Math.ceil(leftS),
@@ -217,18 +213,14 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
   return null;
 }
 
-/** seconds; what is shorter is waited for on the spot, since a worker looks for due rows once a second */
+/** seconds; a shorter wait is done in the worker, because workers poll for due rows once a second */
 const shortestQueuedS = 0.5;
 
-const isOpen = (jobId: string, step: Step) =>
-  and(
-    eq(jobs.id, jobId),
-    eq(jobs.step, step),
-    or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
-    isNull(jobs.deletedAt),
-  );
+/** The condition that the job may start that step and nobody holds its lease. */
+const waitsFor = (jobId: string, step: Step) =>
+  and(eq(jobs.id, jobId), eq(jobs.step, step), isNull(jobs.leaseOwner), mayMove('start'));
 
-/** What earlier attempts left in the storage is of no use to anybody. */
+/** Queues the destruction of objects that earlier attempts left in the storage. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
   const [left] = await tx
     .select({ key: objects.key })
@@ -247,7 +239,7 @@ async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
 
 export interface FinishedJob {
   stored: StoredFile;
-  /** the file belongs to the service and not to the job, whose deletion leaves it alone */
+  /** the file belongs to the service; deleting the job leaves it in place */
   isShared?: boolean;
   output: OutputFacts;
   applied: AppliedEnhancements | null;
@@ -257,7 +249,7 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
   const [row] = await tx
     .update(jobs)
     .set({
-      status: 'done',
+      status: transitions.finish.to,
       progress: 1,
       etaSeconds: null,
       output,
@@ -266,12 +258,12 @@ async function finish(tx: Tx, fence: Fence, { stored, isShared = false, output, 
       finishedAt: sql`now()`,
       ...noLease,
     })
-    .where(heldBy(fence))
+    .where(heldBy(fence, 'finish'))
     .returning();
   if (!row) throw new LeaseLost(fence.jobId);
   if (!isShared) await markStored(tx, stored);
   await enqueueLeftovers(tx, row);
-  await announceEnd(tx, row, 'job.completed');
+  await createDelivery(tx, row, 'job.completed');
   await appendEvent(tx, { accountId: row.accountId, kind: 'job.completed', jobId: row.id, data: { output } });
 }
 
@@ -281,7 +273,7 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
   await tx
     .update(jobs)
     .set({
-      status: 'error',
+      status: transitions.fail.to,
       etaSeconds: null,
       errorCode: failure.code,
       errorMessage: failure.message,
@@ -289,9 +281,9 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
       finishedAt: sql`now()`,
       ...noLease,
     })
-    .where(and(eq(jobs.id, row.id), eq(jobs.status, row.status), isNull(jobs.deletedAt)));
+    .where(and(eq(jobs.id, row.id), mayMove('fail')));
   await enqueueDestroy(tx, row.id);
-  await announceEnd(tx, row, 'job.failed');
+  await createDelivery(tx, row, 'job.failed');
   if (refund > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: row.accountId, jobId: row.id, credits: refund });
   }
@@ -300,8 +292,8 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
 }
 
 /**
- * Lets a job go that this worker no longer works on: a job that is still ours is queued again at once, of a
- * deleted or lost one the leftovers are destroyed. Safe to call at any time.
+ * Gives up a lease. A job that this worker still holds is queued again at once. For a job that was deleted or lost, what
+ * the attempt stored is destroyed. Safe to call at any time.
  */
 async function release(tx: Tx, fence: Fence): Promise<void> {
   const [ours] = await tx.update(jobs).set(noLease).where(heldBy(fence)).returning();
@@ -310,7 +302,7 @@ async function release(tx: Tx, fence: Fence): Promise<void> {
     .update(jobs)
     .set(noLease)
     .where(and(eq(jobs.id, fence.jobId), eq(jobs.attempt, fence.attempt), eq(jobs.leaseOwner, fence.owner)));
-  // What this attempt put after its objects were destroyed counts as present again.
+  // This attempt may have stored a file after its objects were destroyed, so they count as present again.
   await tx
     .update(objects)
     .set({ state: 'pending', destroyedAt: null })
@@ -324,11 +316,7 @@ export interface SweptLeases {
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
-  const expired = and(
-    sql`${jobs.leaseExpiresAt} < clock_timestamp()`,
-    eq(jobs.status, 'running'),
-    isNull(jobs.deletedAt),
-  );
+  const expired = and(sql`${jobs.leaseExpiresAt} < clock_timestamp()`, mayMove('continue'));
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
   const swept: SweptLeases = { requeued: [], failed: [] };
   for (const { id } of candidates) {
@@ -355,13 +343,12 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 }
 
 /**
- * A safety net: open jobs that nobody holds and for which no queue row can run any more (lost with a dead
- * worker's lock, or given up by the queue) are queued again, up to `limit`. Returns their ids.
+ * A safety net: queues up to `limit` open jobs without a lease again when no queue row can run for them any more, because
+ * a dead worker locks it or the queue gave up on it. Returns their ids.
  */
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(
-    or(eq(jobs.status, 'queued'), eq(jobs.status, 'running')),
-    isNull(jobs.deletedAt),
+    isOpen,
     isNull(jobs.leaseOwner),
     sql`NOT EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'step:' || ${jobs.id}
       AND CASE WHEN q.locked_at IS NULL THEN q.attempts < q.max_attempts

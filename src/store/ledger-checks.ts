@@ -1,10 +1,10 @@
-/** The scheduled check of the ledger: run by one process of the fleet, its result kept for all of them. */
+/** The scheduled check of the ledger. One process runs it and stores the result for all. */
 import { sql } from 'drizzle-orm';
 import type { Db } from './database.ts';
 import { ledgerCheck } from './ledger.ts';
 
 export interface LedgerCheckResult {
-  /** rules of the ledger that something breaks; 0 when all is well */
+  /** number of violations; 0 when the ledger is consistent */
   violations: number;
   checkedAt: Date;
 }
@@ -12,8 +12,8 @@ export interface LedgerCheckResult {
 export function ledgerCheckQueries(db: Db) {
   return {
     /**
-     * Checks the ledger unless a check was started in the last `everyS` seconds, here or elsewhere. A check that died
-     * with its process is made up for after that time. Returns null when none was due.
+     * Checks the ledger unless a process started a check in the last `everyS` seconds. A check that died with its process
+     * is repeated after that time. Returns null when none was due.
      */
     async runDue(everyS: number): Promise<LedgerCheckResult | null> {
       const started = await db.execute(sql`INSERT INTO ledger_checks AS c (started_at) VALUES (clock_timestamp())

@@ -1,4 +1,4 @@
-/** Credits move here and nowhere else: one transfer, two entries that cancel out, one balance. */
+/** The only place where credits move: one transfer, two entries that cancel out, one balance. */
 import { sql } from 'drizzle-orm';
 import { ReelmendError } from '../domain/errors.ts';
 import { type Db, databaseError, type Tx } from './database.ts';
@@ -31,10 +31,10 @@ export async function postTransfer(tx: Tx, transfer: Transfer): Promise<number> 
   }
 }
 
-/** The public error behind SQLSTATE FL402 of `post_transfer`; undefined for any other. */
+/** The public error behind SQLSTATE RM402 of `post_transfer`; undefined for any other. */
 export function insufficientCredits(error: unknown, credits: number): ReelmendError | undefined {
   const refusal = databaseError(error);
-  if (refusal?.code !== 'FL402') return undefined;
+  if (refusal?.code !== 'RM402') return undefined;
   if (!refusal.detail) return new ReelmendError('internal_error', 'The account does not exist.');
   const message = `The job costs ${credits} credits; the account has ${refusal.detail}.`;
   return new ReelmendError('insufficient_credits', message);
@@ -48,7 +48,7 @@ export interface LedgerViolation {
   detail: string;
 }
 
-/** Each query returns the subjects that break the rule; none may. */
+/** Each query returns the subjects that break its rule. */
 const ledgerRules = sql`
   SELECT 'every transfer has two entries that cancel out' AS rule, t.id::text AS subject,
     count(e.*) || ' entries, sum ' || coalesce(sum(e.amount), 0) AS detail
@@ -92,7 +92,7 @@ const ledgerRules = sql`
       OR last AND hash <> (SELECT h.hash FROM event_heads h WHERE h.account_id = events.account_id)
 `;
 
-/** Everything in the books that breaks a rule; empty when all is well. */
+/** Everything in the ledger that breaks a rule; empty when it is consistent. */
 export async function ledgerCheck(db: Db): Promise<LedgerViolation[]> {
   const rows = await db.execute<{ rule: string; subject: string; detail: string }>(ledgerRules);
   return rows.map(({ rule, subject, detail }) => ({ rule, subject, detail }));
@@ -104,7 +104,7 @@ export interface LedgerSums {
   /** credits in each book; together they are 0 */
   books: Record<Book, number>;
   total: number;
-  /** credits by kind of transfer; what was earned is charge − refund */
+  /** credits by kind of transfer; revenue is charge − refund */
   kinds: Record<TransferKind, number>;
 }
 

@@ -1,4 +1,4 @@
-/** What lies in the storage, as the database knows it: written down before the storage sees it. */
+/** The stored objects as the database knows them. Each is registered before its file is stored. */
 import { and, eq, inArray, isNull, not, or, sql } from 'drizzle-orm';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
@@ -13,7 +13,7 @@ export interface StoredFile {
   version: string | null;
 }
 
-/** Marks an announced object as stored, in the transaction that refers to it. */
+/** Marks a registered object as stored, in the transaction that refers to it. */
 export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
   const rows = await tx
     .update(objects)
@@ -26,24 +26,24 @@ export async function markStored(tx: Tx, stored: StoredFile): Promise<void> {
     })
     .where(and(eq(objects.key, stored.key), eq(objects.state, 'pending')))
     .returning({ key: objects.key });
-  if (rows.length !== 1) throw new Error(`Object ${stored.key} was not announced, or is destroyed`);
+  if (rows.length !== 1) throw new Error(`Object ${stored.key} was not registered, or is destroyed`);
 }
 
 const fileNames: Readonly<Record<ObjectRole, string>> = { original: 'original', output: 'output.mp4' };
 
-export interface Doomed {
+export interface PendingDeletion {
   keys: string[];
-  /** seconds until the worker that may still write has lost its lease; 0 = nobody writes */
+  /** seconds until the lease of a worker that may still write expires; 0 = nobody writes */
   busyForS: number;
 }
 
 export function objectQueries(db: Db) {
   return {
     /**
-     * Announces an object before it is put and returns its key. The key holds the attempt, so that no attempt
-     * can overwrite another's. Throws LeaseLost.
+     * Registers an object before its file is stored and returns its key. The key contains the attempt, so that no attempt
+     * overwrites another's file. Throws LeaseLost.
      */
-    announce: (fence: Fence, role: ObjectRole): Promise<string> =>
+    registerPendingObject: (fence: Fence, role: ObjectRole): Promise<string> =>
       transact(db, async (tx) => {
         const [held] = await tx
           .select({ id: jobs.id })
@@ -63,15 +63,15 @@ export function objectQueries(db: Db) {
         return key;
       }),
 
-    doomed: (jobId: string) => doomed(db, jobId),
+    pendingDeletion: (jobId: string) => pendingDeletion(db, jobId),
 
-    /** Every key that was ever announced for a job. */
+    /** Every key that was ever registered for a job. */
     async keysOf(jobId: string): Promise<string[]> {
       const rows = await db.select({ key: objects.key }).from(objects).where(eq(objects.jobId, jobId));
       return rows.map((row) => row.key);
     },
 
-    /** Notes that the storage itself has answered "absent"; `again`: also of one that is noted already. */
+    /** Records that the storage itself answered "absent". `again`: also for an object that is recorded already. */
     async markDestroyed(key: string, { again = false } = {}): Promise<void> {
       await db
         .update(objects)
@@ -80,8 +80,8 @@ export function objectQueries(db: Db) {
     },
 
     /**
-     * Given keys that do lie in the storage: those that were destroyed and came back (a worker that slept
-     * through its lease) are destroyed again. Keys this database never made are left alone. Returns the former.
+     * Takes keys that exist in the storage and queues those for destruction that were destroyed before: a worker whose
+     * lease had expired stored them again. Keys unknown to this database are left alone. Returns the queued keys.
      */
     destroyReturned: (keys: string[]): Promise<string[]> =>
       transact(db, async (tx) => {
@@ -98,13 +98,13 @@ export function objectQueries(db: Db) {
     /** Queues one job's destruction (again) in `delayS`. */
     destroyLater: (jobId: string, delayS: number): Promise<void> => enqueueDestroy(db, jobId, delayS),
 
-    /** Queues the destruction of everything that should have been destroyed `afterS` seconds ago. */
-    requeueDoomed: (afterS: number, limit: number) => requeueDoomed(db, afterS, limit),
+    /** Queues the destruction of objects that should have been destroyed `afterS` seconds ago. */
+    requeuePendingDeletions: (afterS: number, limit: number) => requeuePendingDeletions(db, afterS, limit),
   };
 }
 
-/** Of a deleted or errored job everything, of others what no state refers to and no current attempt makes. */
-const isDoomed = and(
+/** All objects of a deleted or failed job; of other jobs those that neither the job nor its current attempt uses. */
+const isPendingDeletion = and(
   sql`${objects.state} <> 'destroyed'`,
   or(
     sql`${jobs.deletedAt} IS NOT NULL`,
@@ -117,7 +117,7 @@ const isDoomed = and(
   ),
 );
 
-async function doomed(db: Db, jobId: string): Promise<Doomed> {
+async function pendingDeletion(db: Db, jobId: string): Promise<PendingDeletion> {
   const rows = await db
     .select({
       key: objects.key,
@@ -128,21 +128,21 @@ async function doomed(db: Db, jobId: string): Promise<Doomed> {
     })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
-    .where(and(eq(objects.jobId, jobId), isDoomed));
+    .where(and(eq(objects.jobId, jobId), isPendingDeletion));
   return {
     keys: rows.filter((row) => row.busyForS === 0).map((row) => row.key),
     busyForS: Math.max(0, ...rows.map((row) => row.busyForS)),
   };
 }
 
-async function requeueDoomed(db: Db, afterS: number, limit: number): Promise<string[]> {
+async function requeuePendingDeletions(db: Db, afterS: number, limit: number): Promise<string[]> {
   const rows = await db
     .selectDistinct({ jobId: objects.jobId })
     .from(objects)
     .innerJoin(jobs, eq(jobs.id, objects.jobId))
     .where(
       and(
-        isDoomed,
+        isPendingDeletion,
         sql`coalesce(${jobs.deletedAt}, ${jobs.finishedAt}, ${objects.createdAt})
           < now() - make_interval(secs => ${afterS}::float8)`,
         not(destroyIsQueued(objects.jobId, afterS)),

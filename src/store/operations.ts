@@ -1,4 +1,4 @@
-/** The state of the running service, for its operators. Nothing of customers' addresses is read here. */
+/** The state of the service for its operators. No customer URLs are read here. */
 import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
@@ -7,20 +7,20 @@ import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, wo
 import type { Account, ApprovalStatus } from './types.ts';
 
 export interface OperatorAccount extends Account {
-  /** of its users */
+  /** e-mail addresses of its users */
   emails: string[];
-  /** keys that work */
+  /** neither revoked nor expired */
   activeKeys: number;
 }
 
 export interface QueueState {
   task: string;
-  /** due and not taken */
+  /** due and not started */
   waiting: number;
   /** due later */
   later: number;
   running: number;
-  /** seconds for which the longest waiting is due */
+  /** seconds that the oldest waiting row has been due */
   oldestSeconds: number | null;
 }
 
@@ -36,7 +36,7 @@ export interface WorkerRecord {
   id: string;
   host: string | null;
   startedAt: Date;
-  seenAt: Date;
+  heartbeatAt: Date;
   alive: boolean;
   concurrency: number | null;
   devices: WorkerDevice[];
@@ -56,14 +56,14 @@ export interface FailureRecord {
   finishedAt: Date;
 }
 
-/** seconds of silence after which a worker is not counted as alive */
+/** seconds without a heartbeat after which a worker does not count as alive */
 const aliveS = 30;
 
 export function operationQueries(db: Db) {
   return {
     overview: () => overview(db),
 
-    /** Those that are open, newest first; `startingAfter` is an exclusive id. */
+    /** Open accounts, newest first; `startingAfter` is an exclusive id. */
     async accounts(query: { limit: number; startingAfter?: string | undefined; state?: ApprovalStatus | undefined }) {
       const { limit, startingAfter, state } = query;
       const rows = await db
@@ -91,7 +91,7 @@ export function operationQueries(db: Db) {
     /** Newest first; `startingAfter` is an exclusive id. */
     workers: (query: { limit: number; startingAfter?: string | undefined }) => listWorkers(db, query),
 
-    /** Newest end first; `startingAfter` is an exclusive id of a job. */
+    /** Latest failure first; `startingAfter` is an exclusive id of a job. */
     failures: (query: { limit: number; startingAfter?: string | undefined }) => failures(db, query),
   };
 }
@@ -136,7 +136,7 @@ async function overview(db: Db): Promise<Overview> {
         WHERE state = 'pending' AND next_at < now() - interval '1 minute'
           AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b
             WHERE b.account_id = d.account_id AND b.busy_until > now())) AS overdue,
-      (SELECT count(*) FROM workers WHERE seen_at > now() - make_interval(secs => ${aliveS})) AS workers,
+      (SELECT count(*) FROM workers WHERE heartbeat_at > now() - make_interval(secs => ${aliveS})) AS workers,
       (SELECT count(*) FROM accounts WHERE approval_status = 'pending') AS accounts`),
   ]);
   const number = (name: string) => Number(facts?.[name] ?? 0);
@@ -167,11 +167,11 @@ async function listWorkers(
   db: Db,
   { limit, startingAfter }: { limit: number; startingAfter?: string | undefined },
 ): Promise<WorkerRecord[]> {
-  const { id, host, startedAt, seenAt, concurrency, devices } = workers;
-  const alive = sql<boolean>`${seenAt} > now() - make_interval(secs => ${aliveS})`;
+  const { id, host, startedAt, heartbeatAt, concurrency, devices } = workers;
+  const alive = sql<boolean>`${heartbeatAt} > now() - make_interval(secs => ${aliveS})`;
   const behind = sql`(${startedAt}, ${id}) < (SELECT w.started_at, w.id FROM workers w WHERE w.id = ${startingAfter ?? ''})`;
   const rows = await db
-    .select({ id, host, startedAt, seenAt, concurrency, devices, alive })
+    .select({ id, host, startedAt, heartbeatAt, concurrency, devices, alive })
     .from(workers)
     .where(startingAfter === undefined ? undefined : behind)
     .orderBy(desc(startedAt), desc(id))

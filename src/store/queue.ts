@@ -1,9 +1,9 @@
-/** Rows of Graphile Worker, written on the connection of the transaction that makes them true. */
+/** Queue rows of Graphile Worker, written in the transaction that makes them necessary. */
 import { type SQL, sql, type SQLWrapper } from 'drizzle-orm';
 import type { Executor } from './database.ts';
 import type { Step } from './schema.ts';
 
-/** One Graphile task a name; the functions behind them are in src/jobs. */
+/** The tasks of the queue with their payloads; src/jobs implements them. */
 export interface Tasks {
   job_ingest: { jobId: string };
   job_enhance: { jobId: string };
@@ -22,11 +22,11 @@ export const taskOfStep: Readonly<Record<Step, TaskName>> = {
 export interface Enqueue {
   task: string;
   payload: Record<string, unknown>;
-  /** at most one waiting row a key; a row that is already running gets a successor */
+  /** at most one waiting row per key; a running row gets a successor */
   key?: string;
   delayS?: number;
   maxAttempts: number;
-  /** the account that the row works for: workers run a few of each account at a time */
+  /** the account of the row; workers run a few rows of each account at a time */
   account: SQL;
 }
 
@@ -40,8 +40,8 @@ export async function enqueue(on: Executor, { task, payload, key, delayS = 0, ma
 const accountOfJob = (jobId: string) => sql`SELECT account_id FROM jobs WHERE id = ${jobId}`;
 
 /**
- * Queues a job's next step. Our own lease and attempt decide who works, so a second row of one job does no
- * harm; retries are counted in the job's row, hence few tries of Graphile's own.
+ * Queues a job's next step. The lease decides who works, so a second row for one job is harmless. Retries are counted in
+ * the job's row; Graphile Worker's own attempts only cover workers that die.
  */
 export function enqueueStep(on: Executor, job: { id: string; step: Step }, delayS = 0): Promise<void> {
   return enqueue(on, { ...queuedStep(job), account: accountOfJob(job.id), delayS });
@@ -57,15 +57,15 @@ export const queuedStep = ({ id, step }: { id: string; step: Step }) => ({
 export const stepKey = (jobId: string): string => `step:${jobId}`;
 
 /**
- * Whether a destruction of the job runs within `soonS` seconds. After a long outage of the storage the queue's own
- * delays have grown to hours.
+ * Whether a destruction of the job runs within `soonS` seconds. After a long outage of the storage the delays of the queue
+ * have grown to hours.
  */
 export const destroyIsQueued = (jobId: SQLWrapper, soonS: number) =>
   sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = 'destroy:' || ${jobId}
     AND q.locked_at IS NULL AND q.attempts < q.max_attempts
     AND q.run_at < now() + make_interval(secs => ${soonS}::float8))`;
 
-/** Queues the destruction of whatever a job no longer needs; tried for days, since a promise hangs on it. */
+/** Queues the destruction of objects that a job no longer needs; attempts go on for days. */
 export function enqueueDestroy(on: Executor, jobId: string, delayS = 0): Promise<void> {
   return enqueue(on, {
     task: 'objects_destroy',

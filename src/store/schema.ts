@@ -1,4 +1,5 @@
-/** The tables as Drizzle sees them; migrations/*.sql are their source and hold every constraint. */
+/** The tables as Drizzle sees them. The migrations define them, with every constraint; a test compares both. */
+import { sql } from 'drizzle-orm';
 import {
   bigint,
   boolean,
@@ -26,19 +27,18 @@ import type { WebhookEvent } from '../domain/webhooks.ts';
 import type { ApprovalStatus } from './types.ts';
 
 const bytea = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' });
-const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
-const whole = (name: string) => bigint(name, { mode: 'number' });
+const timestamptz = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
+const bigintNumber = (name: string) => bigint(name, { mode: 'number' });
 
 export const accounts = pgTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
   plan: text('plan').notNull().default('standard'),
   approvalStatus: text('approval_status').$type<ApprovalStatus>().notNull().default('pending'),
-  credits: whole('credits').notNull().default(0),
-  sandboxCredits: whole('sandbox_credits').notNull().default(10_000),
+  credits: bigintNumber('credits').notNull().default(0),
   retentionDays: integer('retention_days').notNull().default(30),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  closedAt: instant('closed_at'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  closedAt: timestamptz('closed_at'),
 });
 
 export const apiKeys = pgTable('api_keys', {
@@ -48,10 +48,10 @@ export const apiKeys = pgTable('api_keys', {
   mode: text('mode').$type<Mode>().notNull(),
   tier: text('tier').$type<Tier>().notNull(),
   lastFour: text('last_four').notNull(),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  expiresAt: instant('expires_at'),
-  revokedAt: instant('revoked_at'),
-  lastUsedAt: instant('last_used_at'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  expiresAt: timestamptz('expires_at'),
+  revokedAt: timestamptz('revoked_at'),
+  lastUsedAt: timestamptz('last_used_at'),
 });
 
 export type Step = 'ingest' | 'enhance' | 'sandbox';
@@ -66,11 +66,11 @@ export const jobs = pgTable('jobs', {
   videoUrl: text('video_url'),
   webhookUrl: text('webhook_url'),
   model: text('model'),
-  enhancements: jsonb('enhancements').$type<Enhancements>().notNull(),
-  metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
+  enhancements: jsonb('enhancements').$type<Enhancements>().notNull().default({}),
+  metadata: jsonb('metadata').$type<Record<string, string>>().notNull().default({}),
   durationSeconds: integer('duration_seconds').notNull(),
-  creditsCharged: whole('credits_charged').notNull(),
-  creditsRefunded: whole('credits_refunded').notNull().default(0),
+  creditsCharged: bigintNumber('credits_charged').notNull(),
+  creditsRefunded: bigintNumber('credits_refunded').notNull().default(0),
   progress: doublePrecision('progress').notNull().default(0),
   etaSeconds: integer('eta_seconds'),
   source: jsonb('source').$type<MeasuredSource>(),
@@ -78,11 +78,11 @@ export const jobs = pgTable('jobs', {
   applied: jsonb('applied').$type<AppliedEnhancements>(),
   errorCode: text('error_code').$type<JobErrorCode>(),
   errorMessage: text('error_message'),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  startedAt: instant('started_at'),
-  finishedAt: instant('finished_at'),
-  expiresAt: instant('expires_at').notNull(),
-  deletedAt: instant('deleted_at'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  startedAt: timestamptz('started_at'),
+  finishedAt: timestamptz('finished_at'),
+  expiresAt: timestamptz('expires_at').notNull(),
+  deletedAt: timestamptz('deleted_at'),
   deletedBy: text('deleted_by').$type<DeletedBy>(),
   step: text('step').$type<Step>().notNull(),
   traceparent: text('traceparent'),
@@ -91,10 +91,10 @@ export const jobs = pgTable('jobs', {
   attempt: integer('attempt').notNull().default(0),
   crashes: integer('crashes').notNull().default(0),
   failures: integer('failures').notNull().default(0),
-  insufficientDiskSince: instant('insufficient_disk_since'),
-  diskWaitSince: instant('disk_wait_since'),
+  insufficientDiskSince: timestamptz('insufficient_disk_since'),
+  diskWaitSince: timestamptz('disk_wait_since'),
   leaseOwner: text('lease_owner'),
-  leaseExpiresAt: instant('lease_expires_at'),
+  leaseExpiresAt: timestamptz('lease_expires_at'),
 });
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
@@ -106,12 +106,12 @@ export const objects = pgTable('objects', {
   attempt: integer('attempt').notNull(),
   role: text('role').$type<ObjectRole>().notNull(),
   state: text('state').$type<'pending' | 'stored' | 'destroyed'>().notNull().default('pending'),
-  sizeBytes: whole('size_bytes'),
+  sizeBytes: bigintNumber('size_bytes'),
   sha256: text('sha256'),
   version: text('version'),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  storedAt: instant('stored_at'),
-  destroyedAt: instant('destroyed_at'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  storedAt: timestamptz('stored_at'),
+  destroyedAt: timestamptz('destroyed_at'),
 });
 
 export const idempotencyKeys = pgTable(
@@ -122,8 +122,8 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     fingerprint: text('fingerprint').notNull(),
     jobId: text('job_id').notNull(),
-    createdAt: instant('created_at').notNull().defaultNow(),
-    expiresAt: instant('expires_at').notNull(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    expiresAt: timestamptz('expires_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.mode, table.key] })],
 );
@@ -131,8 +131,8 @@ export const idempotencyKeys = pgTable(
 export const workers = pgTable('workers', {
   id: text('id').primaryKey(),
   pools: text('pools').array().notNull().default([]),
-  startedAt: instant('started_at').notNull().defaultNow(),
-  seenAt: instant('seen_at').notNull().defaultNow(),
+  startedAt: timestamptz('started_at').notNull().defaultNow(),
+  heartbeatAt: timestamptz('heartbeat_at').notNull().defaultNow(),
   host: text('host'),
   concurrency: integer('concurrency'),
   devices: jsonb('devices').$type<WorkerDevice[]>().notNull().default([]),
@@ -158,7 +158,7 @@ export const consoleUsers = pgTable('console_users', {
   email: text('email').notNull(),
   password: text('password').notNull(),
   operator: boolean('operator').notNull().default(false),
-  createdAt: instant('created_at').notNull().defaultNow(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
 });
 
 export const consoleSessions = pgTable('console_sessions', {
@@ -166,54 +166,54 @@ export const consoleSessions = pgTable('console_sessions', {
   userId: text('user_id').notNull(),
   tokenHash: bytea('token_hash').notNull(),
   userAgent: text('user_agent').notNull().default(''),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  lastSeenAt: instant('last_seen_at').notNull().defaultNow(),
-  expiresAt: instant('expires_at').notNull(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  lastSeenAt: timestamptz('last_seen_at').notNull().defaultNow(),
+  expiresAt: timestamptz('expires_at').notNull(),
 });
 
 export type TransferKind = 'grant' | 'withdrawal' | 'charge' | 'refund';
 export type Book = 'customer' | 'issued' | 'revenue';
 
 export const ledgerTransfers = pgTable('ledger_transfers', {
-  id: whole('id').generatedAlwaysAsIdentity().primaryKey(),
+  id: bigintNumber('id').generatedAlwaysAsIdentity().primaryKey(),
   kind: text('kind').$type<TransferKind>().notNull(),
   accountId: text('account_id').notNull(),
   jobId: text('job_id'),
-  credits: whole('credits').notNull(),
+  credits: bigintNumber('credits').notNull(),
   note: text('note').notNull().default(''),
-  at: instant('at').notNull().defaultNow(),
+  at: timestamptz('at').notNull().default(sql`clock_timestamp()`),
 });
 
 export const ledgerEntries = pgTable(
   'ledger_entries',
   {
-    transferId: whole('transfer_id').notNull(),
+    transferId: bigintNumber('transfer_id').notNull(),
     book: text('book').$type<Book>().notNull(),
     accountId: text('account_id'),
-    amount: whole('amount').notNull(),
-    balance: whole('balance'),
+    amount: bigintNumber('amount').notNull(),
+    balance: bigintNumber('balance'),
   },
   (table) => [primaryKey({ columns: [table.transferId, table.book] })],
 );
 
 export const eventHeads = pgTable('event_heads', {
   accountId: text('account_id').primaryKey(),
-  seq: whole('seq').notNull(),
-  // of the last event; set by the database when that is linked
-  hash: text('hash').notNull().default('0'.repeat(64)),
+  seq: bigintNumber('seq').notNull(),
+  // of the last entry; the database sets it when it links an entry
+  hash: text('hash').notNull().default(sql`repeat('0'::text, 64)`),
 });
 
 export const jobEvents = pgTable(
   'job_events',
   {
     accountId: text('account_id').notNull(),
-    seq: whole('seq').notNull(),
+    seq: bigintNumber('seq').notNull(),
     id: text('id').notNull(),
     kind: text('kind').$type<EventKind>().notNull(),
     jobId: text('job_id'),
     // whole milliseconds
-    at: instant('at').notNull(),
-    data: jsonb('data').$type<Record<string, unknown>>().notNull(),
+    at: timestamptz('at').notNull(),
+    data: jsonb('data').$type<Record<string, unknown>>().notNull().default({}),
     previousHash: text('previous_hash').notNull(),
     hash: text('hash').notNull(),
   },
@@ -250,8 +250,8 @@ export const signingKeys = pgTable('signing_keys', {
   kid: text('kid').primaryKey(),
   publicJwk: jsonb('public_jwk').$type<Record<string, unknown>>().notNull(),
   privateJwk: bytea('private_jwk').notNull(),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  retiredAt: instant('retired_at'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  retiredAt: timestamptz('retired_at'),
 });
 
 export const certificates = pgTable('certificates', {
@@ -259,16 +259,16 @@ export const certificates = pgTable('certificates', {
   jobId: text('job_id').notNull(),
   accountId: text('account_id').notNull(),
   jws: text('jws').notNull(),
-  issuedAt: instant('issued_at').notNull(),
+  issuedAt: timestamptz('issued_at').notNull(),
 });
 
 export const webhookSecrets = pgTable('webhook_secrets', {
-  id: whole('id').generatedAlwaysAsIdentity().primaryKey(),
+  id: bigintNumber('id').generatedAlwaysAsIdentity().primaryKey(),
   accountId: text('account_id').notNull(),
   secret: bytea('secret').notNull(),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  expiresAt: instant('expires_at'),
-  switchedAt: instant('switched_at'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  expiresAt: timestamptz('expires_at'),
+  switchedAt: timestamptz('switched_at'),
 });
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'stopped';
@@ -280,11 +280,11 @@ export const webhookDeliveries = pgTable('webhook_deliveries', {
   event: text('event').$type<WebhookEvent>().notNull(),
   url: text('url'),
   state: text('state').$type<DeliveryState>().notNull().default('pending'),
-  tries: integer('tries').notNull().default(0),
-  nextAt: instant('next_at'),
-  busyUntil: instant('busy_until'),
-  createdAt: instant('created_at').notNull().defaultNow(),
-  settledAt: instant('settled_at'),
+  failedAttempts: integer('failed_attempts').notNull().default(0),
+  nextAt: timestamptz('next_at'),
+  busyUntil: timestamptz('busy_until'),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  settledAt: timestamptz('settled_at'),
 });
 
 export const webhookAttempts = pgTable(
@@ -292,7 +292,7 @@ export const webhookAttempts = pgTable(
   {
     deliveryId: text('delivery_id').notNull(),
     number: integer('number').notNull(),
-    at: instant('at').notNull(),
+    at: timestamptz('at').notNull(),
     durationMs: integer('duration_ms').notNull(),
     status: integer('status'),
     failure: text('failure'),

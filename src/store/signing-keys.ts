@@ -1,12 +1,12 @@
-/** Signing keys: one signs, the retired ones stay published. Their private parts come and go sealed. */
+/** Signing keys: one is current, the retired ones stay published. Private parts are stored encrypted. */
 import { asc, eq, isNull, sql } from 'drizzle-orm';
 import { type Db, transact } from './database.ts';
 import { signingKeys } from './schema.ts';
 
-export interface SealedKey {
+export interface EncryptedSigningKey {
   kid: string;
   publicJwk: Record<string, unknown>;
-  /** sealed, see src/domain/vault.ts */
+  /** encrypted, see src/domain/secret-cipher.ts */
   privateJwk: Buffer;
 }
 
@@ -20,7 +20,7 @@ export interface SigningKeyRecord {
 export function signingKeyQueries(db: Db) {
   return {
     /** The key that signs now; null before the first start. */
-    async current(): Promise<SealedKey | null> {
+    async current(): Promise<EncryptedSigningKey | null> {
       const [row] = await db.select().from(signingKeys).where(isNull(signingKeys.retiredAt));
       return row ?? null;
     },
@@ -31,13 +31,13 @@ export function signingKeyQueries(db: Db) {
       return db.select({ kid, publicJwk, createdAt, retiredAt }).from(signingKeys).orderBy(asc(createdAt), asc(kid));
     },
 
-    /** The first key; of processes that start together one wins, and the others' keys are dropped. */
-    async addFirst(key: SealedKey): Promise<void> {
+    /** Adds the first key. When several processes start together, one key is stored and the others are dropped. */
+    async addFirst(key: EncryptedSigningKey): Promise<void> {
       await db.insert(signingKeys).values(key).onConflictDoNothing();
     },
 
-    /** From now on `key` signs, and the one before it only verifies. */
-    rotate: (key: SealedKey): Promise<void> =>
+    /** Makes `key` the current one and retires the one before it. */
+    rotate: (key: EncryptedSigningKey): Promise<void> =>
       transact(db, async (tx) => {
         await tx.execute(sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`);
         await tx
@@ -48,7 +48,7 @@ export function signingKeyQueries(db: Db) {
       }),
 
     /** null for an unknown key */
-    async get(kid: string): Promise<SealedKey | null> {
+    async get(kid: string): Promise<EncryptedSigningKey | null> {
       const [row] = await db.select().from(signingKeys).where(eq(signingKeys.kid, kid));
       return row ?? null;
     },

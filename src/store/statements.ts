@@ -1,9 +1,7 @@
-/** What an account's owner reads of it: movements of credits, use per day, certificates, and the audit log's pages. */
-import { and, asc, desc, eq, gt, lt, lte, sql } from 'drizzle-orm';
-import { type AuditEntry, genesisHash } from '../domain/audit.ts';
-import { toEntry } from './audit.ts';
+/** What the console shows of an account: credit transfers, usage per day, certificates. */
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { Db } from './database.ts';
-import { certificates, eventHeads, jobEvents, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
+import { certificates, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
 
 export interface LedgerLine {
   id: number;
@@ -20,7 +18,7 @@ export interface UsageDay {
   /** `2026-11-21`, UTC */
   date: string;
   jobs: number;
-  /** billed */
+  /** billed seconds */
   seconds: number;
   credits: number;
   refunded: number;
@@ -62,24 +60,6 @@ export function statementQueries(db: Db) {
         )
         .orderBy(desc(id))
         .limit(limit) satisfies PromiseLike<CertificateRecord[]>;
-    },
-
-    /** Number of entries of the audit log, and the hash of the last. */
-    async logHead(accountId: string): Promise<{ size: number; hash: string }> {
-      const [head] = await db.select().from(eventHeads).where(eq(eventHeads.accountId, accountId));
-      return head ? { size: head.seq, hash: head.hash } : { size: 0, hash: genesisHash };
-    },
-
-    /** Entries `after` < sequence ≤ `upTo`, oldest first. Nothing that is there ever changes, so pages fit together. */
-    async logPage(query: Page & { after: number; upTo: number }): Promise<AuditEntry[]> {
-      const { accountId, after, upTo, limit } = query;
-      const rows = await db
-        .select()
-        .from(jobEvents)
-        .where(and(eq(jobEvents.accountId, accountId), gt(jobEvents.seq, after), lte(jobEvents.seq, upTo)))
-        .orderBy(asc(jobEvents.seq))
-        .limit(limit);
-      return rows.map(toEntry);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What http and jobs may ask of the database. One file of queries per aggregate implements it. */
+/** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
 
@@ -11,12 +11,16 @@ export interface Account {
   approvalStatus: ApprovalStatus;
   /** live credits, 1 credit = 1 US cent */
   credits: number;
-  sandboxCredits: number;
   retentionDays: number;
   createdAt: Date;
 }
 
-/** Who makes a request: one live key and its account. */
+/** As operators see one: a closed account is still in the books. */
+export interface AccountRecord extends Account {
+  closedAt: Date | null;
+}
+
+/** The caller of a request: an active key and its account. */
 export interface Principal {
   keyId: string;
   mode: Mode;
@@ -36,10 +40,10 @@ export interface CreateJob {
   metadata: Record<string, string>;
   durationSeconds: number;
   source: MeasuredSource | null;
-  /** already priced by src/domain/pricing.ts; 0 in the sandbox */
+  /** the price by src/domain/pricing.ts; 0 in test mode */
   credits: number;
   idempotency: Idempotency | null;
-  /** W3C Trace Context of the request, where that is traced */
+  /** W3C Trace Context of the request, if it is traced */
   traceparent?: string | null;
 }
 
@@ -83,33 +87,33 @@ export interface AccountStore {
 }
 
 /**
- * Classes of calls with a limit of their own, per key; `auth`: signing up and in at the console, per address; `pending`:
- * jobs a day of an account that is not approved.
+ * Classes of calls, each with a limit per key. `auth`: signing up and in at the console, per IP address. `pending`: jobs
+ * per day of an account that is not approved.
  */
 export type RateClass = 'create' | 'read' | 'other' | 'auth' | 'pending';
 
 export interface RateVerdict {
   allowed: boolean;
-  /** calls left at once */
+  /** calls left */
   remaining: number;
-  /** seconds until the full quota is back */
+  /** seconds until the quota is full again */
   resetS: number;
-  /** seconds until one call is allowed again; 0 when allowed */
+  /** seconds until the next call is allowed; 0 when this one was */
   retryAfterS: number;
 }
 
 export interface RatePolicy {
-  /** calls in a window */
+  /** calls per window */
   limit: number;
   windowS: number;
-  /** whose calls of the class, of all its keys together, have a limit as well */
+  /** the account, whose keys together have a limit too */
   account?: { id: string; limit: number };
 }
 
-/** One limiter for all API processes: GCRA, one UPSERT a call, by the database's clock. */
+/** One limiter for all API processes: GCRA in the database, by its clock. */
 export interface RateLimitStore {
   take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
-  /** Gives the whole quota back at once. */
+  /** Makes the quota full again. */
   forget(keyId: string, rateClass: RateClass): Promise<void>;
 }
 
@@ -121,8 +125,8 @@ export interface AuditStore {
     head: { size: number; hash: string };
   }>;
   /**
-   * Appends what only http sees (a result's link was handed out). One entry of an access stands
-   * for all by the same key or user to the same job in the hour after it.
+   * Records that a link to a result was handed out. One entry covers all accesses of the same key or user to the same
+   * job in the hour after it.
    */
   record(entry: {
     accountId: string;
@@ -132,10 +136,10 @@ export interface AuditStore {
   }): Promise<void>;
 }
 
-/** A deletion certificate, or why there is none yet. */
+/** A deletion certificate, or why there is none. */
 export type CertificateState =
   | { state: 'issued'; jws: string }
-  /** deleted, but the storage has not yet answered that every object is absent */
+  /** deleted, but the storage has not yet confirmed that every object is absent */
   | { state: 'pending' }
   | { state: 'not_deleted' };
 
@@ -146,8 +150,8 @@ export interface CertificateStore {
 
 export interface JobStore {
   /**
-   * The job already made under this idempotency key, for a replay before anything is measured; null when the
-   * key is new. Throws ReelmendError `idempotency_key_reused` when it was used with another body.
+   * The job that was created with this idempotency key, for a replay before anything is measured; null for a new
+   * key. Throws ReelmendError `idempotency_key_reused` when it was used with another body.
    */
   findReplay(accountId: string, mode: Mode, idempotency: Idempotency): Promise<JobRecord | null>;
   /**
@@ -165,8 +169,8 @@ export interface JobStore {
   delete(accountId: string, mode: Mode, jobId: string): Promise<DeletedJob | null>;
   /**
    * The job now and after every change of its status or progress, until it has ended, is deleted, or the signal
-   * fires (then it just ends). One LISTEN connection a process, whatever the number of watchers; a slow look every
-   * few seconds covers lost notifications.
+   * fires. One LISTEN connection per process serves all watchers; a poll every few seconds covers lost
+   * notifications.
    */
   watch(accountId: string, mode: Mode, jobId: string, signal: AbortSignal): AsyncIterable<JobRecord>;
 }

@@ -1,20 +1,20 @@
-/** People who sign in to the console, and their sessions: only hashes of passwords and tokens are known here. */
+/** Users of the console and their sessions. Passwords and tokens are stored as hashes only. */
 import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
-import type { Vault } from '../domain/vault.ts';
-import { holdOpen, notOpen } from './accounts.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
+import { holdOpen, notOpen } from './account-locks.ts';
 import { type Db, sqlState, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { accounts, consoleSessions, consoleUsers } from './schema.ts';
 import type { Account } from './types.ts';
 import { addFirstSecret } from './webhook-secrets.ts';
 
-/** hours without a call after which a session has ended */
+/** hours without a request after which a session ends */
 export const sessionIdleHours = 24;
-/** days after which a session has ended in any case */
+/** days after which a session ends in any case */
 export const sessionDays = 14;
-/** seconds between two notes of a session's use */
+/** seconds between two updates of `last_seen_at` */
 const seenNoteS = 60;
 
 export interface ConsoleUser {
@@ -25,7 +25,7 @@ export interface ConsoleUser {
   createdAt: Date;
 }
 
-/** Who asks: an open session with its user and account. */
+/** The caller: an open session with its user and account. */
 export interface ConsoleIdentity {
   sessionId: string;
   expiresAt: Date;
@@ -45,7 +45,7 @@ export interface CreateUser {
   email: string;
   /** PHC string */
   password: string;
-  /** an account that exists, or the name of one that is made with the user */
+  /** an existing account, or the name of a new one */
   account: { id: string } | { name: string };
 }
 
@@ -62,7 +62,7 @@ const identityQuery = `SELECT s.id AS "sessionId", s.expires_at AS "expiresAt",
   s.last_seen_at < now() - make_interval(secs => ${seenNoteS}) AS stale,
   u.id AS "userId", u.email, u.operator, u.created_at AS "userCreatedAt",
   a.id, a.name, a.plan, a.approval_status AS "approvalStatus", a.credits::float8 AS credits,
-  a.sandbox_credits::float8 AS "sandboxCredits", a.retention_days AS "retentionDays", a.created_at AS "createdAt"
+  a.retention_days AS "retentionDays", a.created_at AS "createdAt"
   FROM console_sessions s JOIN console_users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
   WHERE s.token_hash = $1 AND s.expires_at > now()
     AND s.last_seen_at > now() - make_interval(hours => ${sessionIdleHours})`;
@@ -78,12 +78,12 @@ type IdentityRow = Omit<Account, 'createdAt'> & {
   createdAt: string;
 };
 
-export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
+export function userQueries(db: Db, client: postgres.Sql, cipher?: SecretCipher) {
   return {
-    /** A user of an account, which is pending when it is new; null when the email is taken. */
+    /** Creates a user. A new account is pending. null when the email is taken. */
     async create(input: CreateUser): Promise<ConsoleUser | null> {
       try {
-        return await transact(db, (tx) => createUser(tx, input, vault));
+        return await transact(db, (tx) => createUser(tx, input, cipher));
       } catch (error) {
         // unique_violation: another request with the same email won
         if (sqlState(error) === '23505') return null;
@@ -187,7 +187,7 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
 
     endOtherSessions: (userId: string, keep: string): Promise<number> => transact(db, (tx) => endSessions(tx, userId, keep)),
 
-    /** Drops what has ended by its time; returns how many. */
+    /** Drops sessions that have expired; returns how many. */
     async dropEndedSessions(): Promise<number> {
       const dropped = await db.delete(consoleSessions).where(sql`NOT (${isOpen})`).returning({ id: consoleSessions.id });
       return dropped.length;
@@ -195,11 +195,11 @@ export function userQueries(db: Db, client: postgres.Sql, vault?: Vault) {
   };
 }
 
-async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): Promise<ConsoleUser | null> {
+async function createUser(tx: Tx, input: CreateUser, cipher: SecretCipher | undefined): Promise<ConsoleUser | null> {
   const [known] = await tx.select({ id }).from(consoleUsers).where(sameEmail(input.email));
   if (known) return null;
   if ('id' in input.account && !(await holdOpen(tx, input.account.id))) throw notOpen(input.account.id);
-  const owner = 'id' in input.account ? input.account.id : await createAccount(tx, input.account.name, vault);
+  const owner = 'id' in input.account ? input.account.id : await createAccount(tx, input.account.name, cipher);
   const [user] = await tx
     .insert(consoleUsers)
     .values({ id: newId('user'), accountId: owner, email: input.email, password: input.password })
@@ -209,10 +209,10 @@ async function createUser(tx: Tx, input: CreateUser, vault: Vault | undefined): 
   return user!;
 }
 
-async function createAccount(tx: Tx, name: string, vault: Vault | undefined): Promise<string> {
+async function createAccount(tx: Tx, name: string, cipher: SecretCipher | undefined): Promise<string> {
   const made = newId('acct');
   await tx.insert(accounts).values({ id: made, name });
-  await addFirstSecret(tx, vault, made);
+  await addFirstSecret(tx, cipher, made);
   return made;
 }
 
@@ -224,7 +224,7 @@ async function endSessions(tx: Tx, userId: string, keep: string | null): Promise
   return ended.length;
 }
 
-/** Several processes may find the note stale at once; the row's own state lets one of them write. */
+/** Several processes may want to update at once; the condition on the row lets one of them write. */
 async function noteUse(db: Db, sessionId: string): Promise<void> {
   await db
     .update(consoleSessions)

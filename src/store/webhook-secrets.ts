@@ -1,19 +1,21 @@
 /**
- * Secrets that sign an account's webhooks, kept sealed. One is current. A replaced one signs `webhook-signature` beside
- * it for a day, and `x-service-signature` alone, until the account switches or the day is over.
+ * Secrets that sign an account's webhooks, stored encrypted. One is current. After a rotation both sign
+ * `webhook-signature` for 24 h. `x-service-signature` has room for one signature: the replaced secret makes it until the
+ * account switches or the 24 h are over.
  */
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
-import type { Vault } from '../domain/vault.ts';
+import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';
+import { lockAccount } from './account-locks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import type { Actor } from './keys.ts';
-import { accounts, webhookSecrets } from './schema.ts';
+import { webhookSecrets } from './schema.ts';
 
-/** hours that a replaced secret signs beside the new one */
+/** hours that a replaced secret keeps signing beside the new one */
 const overlapHours = 24;
 
-/** What signs the webhooks of an account now. */
+/** The secrets that sign the webhooks of an account now. */
 export interface SigningSecrets {
   /** newest first; each signs `webhook-signature` */
   secrets: string[];
@@ -28,25 +30,25 @@ export interface SecretsOverview extends SigningSecrets {
   switchesAt: Date | null;
 }
 
-export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
+export function webhookSecretQueries(db: Db, cipher: SecretCipher | undefined) {
   return {
-    /** Makes the first secret of an account that has none. */
+    /** Creates the first secret of an account that has none. */
     async signing(accountId: string): Promise<SigningSecrets> {
       const { secrets, serviceSecret } = await this.overview(accountId);
       return { secrets, serviceSecret };
     },
 
-    /** The same, with the times at which replaced secrets stop signing. */
+    /** The same, with the times at which replaced secrets expire. */
     async overview(accountId: string): Promise<SecretsOverview> {
-      const rows = await readActive(db, required(vault), accountId);
+      const rows = await readActive(db, required(cipher), accountId);
       if (rows[0]?.expiresAt === null) return describe(rows);
-      await addSecret(db, required(vault), accountId);
-      return describe(await readActive(db, required(vault), accountId));
+      await addSecret(db, required(cipher), accountId);
+      return describe(await readActive(db, required(cipher), accountId));
     },
 
     /** A new current secret; the one before it signs for another 24 h. null for an unknown account. */
     rotate: (accountId: string, actor: Actor = {}): Promise<string | null> =>
-      transact(db, (tx) => rotate(tx, required(vault), accountId, actor)),
+      transact(db, (tx) => rotate(tx, required(cipher), accountId, actor)),
 
     /**
      * Signs `x-service-signature` with the newest secret from now on. Returns false, and changes nothing, when it does
@@ -73,41 +75,31 @@ export function webhookSecretQueries(db: Db, vault: Vault | undefined) {
   };
 }
 
-/** False for an unknown account. */
-async function lockAccount(tx: Tx, accountId: string): Promise<boolean> {
-  const rows = await tx
-    .select({ id: accounts.id })
-    .from(accounts)
-    .where(eq(accounts.id, accountId))
-    .for('no key update');
-  return rows.length === 1;
-}
-
-async function rotate(tx: Tx, vault: Vault, accountId: string, actor: Actor): Promise<string | null> {
-  if (!(await lockAccount(tx, accountId))) return null;
+async function rotate(tx: Tx, cipher: SecretCipher, accountId: string, actor: Actor): Promise<string | null> {
+  if ((await lockAccount(tx, accountId)) === null) return null;
   // An account without one gets it first, so that nobody else makes one in between.
-  await addSecret(tx, vault, accountId);
+  await addSecret(tx, cipher, accountId);
   await tx
     .update(webhookSecrets)
     .set({ expiresAt: sql`now() + make_interval(hours => ${overlapHours}::int)` })
     .where(and(eq(webhookSecrets.accountId, accountId), isNull(webhookSecrets.expiresAt)));
-  const secret = await addSecret(tx, vault, accountId);
+  const secret = await addSecret(tx, cipher, accountId);
   const data = { overlap_hours: overlapHours, ...actor };
   await appendEvent(tx, { accountId, kind: 'webhook_secret.rotated', data });
   return secret;
 }
 
-/** Called with every new account, where the store can seal. */
-export async function addFirstSecret(tx: Tx, vault: Vault | undefined, accountId: string): Promise<void> {
-  if (vault) await addSecret(tx, vault, accountId);
+/** Called for every new account, if the store has a cipher. */
+export async function addFirstSecret(tx: Tx, cipher: SecretCipher | undefined, accountId: string): Promise<void> {
+  if (cipher) await addSecret(tx, cipher, accountId);
 }
 
-/** Keeps a new secret unless there is a current one. */
-async function addSecret(on: Executor, vault: Vault, accountId: string): Promise<string> {
+/** Stores a new secret unless there is a current one. */
+async function addSecret(on: Executor, cipher: SecretCipher, accountId: string): Promise<string> {
   const secret = newWebhookSecret();
   await on
     .insert(webhookSecrets)
-    .values({ accountId, secret: vault.seal('webhook-secret', accountId, secret) })
+    .values({ accountId, secret: cipher.encrypt('webhook-secret', accountId, secret) })
     .onConflictDoNothing();
   return secret;
 }
@@ -120,7 +112,7 @@ interface ActiveSecret {
 }
 
 /** Newest first. */
-async function readActive(on: Executor, vault: Vault, accountId: string): Promise<ActiveSecret[]> {
+async function readActive(on: Executor, cipher: SecretCipher, accountId: string): Promise<ActiveSecret[]> {
   const rows = await on
     .select()
     .from(webhookSecrets)
@@ -132,13 +124,13 @@ async function readActive(on: Executor, vault: Vault, accountId: string): Promis
     )
     .orderBy(desc(webhookSecrets.id));
   return rows.map(({ secret, expiresAt, switchedAt }) => ({
-    secret: vault.open('webhook-secret', accountId, secret),
+    secret: cipher.decrypt('webhook-secret', accountId, secret),
     expiresAt,
     switchedAt,
   }));
 }
 
-/** The header stays with the oldest secret that still signs, unless the account has switched from it. */
+/** `x-service-signature` stays with the oldest active secret from which the account has not switched. */
 function describe(active: ActiveSecret[]): SecretsOverview {
   const service = active.findLast(({ switchedAt }) => switchedAt === null)!;
   return {
@@ -149,7 +141,7 @@ function describe(active: ActiveSecret[]): SecretsOverview {
   };
 }
 
-function required(vault: Vault | undefined): Vault {
-  if (!vault) throw new Error('The store was opened without a vault, so it keeps no secrets');
-  return vault;
+function required(cipher: SecretCipher | undefined): SecretCipher {
+  if (!cipher) throw new Error('The store was opened without a cipher, so it keeps no secrets');
+  return cipher;
 }

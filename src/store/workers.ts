@@ -1,10 +1,10 @@
-/** Worker processes that report being alive, and what the dead ones leave behind. */
+/** Heartbeats of worker processes, and the cleanup after dead ones. */
 import { inArray, sql } from 'drizzle-orm';
 import { type Db, transact } from './database.ts';
 import { idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
 export interface WorkerFacts {
-  /** name of its machine */
+  /** host name of its machine */
   host: string;
   /** media jobs at a time */
   concurrency: number;
@@ -14,27 +14,28 @@ export interface WorkerFacts {
 export function workerQueries(db: Db) {
   return {
     /** `pools` are the names under which Graphile locks queue rows for this process. */
-    async seen(id: string, pools: string[]): Promise<void> {
+    async heartbeat(id: string, pools: string[]): Promise<void> {
       await db
         .insert(workers)
         .values({ id, pools })
-        .onConflictDoUpdate({ target: workers.id, set: { pools, seenAt: sql`now()` } });
+        .onConflictDoUpdate({ target: workers.id, set: { pools, heartbeatAt: sql`now()` } });
     },
 
-    /** What a process that has reported says of itself, for operators. */
+    /** Facts about a process that has sent a heartbeat, for operators. */
     async describe(id: string, facts: WorkerFacts): Promise<void> {
       await db.update(workers).set(facts).where(sql`${workers.id} = ${id}`);
     },
 
     /**
-     * Forgets workers silent for `deadAfterS` seconds and frees their queue locks at once, and after a minute
-     * those of pools that nobody alive names (a process killed before it could). Returns the forgotten ids.
+     * Removes workers without a heartbeat for `deadAfterS` seconds and frees their queue locks. Locks of pools that no
+     * worker names, left by a process that was killed before its first heartbeat, are freed after a minute. Returns the
+     * ids of the removed workers.
      */
-    async bury(deadAfterS: number): Promise<string[]> {
+    async reapDead(deadAfterS: number): Promise<string[]> {
       return transact(db, async (tx) => {
         const dead = await tx
           .delete(workers)
-          .where(sql`${workers.seenAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
+          .where(sql`${workers.heartbeatAt} < now() - make_interval(secs => ${deadAfterS}::float8)`)
           .returning({ id: workers.id, pools: workers.pools });
         const nameless = await tx.execute<{ pool: string }>(sql`SELECT DISTINCT q.locked_by AS pool
           FROM graphile_worker.jobs q WHERE q.locked_at < now() - interval '1 minute'
@@ -44,8 +45,8 @@ export function workerQueries(db: Db) {
       });
     },
 
-    /** An orderly end. */
-    async goodbye(id: string): Promise<void> {
+    /** Removes a worker that stops, and frees its queue locks. */
+    async deregister(id: string): Promise<void> {
       await transact(db, async (tx) => {
         const gone = await tx
           .delete(workers)
@@ -58,14 +59,14 @@ export function workerQueries(db: Db) {
       });
     },
 
-    /** Of the given workers those that are alive. */
+    /** Those of the workers that are alive. */
     async alive(ids: string[]): Promise<Set<string>> {
       if (ids.length === 0) return new Set();
       const rows = await db.select({ id: workers.id }).from(workers).where(inArray(workers.id, ids));
       return new Set(rows.map((row) => row.id));
     },
 
-    /** Drops idempotency keys whose time is over; returns how many. */
+    /** Drops expired idempotency keys; returns how many. */
     async dropExpiredKeys(): Promise<number> {
       const dropped = await db
         .delete(idempotencyKeys)
@@ -74,7 +75,7 @@ export function workerQueries(db: Db) {
       return dropped.length;
     },
 
-    /** Drops queue rows that the queue gave up on; what they stood for is queued anew by its own state. */
+    /** Drops queue rows that are out of attempts; the safety nets queue their work again. */
     async dropFinishedRows(): Promise<void> {
       await db.execute(sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
         WHERE t.id = j.task_id AND t.identifier = ANY (${sql.raw(ownTasks)})

@@ -12,6 +12,7 @@ import { ReelmendError } from '../../src/domain/errors.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { endJob, ingestJob, makeJob } from '../helpers/console-jobs.ts';
 import { errorOf, source } from '../helpers/http.ts';
+import { auditEntries } from '../helpers/worker-world.ts';
 
 let world: ConsoleWorld;
 let ours: Person;
@@ -102,7 +103,7 @@ describe('a job in full', () => {
 
   it('says that a sandbox job failed because it was asked to', async () => {
     const job = await makeJob(world, ours.accountId, { mode: 'test' });
-    const { fence } = (await world.store.leases.claim(job.id, 'sandbox', 'worker-of-tests', 60))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'sandbox', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The URL of this test job asks for a failure.' });
     const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
     expect(error_help).toBe('The name of its video asks for this error; any other name succeeds.');
@@ -139,7 +140,7 @@ describe('links for players', () => {
       expect(played.headers.get('content-type')).toBe('video/mp4');
       expect(await played.text()).toBe(texts[name].slice(4));
     }
-    const events = await world.store.events.list({ accountId: ours.accountId, jobId: done.id, limit: 10 });
+    const events = await auditEntries(world.store, { accountId: ours.accountId, jobId: done.id, limit: 10 });
     expect(events[0]).toMatchObject({ kind: 'result.accessed', data: { user_id: ours.userId } });
     expect(events.filter(({ kind }) => kind === 'result.accessed')).toHaveLength(1);
   });
@@ -259,7 +260,7 @@ describe('the sandbox', () => {
     const job = await makeJob(world, accountId, { mode: 'test' });
     const key = 'samples/test-mode-1080p-0123456789abcdef.mp4';
     world.objects.set(key, Buffer.from('the sample'));
-    const { fence } = (await world.store.leases.claim(job.id, 'sandbox', 'worker-of-tests', 60))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'sandbox', 'worker-of-tests', 60))!;
     const stored = { key, size: 10, sha256: 'a'.repeat(64), version: null };
     const output = { width: 1920, height: 1080, size_bytes: 10, sha256: stored.sha256 };
     await world.store.leases.finish(fence, { stored, isShared: true, output, applied: null });

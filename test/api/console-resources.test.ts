@@ -27,6 +27,7 @@ import { auditExport, verifyAuditLog } from '../../src/evidence/index.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
 import { errorOf, pepper } from '../helpers/http.ts';
 import { endJob, liveJob } from '../helpers/console-jobs.ts';
+import { auditEntries } from '../helpers/worker-world.ts';
 
 let world: ConsoleWorld;
 let ours: Person;
@@ -44,7 +45,7 @@ beforeAll(async () => {
 beforeEach(() => world.sql`DELETE FROM rate_limits`);
 afterAll(() => world.close());
 
-const lastEvent = async (accountId: string) => (await world.store.events.list({ accountId, limit: 1 }))[0]!;
+const lastEvent = async (accountId: string) => (await auditEntries(world.store, { accountId, limit: 1 }))[0]!;
 
 describe('keys', () => {
   it('are shown once, work at once, and are logged with who made them', async () => {
@@ -279,7 +280,7 @@ describe('evidence', () => {
     await world.sql`DROP TRIGGER fail_for_test ON job_events`;
     const answers = await Promise.all([1, 2, 3, 4, 5].map((days) => set(days)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    const entries = await world.store.events.list({ accountId: person.accountId, limit: 5 });
+    const entries = await auditEntries(world.store, { accountId: person.accountId, limit: 5 });
     const changes = entries.reverse().map(({ data }) => data as { retention_days: number; previous_days: number });
     expect(changes.map((change) => change.previous_days)).toEqual([30, ...changes.slice(0, -1).map((change) => change.retention_days)]);
     expect(await kept()).toBe(changes.at(-1)!.retention_days);
@@ -359,13 +360,13 @@ describe('operator pages', () => {
 
   it('workers with their devices and what they work on', async () => {
     const id = 'worker-1-abc';
-    await world.store.workers.seen(id, []);
+    await world.store.workers.heartbeat(id, []);
     const device = { id: 'cpu', name: 'CPU', usable: true, reason: '', threads: 2, simd: 'avx2', encoder: 'libx264', inference: [] };
     await world.store.workers.describe(id, { host: 'gpu-1', concurrency: 2, devices: [device] });
-    await world.store.workers.seen('worker-0-old', []);
-    await world.sql`UPDATE workers SET seen_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
+    await world.store.workers.heartbeat('worker-0-old', []);
+    await world.sql`UPDATE workers SET heartbeat_at = now() - interval '1 minute', started_at = now() - interval '1 day' WHERE id = 'worker-0-old'`;
     const job = await liveJob(world, ours.accountId, {});
-    await world.store.leases.claim(job.id, 'ingest', id, 60);
+    await world.store.leases.acquire(job.id, 'ingest', id, 60);
     const { data } = await operator.browser.call<OperatorWorkerList>('/console/api/operator/workers');
     expect(data).toMatchObject([
       { id, host: 'gpu-1', alive: true, concurrency: 2, devices: [device], jobs: [{ id: job.id, step: 'ingest' }] },

@@ -4,6 +4,7 @@ import type { ConsoleSession, ConsoleSessionList } from '../../src/contract/type
 import { createPasswords } from '../../src/domain/passwords.ts';
 import { type ConsoleWorld, makeConsole } from '../helpers/console.ts';
 import { errorOf } from '../helpers/http.ts';
+import { auditEntries } from '../helpers/worker-world.ts';
 
 const password = 'correct horse battery';
 let world: ConsoleWorld;
@@ -25,7 +26,7 @@ describe('signing up', () => {
     const { account, user } = await browser.signIn('first@example.com', password);
     expect(account).toMatchObject({ name: 'First Films', approval_status: 'pending', credits: 0 });
     expect(user).toMatchObject({ email: 'First@Example.com', operator: false });
-    const kinds = (await world.store.events.list({ accountId: account.id, limit: 10 })).map(({ kind }) => kind);
+    const kinds = (await auditEntries(world.store, { accountId: account.id, limit: 10 })).map(({ kind }) => kind);
     expect(kinds).toEqual(['user.created', 'account.created']);
     expect((await world.store.webhookSecrets.signing(account.id)).secrets).toHaveLength(1);
   });
@@ -89,7 +90,7 @@ describe('signing up where it is closed', () => {
     expect(hashed).toBe(0);
     expect(await closed.sql`SELECT 1 FROM console_users`).toHaveLength(1);
     expect(await closed.sql`SELECT 1 FROM accounts`).toHaveLength(1);
-    expect(await closed.sql`SELECT 1 FROM rate_limits WHERE key_id LIKE 'email:%'`).toHaveLength(0);
+    expect(await closed.sql`SELECT 1 FROM rate_limits WHERE subject LIKE 'email:%'`).toHaveLength(0);
   });
 
   it('is behind the guard against other sites and the pace of a network address', async () => {
@@ -262,7 +263,7 @@ describe('changing the password', () => {
     expect((await browser.request('/console/api/session')).status).toBe(200);
     await expect(world.browser().signIn(email, password)).rejects.toThrow('401');
     await world.browser().signIn(email, 'a better horse battery');
-    const [entry] = await world.store.events.list({ accountId, limit: 1 });
+    const [entry] = await auditEntries(world.store, { accountId, limit: 1 });
     expect(entry).toMatchObject({ kind: 'user.password_changed', data: { ended_sessions: 1 } });
   });
 });
@@ -290,7 +291,7 @@ describe('pace', () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
     for (let address = 2; address < 12; address += 1) await signIn(limited, email, { address: `203.0.113.${address}` });
     expect((await signIn(limited, email, { address: '198.51.100.9', secret: password })).status).toBe(200);
-    const kept = await limited.sql`SELECT key_id FROM rate_limits`;
+    const kept = await limited.sql`SELECT subject FROM rate_limits`;
     expect(JSON.stringify(kept)).not.toContain(email);
     await limited.close();
   });
@@ -341,7 +342,7 @@ describe('pace', () => {
       statuses.push((await limited.browser().request('/console/api/sign-up', { method: 'POST', json, headers })).status);
     }
     expect(statuses).toEqual([202, 202, 202, 202, 429, 429]);
-    const keys = (await limited.sql`SELECT key_id FROM rate_limits WHERE key_id LIKE 'address:%'`).map(({ key_id }) => String(key_id));
+    const keys = (await limited.sql`SELECT subject FROM rate_limits WHERE subject LIKE 'address:%'`).map(({ subject }) => String(subject));
     expect(keys).toEqual(['address:2001:db8:0:0::/64']);
     await limited.close();
   });

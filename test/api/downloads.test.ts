@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeLink } from '../../src/storage/links.ts';
 import { parseRange } from '../../src/http/ranges.ts';
-import { errorOf, finished, fakeJob, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
+import { errorOf, finished, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
 
 const content = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 const key = 'outputs/ab/job_x.mp4';
@@ -36,8 +36,7 @@ describe('GET /v1/downloads/{key}', () => {
 
   it('follows the link that a result gives', async () => {
     const made = makeApi();
-    const job = fakeJob({ accountId: made.account.id, ...finished() });
-    made.store.jobsById.set(job.id, job);
+    const job = await made.store.addJob(finished());
     made.objects.set(`outputs/${job.id}.mp4`, content);
     const { download_url } = (await (await made.request(`/v1/jobs/${job.id}/result`)).json()) as {
       download_url: string;

@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import type { JobRecord } from '../../src/domain/job.ts';
 import type { HttpOptions } from '../../src/http/deps.ts';
-import { errorOf, fakeAccount, fakeJob, finished, makeApi } from '../helpers/http.ts';
+import { createStreams } from '../../src/http/streams.ts';
+import { errorOf, finished, makeApi } from '../helpers/http.ts';
 
 interface Event {
   name: string;
@@ -27,10 +29,9 @@ async function* eventsOf(response: Response): AsyncGenerator<Event | 'comment'> 
   expect(rest).toBe('');
 }
 
-function watched(options: HttpOptions = {}) {
+async function watched(options: HttpOptions = {}, change: Partial<JobRecord> = {}) {
   const api = makeApi({ options });
-  const job = fakeJob({ accountId: api.account.id });
-  api.store.jobsById.set(job.id, job);
+  const job = await api.store.addJob(change);
   return { api, id: job.id, path: `/v1/jobs/${job.id}/events` };
 }
 
@@ -41,9 +42,29 @@ async function allOf(response: Response): Promise<Event[]> {
   return events;
 }
 
+describe('the credentials of open streams', () => {
+  it('are checked again with the next check when a stream was opened meanwhile, which goes on', async () => {
+    const answer = Promise.withResolvers<Set<string>>();
+    const asked: string[][] = [];
+    const usable = (credentials: string[]) => {
+      asked.push(credentials);
+      return asked.length === 1 ? answer.promise : Promise.resolve(new Set(credentials));
+    };
+    const streams = createStreams({ usable, checkMs: 1 });
+    const first = streams.open({ credential: 'first', accountId: 'a' });
+    await vi.waitFor(() => expect(asked).toEqual([['first']]));
+    const second = streams.open({ credential: 'second', accountId: 'a' });
+    answer.resolve(new Set());
+    await vi.waitFor(() => expect(first.signal.aborted).toBe(true));
+    expect(second.signal.aborted).toBe(false);
+    first.close();
+    second.close();
+  });
+});
+
 describe('GET /v1/jobs/{id}/events', () => {
   it('200: the job at once, each change, and the end, with the facts of polling', async () => {
-    const { api, id, path } = watched();
+    const { api, id, path } = await watched();
     const response = await api.request(path, { headers: { 'Last-Event-ID': '7' } });
     expect(response.status).toBe(200);
     expect(response.headers.get('Content-Type')).toBe('text/event-stream');
@@ -59,7 +80,7 @@ describe('GET /v1/jobs/{id}/events', () => {
       events.push(event);
       expect(event.data).toEqual(await (await api.request(`/v1/jobs/${id}`)).json());
       const change = changes[events.length - 1];
-      if (change !== undefined) api.store.change(id, change);
+      if (change !== undefined) await api.store.changeJob(id, change);
     }
     expect(events.map(({ name, data }) => [name, data['status'], data['progress']])).toEqual([
       ['status', 'queued', 0],
@@ -72,27 +93,26 @@ describe('GET /v1/jobs/{id}/events', () => {
 
   it('ends at once for a job that has ended', async () => {
     for (const end of [finished(), { status: 'error', error: { code: 'processing_failed', message: 'No.' } } as const]) {
-      const { api, id, path } = watched();
-      api.store.change(id, end);
+      const { api, path } = await watched({}, end);
       const events = await allOf(await api.request(path));
       expect(events.map(({ name, data }) => [name, data['status']])).toEqual([['status', end.status]]);
     }
   });
 
   it('tells of a deletion and ends', async () => {
-    const { api, id, path } = watched();
+    const { api, id, path } = await watched();
     const events: Event[] = [];
     for await (const event of eventsOf(await api.request(path))) {
       if (event === 'comment') continue;
       events.push(event);
-      api.store.change(id, null);
+      await api.store.changeJob(id, null);
     }
     expect(events.at(-1)).toEqual({ name: 'deleted', data: { id, deleted: true } });
     expect(events).toHaveLength(2);
   });
 
   it('sends comments while nothing changes, and ends after its time without an event', async () => {
-    const { api, path } = watched({ eventHeartbeatMs: 5, eventStreamMs: 400 });
+    const { api, path } = await watched({ eventHeartbeatMs: 5, eventStreamMs: 400 });
     let comments = 0;
     const events: Event[] = [];
     for await (const event of eventsOf(await api.request(path))) {
@@ -105,7 +125,7 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('stops watching when the reader goes away', async () => {
-    const { api, path } = watched();
+    const { api, path } = await watched();
     const response = await api.request(path);
     const reader = response.body!.getReader();
     await reader.read();
@@ -115,7 +135,7 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('stops watching when the request is aborted', async () => {
-    const { api, path } = watched();
+    const { api, path } = await watched();
     const caller = new AbortController();
     const headers = { Authorization: `Bearer ${api.keys.live}` };
     const response = await api.app.request(path, { headers, signal: caller.signal });
@@ -126,14 +146,14 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('ends, and logs why, when the watch fails', async () => {
-    const { api, id, path } = watched();
+    const { api, id, path } = await watched();
     const response = await api.request(path);
     const events: Event[] = [];
     for await (const event of eventsOf(response)) {
       if (event === 'comment') continue;
       events.push(event);
       api.store.failure = new Error('canary');
-      api.store.change(id, { progress: 0.1 });
+      await api.store.changeJob(id, { progress: 0.1 });
     }
     expect(events).toHaveLength(1);
     const line = api.logged.find(({ level }) => level === 'error');
@@ -141,7 +161,7 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('HEAD watches nothing', async () => {
-    const { api, path } = watched();
+    const { api, path } = await watched();
     const response = await api.request(path, { method: 'HEAD' });
     expect(response.status).toBe(200);
     expect(response.headers.get('Content-Type')).toBe('text/event-stream');
@@ -149,7 +169,7 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('17.20: 429 beyond so many open streams of a key or an account, until one is closed', async () => {
-    const { api, path } = watched({ streams: { perCredential: 2, perAccount: 3 } });
+    const { api, path } = await watched({ streams: { perCredential: 2, perAccount: 3 } });
     const open = async (key: string) => {
       const response = await api.request(path, { key });
       if (response.status === 200) await response.body!.getReader().read();
@@ -170,44 +190,43 @@ describe('GET /v1/jobs/{id}/events', () => {
   });
 
   it('17.20: ends with the key that opened it, and only then', async () => {
-    const { api, path } = watched({ streams: { checkMs: 20 } });
+    const { api, path } = await watched({ streams: { checkMs: 20 } });
     const [mine, other] = [await api.request(path), await api.request(path, { key: api.keys.liveSecure })];
     const reader = other.body!.getReader();
     await reader.read();
     const events = allOf(mine);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    api.store.revokeKey(api.keys.live);
+    await api.store.revokeKey(api.keys.live);
     expect((await events).map(({ name }) => name)).toEqual(['status']);
     expect(api.store.watching).toBe(1);
     await reader.cancel();
   });
 
   it('17.20: a reader that is slow is told the latest state, and nothing piles up for it', async () => {
-    const { api, id, path } = watched({ eventHeartbeatMs: 1 });
+    const { api, id, path } = await watched({ eventHeartbeatMs: 1 });
     const response = await api.request(path);
     await vi.waitFor(() => expect(api.store.watching).toBe(1));
     for (let n = 1; n <= 200; n += 1) {
-      api.store.change(id, { status: 'running', progress: n / 1000 });
+      await api.store.changeJob(id, { status: 'running', progress: n / 1000 });
       await new Promise((resolve) => setImmediate(resolve));
     }
-    api.store.change(id, finished());
+    await api.store.changeJob(id, finished());
     const events = await allOf(response);
     expect(events.length).toBeLessThan(6);
     expect(events.at(-1)!.data).toMatchObject({ status: 'done' });
   });
 
   it('17.20: a reader that has stopped reading is let go at the end of the stream’s time', async () => {
-    const { api, id, path } = watched({ eventStreamMs: 100 });
+    const { api, id, path } = await watched({ eventStreamMs: 100 });
     await api.request(path);
-    api.store.change(id, { status: 'running' });
+    await api.store.changeJob(id, { status: 'running' });
     await vi.waitFor(() => expect(api.store.watching).toBe(0));
   });
 
   it('404 for what is no job of the caller’s', async () => {
-    const { api } = watched();
-    const foreign = fakeJob({ accountId: fakeAccount().id });
-    const otherMode = fakeJob({ accountId: api.account.id, mode: 'test' });
-    for (const job of [foreign, otherMode]) api.store.jobsById.set(job.id, job);
+    const { api } = await watched();
+    const foreign = await api.store.addJob({ accountId: (await api.store.addAccount()).id });
+    const otherMode = await api.store.addJob({ mode: 'test' });
     for (const id of [foreign.id, otherMode.id, newId('job'), 'nonsense']) {
       const response = await api.request(`/v1/jobs/${id}/events`);
       expect(response.status).toBe(404);

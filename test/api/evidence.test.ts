@@ -1,11 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import type { Mode } from '../../src/domain/job.ts';
+import { describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import type { JobRecord } from '../../src/domain/job.ts';
 import { verifyAuditLog } from '../../src/evidence/audit-log.ts';
 import { type CertificatePayload, signCertificate, verifyCertificate } from '../../src/evidence/certificate.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
-import type { CertificateState } from '../../src/store/types.ts';
-import { errorOf, fakeAccount, fakeJob, finished, makeApi, type Api } from '../helpers/http.ts';
+import { errorOf, finished, makeApi, type Api } from '../helpers/http.ts';
 
 const now = () => new Date().toISOString();
 
@@ -34,8 +33,12 @@ async function issue(api: Api, jobId: string) {
   return { payload, jws: await signCertificate(payload, key), keys: { keys: [key.publicJwk] } };
 }
 
-function keep(api: Api, jobId: string, found: CertificateState, mode: Mode = 'live') {
-  api.store.certificatesByJob.set(jobId, { accountId: api.account.id, mode, found });
+/** A job of the Secure tier that is deleted, and has its certificate when one is given. */
+async function addDeleted(api: Api, { id = newId('job'), jws, ...more }: Partial<JobRecord> & { jws?: string }) {
+  const job = await api.store.addJob({ id, tier: 'secure', ...more });
+  await api.store.jobs.delete(job.accountId, job.mode, job.id);
+  if (jws !== undefined) await api.store.addCertificate(job.id, jws);
+  return job.id;
 }
 
 describe('GET /v1/jobs/{id}/deletion-certificate', () => {
@@ -43,7 +46,7 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
     const api = makeApi();
     const id = newId('job');
     const { payload, jws, keys } = await issue(api, id);
-    keep(api, id, { state: 'issued', jws });
+    await addDeleted(api, { id, jws });
     const key = api.keys.liveSecure;
     const response = await api.request(`/v1/jobs/${id}/deletion-certificate`, { key });
     expect(response.status).toBe(200);
@@ -55,12 +58,11 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
 
   it('409 before the deletion, and while the storage has not confirmed it', async () => {
     const api = makeApi();
-    for (const [state, code, retry] of [
-      ['not_deleted', 'job_not_deleted', null],
-      ['pending', 'certificate_pending', '5'],
+    const { id: kept } = await api.store.addJob({ tier: 'secure' });
+    for (const [id, code, retry] of [
+      [kept, 'job_not_deleted', null],
+      [await addDeleted(api, {}), 'certificate_pending', '5'],
     ] as const) {
-      const id = newId('job');
-      keep(api, id, { state });
       const response = await api.request(`/v1/jobs/${id}/deletion-certificate`, { key: api.keys.liveSecure });
       expect(response.status).toBe(409);
       expect(await errorOf(response)).toMatchObject({ code, type: 'conflict_error' });
@@ -70,13 +72,12 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
 
   it('409 for a Standard job that still exists', async () => {
     const api = makeApi();
-    const job = fakeJob({ accountId: api.account.id });
-    api.store.jobsById.set(job.id, job);
+    const job = await api.store.addJob();
     const path = `/v1/jobs/${job.id}/deletion-certificate`;
     const response = await api.request(path, { key: api.keys.liveSecure });
     expect(response.status).toBe(409);
     expect((await errorOf(response)).code).toBe('job_not_deleted');
-    api.store.change(job.id, null);
+    await api.store.changeJob(job.id, null);
     expect((await api.request(path, { key: api.keys.liveSecure })).status).toBe(404);
   });
 
@@ -93,9 +94,8 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
     const api = makeApi();
     const [foreign, otherMode] = [newId('job'), newId('job')];
     const { jws } = await issue(api, otherMode);
-    keep(api, otherMode, { state: 'issued', jws }, 'test');
-    const accountId = fakeAccount().id;
-    api.store.certificatesByJob.set(foreign, { accountId, mode: 'live', found: { state: 'issued', jws } });
+    await addDeleted(api, { id: otherMode, jws, mode: 'test' });
+    await addDeleted(api, { id: foreign, jws, accountId: (await api.store.addAccount()).id });
     for (const id of [foreign, otherMode, newId('job'), 'nonsense']) {
       const response = await api.request(`/v1/jobs/${id}/deletion-certificate`, { key: api.keys.liveSecure });
       expect(response.status, id).toBe(404);
@@ -105,31 +105,28 @@ describe('GET /v1/jobs/{id}/deletion-certificate', () => {
 });
 
 describe('DELETE /v1/jobs/{id} with a Secure key', () => {
-  function secureJob(api: Api) {
-    const job = fakeJob({ accountId: api.account.id, tier: 'secure', ...finished() });
-    api.store.jobsById.set(job.id, job);
-    return job;
-  }
+  const secureJob = (api: Api) => api.store.addJob({ tier: 'secure', ...finished() });
   const remove = (api: Api, id: string, key: string) => api.request(`/v1/jobs/${id}`, { method: 'DELETE', key });
   const certificate = async (response: Response) => ((await response.json()) as { certificate: string | null }).certificate;
 
   it('carries the certificate when it is issued within the wait', async () => {
     const api = makeApi();
-    const job = secureJob(api);
+    const job = await secureJob(api);
     const { jws } = await issue(api, job.id);
-    keep(api, job.id, { state: 'pending' });
-    setTimeout(() => keep(api, job.id, { state: 'issued', jws }), 60);
-    const response = await remove(api, job.id, api.keys.liveSecure);
+    const removal = remove(api, job.id, api.keys.liveSecure);
+    const state = async () => (await api.store.certificates.get(api.account.id, 'live', job.id))?.state;
+    await vi.waitFor(async () => expect(await state()).toBe('pending'));
+    await api.store.addCertificate(job.id, jws);
+    const response = await removal;
     expect(response.status).toBe(200);
     expect(await certificate(response)).toBe(jws);
   });
 
   it('is answered without it when the storage takes longer, or its proof cannot be read', async () => {
     const api = makeApi({ options: { certificateWaitMs: 40 } });
-    const job = secureJob(api);
-    keep(api, job.id, { state: 'pending' });
+    const job = await secureJob(api);
     expect(await certificate(await remove(api, job.id, api.keys.liveSecure))).toBeNull();
-    const other = secureJob(api);
+    const other = await secureJob(api);
     api.store.certificates.get = () => Promise.reject(new Error('canary'));
     const response = await remove(api, other.id, api.keys.liveSecure);
     expect(response.status).toBe(200);
@@ -139,11 +136,9 @@ describe('DELETE /v1/jobs/{id} with a Secure key', () => {
 
   it('is null at once for a job of the Standard tier, and with a Standard key', async () => {
     const api = makeApi({ options: { certificateWaitMs: 60_000 } });
-    const standard = fakeJob({ accountId: api.account.id });
-    api.store.jobsById.set(standard.id, standard);
+    const standard = await api.store.addJob();
     expect(await certificate(await remove(api, standard.id, api.keys.liveSecure))).toBeNull();
-    const secure = secureJob(api);
-    keep(api, secure.id, { state: 'pending' });
+    const secure = await secureJob(api);
     expect(await certificate(await remove(api, secure.id, api.keys.live))).toBeNull();
   });
 });
@@ -164,9 +159,10 @@ describe('GET /v1/audit-log', () => {
 
   async function filled(entries: number) {
     const api = makeApi();
-    const jobs = [newId('job'), newId('job')];
+    const jobs = [(await api.store.addJob()).id, (await api.store.addJob()).id];
     for (let i = 0; i < entries; i += 1) {
-      await api.store.audit.record({ accountId: api.account.id, kind: 'result.accessed', jobId: jobs[i % 2]! });
+      const entry = { accountId: api.account.id, kind: 'result.accessed', jobId: jobs[i % 2]! } as const;
+      await api.store.audit.record({ ...entry, data: { key_id: `key_${i}` } });
     }
     return { api, jobs };
   }
@@ -207,12 +203,10 @@ describe('GET /v1/audit-log', () => {
 
   it('records each link that was handed out and each change of the retention', async () => {
     const api = makeApi();
-    const job = fakeJob({ accountId: api.account.id, ...finished() });
-    api.store.jobsById.set(job.id, job);
+    const job = await api.store.addJob(finished());
     expect((await api.request(`/v1/jobs/${job.id}/result`)).status).toBe(200);
     expect((await api.request(`/v1/jobs/${job.id}/result`, { method: 'HEAD' })).status).toBe(200);
-    const queued = fakeJob({ accountId: api.account.id });
-    api.store.jobsById.set(queued.id, queued);
+    const queued = await api.store.addJob();
     expect((await api.request(`/v1/jobs/${queued.id}/result`)).status).toBe(409);
     const json = { retention_days: 7 };
     expect((await api.request('/v1/account', { method: 'PATCH', key: api.keys.testSecure, json })).status).toBe(200);
@@ -226,8 +220,7 @@ describe('GET /v1/audit-log', () => {
 
   it('hands out no link when it cannot be recorded', async () => {
     const api = makeApi();
-    const job = fakeJob({ accountId: api.account.id, ...finished() });
-    api.store.jobsById.set(job.id, job);
+    const job = await api.store.addJob(finished());
     api.store.audit.record = () => Promise.reject(new Error('down'));
     const response = await api.request(`/v1/jobs/${job.id}/result`);
     expect(response.status).toBe(500);
@@ -294,8 +287,8 @@ describe('PATCH /v1/account', () => {
       expect(await errorOf(response)).toMatchObject({ code: 'invalid_request', param: '/retention_days' });
     }
     expect((await patch(api, {})).status).toBe(400);
-    expect(api.account.retentionDays).toBe(30);
-    expect(api.store.auditLog).toEqual([]);
+    expect((await api.store.account()).retentionDays).toBe(30);
+    expect((await api.store.audit.list({ accountId: api.account.id, limit: 10 })).entries).toEqual([]);
   });
 
   it('403 with a Standard key', async () => {
@@ -303,6 +296,6 @@ describe('PATCH /v1/account', () => {
     const response = await patch(api, { retention_days: 7 }, api.keys.live);
     expect(response.status).toBe(403);
     expect((await errorOf(response)).code).toBe('secure_tier_required');
-    expect(api.account.retentionDays).toBe(30);
+    expect((await api.store.account()).retentionDays).toBe(30);
   });
 });

@@ -68,7 +68,7 @@ describe('POST /v1/jobs 400 names the field', () => {
       expect(error.param).toBe(param);
       expect(error.message).toMatch(/\.$/);
       expect(api.measured).toEqual([]);
-      expect(api.store.jobsById.size).toBe(0);
+      expect(await api.store.allJobs()).toHaveLength(0);
     });
   }
 });
@@ -262,8 +262,8 @@ describe('url_not_allowed says what is wrong with the URL', () => {
     [`https://example.com/${'a'.repeat(2029)}`, /: it must have at most 2048 characters\.$/],
     ['ftp://example.com/a.mp4', /: it must begin with http:\/\/ or https:\/\/\.$/],
     ['example.com/a.mp4', /: it must begin with http/],
-    ['https://user:secret@example.com/a.mp4', /: it must hold no user name and no password\.$/],
-    ['https://example.com/a b.mp4', /: it must hold no spaces and no control characters\.$/],
+    ['https://user:secret@example.com/a.mp4', /: it must contain no user name and no password\.$/],
+    ['https://example.com/a b.mp4', /: it must contain no spaces and no control characters\.$/],
     ['https://[2606:4700::1111/a.mp4', /: its host must be a valid name or IP address\.$/],
     ['https://example.com../a.mp4', /: its host must be /],
     ['http://[::1]/a.mp4', /: it must be a public http or https address\.$/],

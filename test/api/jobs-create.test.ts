@@ -33,7 +33,7 @@ describe('POST /v1/jobs 201', () => {
         progress: 0,
         source,
       });
-      expect(api.account.credits).toBe(10_000 - credits);
+      expect((await api.store.account()).credits).toBe(10_000 - credits);
     }
   });
 
@@ -52,7 +52,7 @@ describe('POST /v1/jobs 201', () => {
     });
     expect(response.status).toBe(201);
     expect(api.measured).toEqual(['https://media.example.com/b%20c.mp4']);
-    const [job] = [...api.store.jobsById.values()];
+    const [job] = await api.store.allJobs();
     expect(job).toMatchObject({
       videoUrl: 'https://media.example.com/b%20c.mp4',
       webhookUrl: 'https://hooks.example.com/x',
@@ -109,7 +109,7 @@ describe('POST /v1/jobs 201', () => {
         source: null,
       });
       expect(api.measured).toEqual([]);
-      expect(api.account).toMatchObject({ credits: 10_000, sandboxCredits: 10_000 });
+      expect((await api.store.account()).credits).toBe(10_000);
     }
   });
 });
@@ -121,7 +121,7 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     const api = makeApi();
     const first = await api.request('/v1/jobs', { method: 'POST', json: { ...input, secure: false }, headers });
     const job = (await first.json()) as { id: string };
-    api.store.jobsById.get(job.id)!.status = 'running';
+    await api.store.changeJob(job.id, { status: 'running' });
     const again = await api.request('/v1/jobs', {
       method: 'POST',
       headers: { ...headers, 'Content-Type': 'application/json' },
@@ -131,7 +131,7 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     expect(again.headers.get('Idempotent-Replayed')).toBe('true');
     expect(await again.json()).toMatchObject({ id: job.id, status: 'running' });
     expect(api.measured).toHaveLength(1);
-    expect(api.account.credits).toBe(10_000 - 126);
+    expect((await api.store.account()).credits).toBe(10_000 - 126);
   });
 
   it('answers as a replay when another request won inside the store', async () => {
@@ -140,7 +140,7 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     await api.request('/v1/jobs', { method: 'POST', json: input, headers });
     const second = await api.request('/v1/jobs', { method: 'POST', json: input, headers });
     expect(second.headers.get('Idempotent-Replayed')).toBe('true');
-    expect(api.store.jobsById.size).toBe(1);
+    expect(await api.store.allJobs()).toHaveLength(1);
   });
 
   it('409 when the body differs', async () => {
@@ -156,7 +156,7 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     await api.request('/v1/jobs', { method: 'POST', json: input, headers });
     const sandbox = await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: input, headers });
     expect(sandbox.headers.has('Idempotent-Replayed')).toBe(false);
-    expect(api.store.jobsById.size).toBe(2);
+    expect(await api.store.allJobs()).toHaveLength(2);
   });
 
   it('400 for a key that is too long, and none is stored for a refused request', async () => {
@@ -169,7 +169,8 @@ describe('POST /v1/jobs with Idempotency-Key', () => {
     expect(long.status).toBe(400);
     expect(await errorOf(long)).toMatchObject({ code: 'invalid_request', param: '/Idempotency-Key' });
     await api.request('/v1/jobs', { method: 'POST', json: { ...input, resolution: '8k' }, headers });
-    expect(api.store.idempotencyKeys.size).toBe(0);
+    const sql = await api.store.sql();
+    expect(await sql`SELECT key FROM idempotency_keys WHERE account_id = ${api.account.id}`).toEqual([]);
   });
 });
 
@@ -187,7 +188,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
       const response = await api.request('/v1/jobs', { method: 'POST', json: input });
       expect(response.status).toBe(400);
       expect(await errorOf(response)).toMatchObject({ code, message: 'No.', param: '/video_url' });
-      expect(api.account.credits).toBe(10_000);
+      expect((await api.store.account()).credits).toBe(10_000);
     });
   }
 
@@ -260,7 +261,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     await api.app.request('/v1/jobs', { method: 'POST', headers, body: JSON.stringify(input), signal: caller.signal });
     expect(reason).toMatchObject({ message: 'gone' });
     expect(api.logged.filter(({ level }) => level === 'error')).toEqual([]);
-    expect(api.store.jobsById.size).toBe(0);
+    expect(await api.store.allJobs()).toHaveLength(0);
   });
 
   it('402 without enough credits', async () => {
@@ -268,7 +269,7 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     const response = await api.request('/v1/jobs', { method: 'POST', json: input });
     expect(response.status).toBe(402);
     expect(await errorOf(response)).toMatchObject({ code: 'insufficient_credits', type: 'billing_error' });
-    expect(api.account.credits).toBe(125);
+    expect((await api.store.account()).credits).toBe(125);
   });
 
   it('403 for a secure job with a Standard key, in both modes and before measuring', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
-import { errorOf, fakeJob, finished, makeApi, source } from '../helpers/http.ts';
+import { errorOf, finished, makeApi, source } from '../helpers/http.ts';
 
 const input = { video_url: 'https://media.example.com/holiday.mp4', resolution: '1080p' };
 const post = { method: 'POST' } as const;
@@ -27,8 +27,8 @@ describe('POST /v1/quotes', () => {
         source,
       });
     }
-    expect(api.account.credits).toBe(1);
-    expect(api.store.jobsById.size).toBe(0);
+    expect((await api.store.account()).credits).toBe(1);
+    expect(await api.store.allJobs()).toHaveLength(0);
     expect(api.measured).toHaveLength(4);
   });
 
@@ -42,8 +42,7 @@ describe('POST /v1/quotes', () => {
     const startedAt = new Date();
     for (const seconds of [10, 40, 400]) {
       const finishedAt = new Date(startedAt.getTime() + seconds * 1000);
-      const job = fakeJob({ accountId: api.account.id, ...finished(), durationSeconds: 10, startedAt, finishedAt });
-      api.store.jobsById.set(job.id, job);
+      await api.store.addJob({ ...finished(), durationSeconds: 10, startedAt, finishedAt });
     }
     // The median: 4 seconds for one of video.
     expect([await estimate('1080p'), await estimate('4k')]).toEqual([168, 420]);
@@ -57,7 +56,7 @@ describe('POST /v1/quotes', () => {
       expect(JSON.parse(text)).toMatchObject({ source });
       expect(text).not.toContain('canary');
     }
-    expect([...api.store.jobsById.values()]).toMatchObject([{ source: { etag: '"canary"' } }]);
+    expect(await api.store.allJobs()).toMatchObject([{ source: { etag: '"canary"' } }]);
   });
 
   it('measures nothing in the sandbox: the hint, or 10 s, without charge', async () => {

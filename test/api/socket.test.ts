@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { serve } from '@hono/node-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeLink } from '../../src/storage/links.ts';
-import { fakeJob, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
+import { linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
 
 const api = makeApi({ options: { bodyTimeoutMs: 500 } });
 let server: ReturnType<typeof serve>;
@@ -104,8 +104,7 @@ describe('over a socket', () => {
   });
 
   it('a stream of events arrives event by event, and its watch ends with the connection', async () => {
-    const job = fakeJob({ accountId: api.account.id });
-    api.store.jobsById.set(job.id, job);
+    const job = await api.store.addJob();
     const socket = connect(port, '127.0.0.1');
     socket.write(`GET /v1/jobs/${job.id}/events HTTP/1.1\r\nHost: reelmend.test\r\n${authorization}\r\n\r\n`);
     let received = '';
@@ -113,7 +112,7 @@ describe('over a socket', () => {
       while (!received.includes(text)) received += String((await once(socket, 'data'))[0]);
     };
     await until('"status":"queued"');
-    api.store.change(job.id, { status: 'running' });
+    await api.store.changeJob(job.id, { status: 'running' });
     await until('"status":"running"');
     expect(api.store.watching).toBe(1);
     socket.destroy();

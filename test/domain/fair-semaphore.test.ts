@@ -94,6 +94,17 @@ describe('17.17: the slots of a fair semaphore', () => {
     expect(started).toEqual(['a', 'c']);
   });
 
+  it('keep no record of callers that were refused', async () => {
+    const of = semaphore({ total: 1, waiting: 0 });
+    const { run, endOne } = works(of);
+    const first = run('a');
+    for (const caller of ['b', 'c', 'd']) await expect(run(caller)).rejects.toBe(busy);
+    expect(of.callers).toBe(1);
+    await endOne();
+    await first;
+    expect(of.callers).toBe(0);
+  });
+
   it('are free again after a work that fails', async () => {
     const of = semaphore({ total: 1, each: 1, waitMs: 20 });
     for (let i = 0; i < 3; i += 1) {

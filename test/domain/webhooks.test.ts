@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { nextTryInS, parseRetryAfter, webhookTriesS } from '../../src/domain/webhooks.ts';
-import { createVault } from '../../src/domain/vault.ts';
+import { nextAttemptInS, parseRetryAfter, webhookScheduleS } from '../../src/domain/webhooks.ts';
+import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 
 describe('the schedule of tries', () => {
   it('has ten tries within a day, at the announced times', () => {
     const gaps: number[] = [];
     for (let failed = 1; ; failed++) {
-      const gap = nextTryInS({ failed, retryAfterS: null, random: 0.5 });
+      const gap = nextAttemptInS({ failed, retryAfterS: null, random: 0.5 });
       if (gap === null) break;
       gaps.push(gap);
     }
     const times = gaps.reduce((sums, gap) => [...sums, sums.at(-1)! + gap], [0]);
     expect(times).toEqual([0, 5, 30, 120, 600, 1800, 7200, 21_600, 43_200, 86_400]);
-    expect(times).toEqual([...webhookTriesS]);
+    expect(times).toEqual([...webhookScheduleS]);
   });
 
   it('spreads by a tenth, and is never sooner than the receiver asks for', () => {
-    expect(nextTryInS({ failed: 2, retryAfterS: null, random: 0 })).toBe(22.5);
-    expect(nextTryInS({ failed: 2, retryAfterS: null, random: 1 })).toBeCloseTo(27.5);
-    expect(nextTryInS({ failed: 1, retryAfterS: 60, random: 0 })).toBe(60);
-    expect(nextTryInS({ failed: 1, retryAfterS: 1, random: 0.5 })).toBe(5);
-    expect(nextTryInS({ failed: 1, retryAfterS: 1e9, random: 0.5 })).toBe(86_400);
-    expect(nextTryInS({ failed: 10, retryAfterS: 60, random: 0 })).toBeNull();
+    expect(nextAttemptInS({ failed: 2, retryAfterS: null, random: 0 })).toBe(22.5);
+    expect(nextAttemptInS({ failed: 2, retryAfterS: null, random: 1 })).toBeCloseTo(27.5);
+    expect(nextAttemptInS({ failed: 1, retryAfterS: 60, random: 0 })).toBe(60);
+    expect(nextAttemptInS({ failed: 1, retryAfterS: 1, random: 0.5 })).toBe(5);
+    expect(nextAttemptInS({ failed: 1, retryAfterS: 1e9, random: 0.5 })).toBe(86_400);
+    expect(nextAttemptInS({ failed: 10, retryAfterS: 60, random: 0 })).toBeNull();
   });
 });
 
@@ -43,28 +43,28 @@ describe('Retry-After', () => {
   }
 });
 
-describe('the vault', () => {
-  const vault = createVault('pepper pepper pepper');
-  const sealed = vault.seal('webhook-secret', 'acct_1', 'secret');
+describe('the cipher', () => {
+  const cipher = createSecretCipher('pepper pepper pepper');
+  const sealed = cipher.encrypt('webhook-secret', 'acct_1', 'secret');
 
   it('opens what it sealed, and seals nothing twice alike', () => {
-    expect(vault.open('webhook-secret', 'acct_1', sealed)).toBe('secret');
-    expect(vault.seal('webhook-secret', 'acct_1', 'secret')).not.toEqual(sealed);
+    expect(cipher.decrypt('webhook-secret', 'acct_1', sealed)).toBe('secret');
+    expect(cipher.encrypt('webhook-secret', 'acct_1', 'secret')).not.toEqual(sealed);
     expect(sealed.toString('latin1')).not.toContain('secret');
   });
 
   it('opens nothing under another pepper, purpose or owner, nor what was changed or cut', () => {
     const attempts = [
-      () => createVault('another pepper').open('webhook-secret', 'acct_1', sealed),
-      () => vault.open('signing-key', 'acct_1', sealed),
-      () => vault.open('webhook-secret', 'acct_2', sealed),
+      () => createSecretCipher('another pepper').decrypt('webhook-secret', 'acct_1', sealed),
+      () => cipher.decrypt('signing-key', 'acct_1', sealed),
+      () => cipher.decrypt('webhook-secret', 'acct_2', sealed),
       ...Array.from({ length: sealed.length }, (_, at) => () => {
         const changed = Buffer.from(sealed);
         changed[at]! ^= 1;
-        return vault.open('webhook-secret', 'acct_1', changed);
+        return cipher.decrypt('webhook-secret', 'acct_1', changed);
       }),
       ...[0, 11, 20, sealed.length - 1].map(
-        (size) => () => vault.open('webhook-secret', 'acct_1', sealed.subarray(0, size)),
+        (size) => () => cipher.decrypt('webhook-secret', 'acct_1', sealed.subarray(0, size)),
       ),
     ];
     for (const attempt of attempts) expect(attempt).toThrow('REELMEND_KEY_PEPPER');

@@ -11,7 +11,7 @@ import { createEvidence, verifyCertificate } from '../../src/evidence/index.ts';
 import { createS3Storage, type S3Storage } from '../../src/storage/s3.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+import { createWorld, eventually, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 const there = (await findS3Server()) !== null;
 const Bucket = 'certified';
@@ -68,7 +68,7 @@ describe.skipIf(!there)('a deletion certificate over S3', () => {
       expect(await remains(`jobs/${job.id}/`)).toEqual([0, 0, 0]);
 
       const issued = await world.store.certificates.get(account.id, 'live', job.id);
-      const keys = await createEvidence({ keys: world.store.signingKeys, vault: testVault }).jwks();
+      const keys = await createEvidence({ keys: world.store.signingKeys, cipher: testCipher }).jwks();
       const payload = await verifyCertificate(issued?.state === 'issued' ? issued.jws : '', keys);
       expect(payload).toMatchObject({ storage: 's3', objects: [{ role: 'original' }, { role: 'output' }] });
       for (const object of payload.objects) expect(object.version).toMatch(/\w+/);

@@ -4,7 +4,7 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, hang, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+import { createWorld, eventually, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
@@ -27,7 +27,7 @@ const create = async (change: Partial<CreateJob> = {}) =>
 const remove = (job: JobRecord) => world.store.jobs.delete(account.id, job.mode, job.id);
 const state = (job: JobRecord) => world.store.certificates.get(account.id, job.mode, job.id);
 const statusOf = async (job: JobRecord) => (await world.store.jobs.get(account.id, job.mode, job.id))?.status;
-const evidence = () => createEvidence({ keys: world.store.signingKeys, vault: testVault });
+const evidence = () => createEvidence({ keys: world.store.signingKeys, cipher: testCipher });
 
 async function certificate(job: JobRecord) {
   await eventually(async () => (await state(job))?.state === 'issued');
@@ -208,7 +208,7 @@ describe('signing keys', () => {
   it('are one for all who start together; a rotation keeps the old ones published', async () => {
     const fresh = await createWorld();
     const services = Array.from({ length: 5 }, () =>
-      createEvidence({ keys: fresh.store.signingKeys, vault: testVault }),
+      createEvidence({ keys: fresh.store.signingKeys, cipher: testCipher }),
     );
     const sets = await Promise.all(services.map((service) => service.jwks()));
     expect(new Set(sets.map((set) => JSON.stringify(set))).size).toBe(1);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createVault } from '../../src/domain/vault.ts';
+import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import type { AuditEntry } from '../../src/domain/audit.ts';
 import { hashApiKey } from '../../src/domain/api-key.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
@@ -117,7 +117,7 @@ describe('closing an account', { timeout: 300_000 }, () => {
 
     expect(await site.reelmend('certificates', 'export', id)).toMatchObject({ certificates: [], pending: 2 });
     const { keyPepper } = JSON.parse(await readFile(join(site.dataDir, 'secrets.json'), 'utf8')) as { keyPepper: string };
-    const evidence = createEvidence({ keys: store.signingKeys, vault: createVault(keyPepper) });
+    const evidence = createEvidence({ keys: store.signingKeys, cipher: createSecretCipher(keyPepper) });
     const sign = await evidence.certificateSigner();
     for (const job of jobs) await store.certificates.issue(job, (facts) => sign(certificateOf(facts, 'filesystem')));
     const exported = await site.reelmend<{ certificates: { certificate: string }[] }>('certificates', 'export', id);

@@ -1,16 +1,10 @@
-/** The audit log in the database: linked as it grows, linked afterwards where it is older, refused to be changed. */
-import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import postgres from 'postgres';
+/** The audit log in the database: every entry is linked to the one before, and none can be changed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { signHead, verifyAuditLog } from '../../src/evidence/audit-log.ts';
 import { generateSigningKey } from '../../src/evidence/keys.ts';
-import { createStore, migrate, type Store } from '../../src/store/index.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import type { Store } from '../../src/store/index.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -79,38 +73,4 @@ describe('the audit log', () => {
       expect(await verdict(world.store, id)).toMatchObject({ ok: true });
     });
   }
-});
-
-describe('a log from before there was a chain', () => {
-  it('is linked by the migration, and grows on', async () => {
-    const ours = fileURLToPath(new URL('../../migrations', import.meta.url));
-    const old = await mkdtemp(join(tmpdir(), 'reelmend-old-'));
-    for (const name of (await readdir(ours)).filter((file) => file < '0005'))
-      await copyFile(join(ours, name), join(old, name));
-    const database = await createTestDatabase({ migrated: false });
-    await migrate({ url: database.url, directory: old });
-    const sql = postgres(database.url, { max: 1 });
-    const accounts = [newId('acct'), newId('acct'), newId('acct')];
-    for (const [index, id] of accounts.entries()) {
-      await sql`INSERT INTO accounts (id, name) VALUES (${id}, 'Old')`;
-      const size = [1200, 1, 0][index]!;
-      if (size === 0) continue;
-      await sql`INSERT INTO job_events (account_id, seq, id, kind, data)
-        SELECT ${id}, n, 'evt_' || lpad((${index}::int * 10000 + n)::text, 26, '0'), 'credits.granted',
-          jsonb_build_object('credits', n, 'ü', 1.50, 'list', jsonb_build_array(n, null)) FROM generate_series(1, ${size}) n`;
-      await sql`INSERT INTO event_heads (account_id, seq) VALUES (${id}, 1)`;
-      for (let n = 2; n <= size; n += 1) await sql`UPDATE event_heads SET seq = seq + 1 WHERE account_id = ${id}`;
-    }
-    await migrate({ url: database.url });
-    const store = createStore({ url: database.url });
-    await store.accounts.grant(accounts[0]!, 5);
-    for (const [index, size] of [1201, 1, 0].entries()) {
-      expect(await verdict(store, accounts[index]!)).toMatchObject({ ok: true, size });
-    }
-    await expect(sql`UPDATE job_events SET kind = 'x'`).rejects.toMatchObject({ code: '23001' });
-    await store.close();
-    await sql.end();
-    await database.drop();
-    await rm(old, { recursive: true });
-  });
 });

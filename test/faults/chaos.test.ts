@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Claim } from '../../src/store/index.ts';
+import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
@@ -30,7 +30,7 @@ class Crowd {
   readonly account: Account;
   readonly jobs: string[] = [];
   /** every claim ever given, the stale ones too: late writers use them */
-  readonly claims: Claim[] = [];
+  readonly claims: Lease[] = [];
 
   constructor(account: Account) {
     this.account = account;
@@ -44,7 +44,7 @@ class Crowd {
       create: () => this.#create(null),
       replay: () => this.#create({ key: `key-${pick % 3}`, fingerprint: 'f' }),
       claim: async () => {
-        const got = job && (await store.leases.claim(job, 'ingest', `worker-${pick % 4}`, 20));
+        const got = job && (await store.leases.acquire(job, 'ingest', `worker-${pick % 4}`, 20));
         if (got) this.claims.push(got);
       },
       progress: async () =>
@@ -73,8 +73,8 @@ class Crowd {
     if (!this.jobs.includes(job.id)) this.jobs.push(job.id);
   }
 
-  async #finish({ fence, job }: Claim): Promise<void> {
-    const key = await world.store.objects.announce(fence, 'output');
+  async #finish({ fence, job }: Lease): Promise<void> {
+    const key = await world.store.objects.registerPendingObject(fence, 'output');
     const sha256 = 'd'.repeat(64);
     await world.store.leases.finish(fence, {
       stored: { key, size: 1, sha256, version: null },

@@ -14,7 +14,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import type { Mode, Tier } from '../../src/domain/job.ts';
-import { createVault } from '../../src/domain/vault.ts';
+import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
@@ -28,7 +28,7 @@ import { eventually } from '../helpers/worker-world.ts';
 const seed = Number(process.env['CLUSTER_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const random = seeded(seed);
 const pepper = 'the pepper that all machines share';
-const vault = createVault(pepper);
+const cipher = createSecretCipher(pepper);
 const createLimit = 150;
 const sandboxJobs = 200;
 const liveJobs = 6;
@@ -74,7 +74,7 @@ beforeAll(async () => {
   s3 = (await startS3Server())!;
   await s3.createBucket(bucket, { versioning: true });
   site = await createSite({ REELMEND_KEY_PEPPER: pepper });
-  store = createStore({ url: site.databaseUrl, vault });
+  store = createStore({ url: site.databaseUrl, cipher });
   cluster = await startCluster(site, ['serve', 'serve', 'work', 'work', 'work'], environment());
 }, 300_000);
 afterAll(async () => {
@@ -289,7 +289,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
   });
 
   it('certified every deletion of the Secure tier, in a log that is whole', { timeout: 300_000 }, async () => {
-    const evidence = createEvidence({ keys: store.signingKeys, vault });
+    const evidence = createEvidence({ keys: store.signingKeys, cipher });
     const keys = await evidence.jwks();
     expect(deleted.length).toBeGreaterThan(10);
     for (const { id, accountId } of deleted) {

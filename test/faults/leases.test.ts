@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { keepLease } from '../../src/jobs/lease-keeper.ts';
-import type { Claim } from '../../src/store/index.ts';
+import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, hang, pause } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(async () => expect(await world.store.ledgerCheck()).toEqual([]));
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;
-const claim = (jobId: string, owner: string) => world.store.leases.claim(jobId, 'ingest', owner, 20);
+const claim = (jobId: string, owner: string) => world.store.leases.acquire(jobId, 'ingest', owner, 20);
 const expire = (jobId: string) =>
   world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${jobId}`;
 const stored = (key: string) => ({ key, size: 3, sha256: 'a'.repeat(64), version: null });
@@ -32,7 +32,7 @@ describe('a lease', () => {
 
   it('cannot be had for another step, a finished or a deleted job', async () => {
     const [first, second, third] = [await create(), await create(), await create()];
-    expect(await world.store.leases.claim(first.id, 'enhance', 'w', 20)).toBeNull();
+    expect(await world.store.leases.acquire(first.id, 'enhance', 'w', 20)).toBeNull();
     await world.store.leases.fail((await claim(second.id, 'w'))!.fence, { code: 'unreadable_video', message: 'No.' });
     expect(await claim(second.id, 'w')).toBeNull();
     await world.store.jobs.delete(account.id, 'live', third.id);
@@ -55,13 +55,13 @@ describe.each([
   { name: 'another worker', owner: 'new' },
   { name: 'the same worker', owner: 'late' },
 ])('a late writer whose job $name took up', ({ owner }) => {
-  let late: Claim;
+  let late: Lease;
   let key: string;
   let jobId: string;
   beforeEach(async () => {
     jobId = (await create()).id;
     late = (await claim(jobId, 'late'))!;
-    key = await world.store.objects.announce(late.fence, 'output');
+    key = await world.store.objects.registerPendingObject(late.fence, 'output');
     await expire(jobId);
     await world.store.leases.sweepExpired(5);
     await claim(jobId, owner);
@@ -71,7 +71,7 @@ describe.each([
     fail: () => world.store.leases.fail(late.fence, { code: 'processing_failed', message: 'No.' }),
     ingested: () => world.store.leases.ingested(late.fence, stored(key), jobInput(account).source!),
     'retry later': () => world.store.leases.retryLater(late.fence, { delayS: 0 }),
-    announce: () => world.store.objects.announce(late.fence, 'original'),
+    announce: () => world.store.objects.registerPendingObject(late.fence, 'original'),
   };
   for (const [name, write] of Object.entries(writes)) {
     it(`is refused: ${name}`, async () => {
@@ -87,7 +87,7 @@ describe.each([
     expect(await world.store.leases.progress(late.fence, { fraction: 0.9, etaSeconds: 1 }, 20)).toBe(false);
     await world.store.leases.release(late.fence);
     expect(await world.sql`SELECT * FROM jobs WHERE id = ${jobId}`).toEqual(before);
-    expect((await world.store.objects.doomed(jobId)).keys).toEqual([key]);
+    expect((await world.store.objects.pendingDeletion(jobId)).keys).toEqual([key]);
   });
 });
 
@@ -95,14 +95,14 @@ describe('objects of a job', () => {
   it('are not destroyed while a worker may still be writing', async () => {
     const job = await create();
     const { fence } = (await claim(job.id, 'w'))!;
-    const key = await world.store.objects.announce(fence, 'original');
-    expect(await world.store.objects.doomed(job.id)).toEqual({ keys: [], busyForS: 0 });
+    const key = await world.store.objects.registerPendingObject(fence, 'original');
+    expect(await world.store.objects.pendingDeletion(job.id)).toEqual({ keys: [], busyForS: 0 });
     await world.store.jobs.delete(account.id, 'live', job.id);
-    const busy = await world.store.objects.doomed(job.id);
+    const busy = await world.store.objects.pendingDeletion(job.id);
     expect(busy.keys).toEqual([]);
     expect(busy.busyForS).toBeGreaterThan(15);
     await world.store.leases.release(fence);
-    expect(await world.store.objects.doomed(job.id)).toEqual({ keys: [key], busyForS: 0 });
+    expect(await world.store.objects.pendingDeletion(job.id)).toEqual({ keys: [key], busyForS: 0 });
   });
 });
 
@@ -137,12 +137,12 @@ describe('the safety net', () => {
 
   it('frees the queue locks of workers that fell silent', async () => {
     const job = await create();
-    await world.store.workers.seen('silent', ['pool-silent']);
+    await world.store.workers.heartbeat('silent', ['pool-silent']);
     await world.sql`UPDATE graphile_worker._private_jobs SET locked_by = 'pool-silent', locked_at = now()
       WHERE key = ${`step:${job.id}`}`;
-    expect(await world.store.workers.bury(60)).toEqual([]);
-    await world.sql`UPDATE workers SET seen_at = now() - interval '2 minutes' WHERE id = 'silent'`;
-    expect(await world.store.workers.bury(60)).toEqual(['silent']);
+    expect(await world.store.workers.reapDead(60)).toEqual([]);
+    await world.sql`UPDATE workers SET heartbeat_at = now() - interval '2 minutes' WHERE id = 'silent'`;
+    expect(await world.store.workers.reapDead(60)).toEqual(['silent']);
     const [row] = await world.sql`SELECT locked_by FROM graphile_worker.jobs WHERE key = ${`step:${job.id}`}`;
     expect(row).toEqual({ locked_by: null });
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorld, eventually, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let store: Store;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   // Far longer than any of these tests may take: whoever meets a deadlock here does not get out of it in time.
   const [{ name }] = (await world.sql`SELECT current_database() AS name`) as unknown as [{ name: string }];
   await world.sql.unsafe(`ALTER DATABASE "${name}" SET deadlock_timeout = '60s'`);
-  store = createStore({ url: world.url, vault: testVault, maxConnections: 20 });
+  store = createStore({ url: world.url, cipher: testCipher, maxConnections: 20 });
 });
 afterAll(async () => {
   await store.close();
@@ -27,7 +27,7 @@ interface Scene {
 const liveJob = async (account: Account) => (await store.jobs.create(jobInput(account, { tier: 'secure', credits: 10 }))).job;
 
 async function leased({ jobId }: Scene) {
-  return (await store.leases.claim(jobId, 'ingest', 'worker', 60))!.fence;
+  return (await store.leases.acquire(jobId, 'ingest', 'worker', 60))!.fence;
 }
 
 /** Transactions that lock a job or an account and append to the audit log. */
@@ -84,7 +84,7 @@ describe('an entry of the audit log', () => {
       await tx`SELECT 1 FROM accounts WHERE id = ${account.id} FOR KEY SHARE`;
     });
     await written;
-    const events = await store.events.list({ accountId: account.id, limit: 2 });
+    const events = await auditEntries(store, { accountId: account.id, limit: 2 });
     expect(events[1]!.kind).toBe('result.accessed');
   });
 });

@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEvidence, verifyAuditLog } from '../../src/evidence/index.ts';
-import type { Claim } from '../../src/store/index.ts';
+import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
-import { createWorld, fundedAccount, jobInput, testVault, type World } from '../helpers/worker-world.ts';
+import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ interface Real {
   account: Account;
   ids: string[];
   /** by job, every claim ever given: the newest is last */
-  claims: Map<number, Claim[]>;
+  claims: Map<number, Lease[]>;
 }
 
 const maxCrashes = 3;
@@ -116,7 +116,7 @@ class Create extends Step {
 class Claims extends Step {
   async act(model: Model, real: Real, index: number) {
     const job = model.jobs[index]!;
-    const claim = await world.store.leases.claim(real.ids[index]!, 'ingest', `worker-${this.pick % 3}`, 60);
+    const claim = await world.store.leases.acquire(real.ids[index]!, 'ingest', `worker-${this.pick % 3}`, 60);
     expect(claim !== null).toBe(openStates.includes(job.status) && !job.held);
     if (!claim) return;
     Object.assign(job, { status: 'running', held: true, attempt: job.attempt + 1 });
@@ -135,11 +135,11 @@ abstract class Write extends Step {
     const holds = job.held && job.status === 'running' && claim.fence.attempt === job.attempt;
     await this.write(job, claim, holds, model);
   }
-  abstract write(job: ModelJob, claim: Claim, holds: boolean, model: Model): Promise<void>;
+  abstract write(job: ModelJob, claim: Lease, holds: boolean, model: Model): Promise<void>;
 }
 
 class Progress extends Write {
-  async write(job: ModelJob, { fence }: Claim, holds: boolean) {
+  async write(job: ModelJob, { fence }: Lease, holds: boolean) {
     const fraction = ((this.pick * 7) % 100) / 100;
     expect(await world.store.leases.progress(fence, { fraction, etaSeconds: 1 }, 60)).toBe(holds);
     if (holds) job.progress = Math.max(job.progress, fraction);
@@ -147,10 +147,10 @@ class Progress extends Write {
 }
 
 class Finish extends Write {
-  async write(job: ModelJob, { fence }: Claim, holds: boolean) {
+  async write(job: ModelJob, { fence }: Lease, holds: boolean) {
     const sha256 = 'e'.repeat(64);
     const finish = async () => {
-      const key = await world.store.objects.announce(fence, 'output');
+      const key = await world.store.objects.registerPendingObject(fence, 'output');
       const stored = { key, size: 1, sha256, version: null };
       const output = { width: 2, height: 2, size_bytes: 1, sha256 };
       await world.store.leases.finish(fence, { stored, output, applied: null });
@@ -166,7 +166,7 @@ const refundAll = (model: Model, job: ModelJob) => {
 };
 
 class Fail extends Write {
-  async write(job: ModelJob, { fence }: Claim, holds: boolean, model: Model) {
+  async write(job: ModelJob, { fence }: Lease, holds: boolean, model: Model) {
     const failed = outcome(world.store.leases.fail(fence, { code: 'processing_failed', message: 'No.' }));
     expect((await failed).refused).toBe(holds ? null : 'LeaseLost');
     if (!holds) return;
@@ -176,7 +176,7 @@ class Fail extends Write {
 }
 
 class GiveBack extends Write {
-  async write(job: ModelJob, { fence }: Claim, holds: boolean) {
+  async write(job: ModelJob, { fence }: Lease, holds: boolean) {
     await world.store.leases.release(fence);
     if (holds || (job.status === 'gone' && fence.attempt === job.attempt)) job.held = false;
   }
@@ -276,7 +276,7 @@ const plans = fc.commands(
 
 describe('random calls, crashes and time', () => {
   it('agree with the model in every balance and every state', { timeout: 300_000 }, async () => {
-    const signer = createEvidence({ keys: world.store.signingKeys, vault: testVault });
+    const signer = createEvidence({ keys: world.store.signingKeys, cipher: testCipher });
     const run = fc.asyncProperty(plans, async (commands) => {
       const account = await fundedAccount(world.store, 200);
       const setup = (): { model: Model; real: Real } => ({

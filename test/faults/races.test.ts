@@ -9,7 +9,7 @@ import { buildApp } from '../../src/http/app.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { FakeStorage } from '../helpers/worker-fakes.ts';
-import { createWorld, fundedAccount, jobInput, sampleSource, testVault, type World } from '../helpers/worker-world.ts';
+import { createWorld, fundedAccount, jobInput, sampleSource, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -51,10 +51,10 @@ interface Race {
 async function startRace(): Promise<Race> {
   const account = await fundedAccount(world.store, 60);
   const { job } = await world.store.jobs.create(jobInput(account, { tier: 'secure', credits: 60 }));
-  const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'worker', 60))!;
+  const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'worker', 60))!;
   await world.store.leases.progress(fence, { fraction: 0.45, etaSeconds: 1 }, 60);
   await world.sql`UPDATE jobs SET expires_at = now() WHERE id = ${job.id}`;
-  return { account, id: job.id, key: await world.store.objects.announce(fence, 'output'), fence };
+  return { account, id: job.id, key: await world.store.objects.registerPendingObject(fence, 'output'), fence };
 }
 
 const shuffled = <T>(list: readonly T[]): T[] =>
@@ -96,7 +96,7 @@ describe('two API processes', () => {
         storage: new FakeStorage(),
         checkUrl: () => {},
         measure: async () => sampleSource,
-        evidence: createEvidence({ keys: store.signingKeys, vault: testVault }),
+        evidence: createEvidence({ keys: store.signingKeys, cipher: testCipher }),
         keyPepper: 'pepper',
         description: readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
         logger: pino({ level: 'silent' }),

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Account } from '../../src/store/types.ts';
 import { spawnWorker, testStorage, type WorkerProcess, type WorkerProcessOptions } from '../helpers/worker-process.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let dataDir: string;
@@ -44,7 +44,7 @@ async function storedKeys(): Promise<string[]> {
 /** One job was done once: one charge, one completion, and nothing lies about but its two objects. */
 async function expectCleanEnd(job: JobRecord): Promise<void> {
   expect((await world.store.accounts.get(account.id))?.credits).toBe(0);
-  const events = await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 50 });
+  const events = await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 50 });
   expect(events.map((event) => event.kind).reverse()).toEqual(['job.created', 'job.started', 'job.completed']);
   await eventually(async () => (await storedKeys()).length === 2);
   expect(await storedKeys()).toContain(await world.store.jobs.outputKey(job.id));

@@ -37,8 +37,8 @@ const sha256 = 'a'.repeat(64);
 
 /** Through `ingest`: the original is stored, and the job waits to be enhanced. */
 export async function ingestJob({ store, objects }: World, jobId: string): Promise<string> {
-  const claim = (await store.leases.claim(jobId, 'ingest', owner, 60))!;
-  const key = await store.objects.announce(claim.fence, 'original');
+  const claim = (await store.leases.acquire(jobId, 'ingest', owner, 60))!;
+  const key = await store.objects.registerPendingObject(claim.fence, 'original');
   objects.set(key, Buffer.from('the original'));
   await store.leases.ingested(claim.fence, { key, size: 12, sha256, version: null }, source);
   return key;
@@ -48,13 +48,13 @@ export async function ingestJob({ store, objects }: World, jobId: string): Promi
 export async function endJob(world: World, jobId: string, as: 'done' | 'error'): Promise<void> {
   const { store, objects } = world;
   if (as === 'error') {
-    const { fence } = (await store.leases.claim(jobId, 'ingest', owner, 60))!;
+    const { fence } = (await store.leases.acquire(jobId, 'ingest', owner, 60))!;
     return store.leases.fail(fence, { code: 'processing_failed', message: 'The video could not be processed.' });
   }
   await ingestJob(world, jobId);
-  const { fence } = (await store.leases.claim(jobId, 'enhance', owner, 60))!;
+  const { fence } = (await store.leases.acquire(jobId, 'enhance', owner, 60))!;
   await store.leases.progress(fence, { fraction: 0.5, etaSeconds: 3 }, 60);
-  const key = await store.objects.announce(fence, 'output');
+  const key = await store.objects.registerPendingObject(fence, 'output');
   objects.set(key, Buffer.from('the enhanced one'));
   const applied = { denoise: 0, sharpen: 0.4, face_restoration: 0, adaptive_contrast: 0, model: 'none' };
   await store.leases.finish(fence, {

@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import type { ConsoleSession } from '../../src/contract/types.gen.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { Passwords } from '../../src/domain/passwords.ts';
-import { createVault } from '../../src/domain/vault.ts';
+import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { ConsoleDeps } from '../../src/http/console/deps.ts';
@@ -58,8 +58,8 @@ function breakable(store: Store, state: { failure: Error | undefined }): Store {
 
 export async function makeConsole(options: ConsoleOptions = {}) {
   const database = await createTestDatabase();
-  const vault = createVault(pepper);
-  const real = createStore({ url: database.url, vault, maxConnections: 4 });
+  const cipher = createSecretCipher(pepper);
+  const real = createStore({ url: database.url, cipher, maxConnections: 4 });
   const sql = postgres(database.url, { max: 2, onnotice: () => {} });
   const state: { failure: Error | undefined } = { failure: undefined };
   const store = breakable(real, state);
@@ -74,7 +74,7 @@ export async function makeConsole(options: ConsoleOptions = {}) {
     storage,
     checkUrl: () => {},
     measure: options.measure ?? (async () => source),
-    evidence: createEvidence({ keys: real.signingKeys, vault }),
+    evidence: createEvidence({ keys: real.signingKeys, cipher }),
     keyPepper: pepper,
     description: descriptionText,
     logger,

@@ -1,254 +1,214 @@
-/** A store in memory for tests of the API. */
+/**
+ * The real store for tests of the API: one database per test file, and in it an account of each API's own. It records
+ * what the API asked, and fails on demand.
+ */
+import type postgres from 'postgres';
+import { afterAll } from 'vitest';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
-import { type AuditEntry, genesisHash, hashAuditEntry } from '../../src/domain/audit.ts';
-import { ReelmendError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord, Mode, Tier } from '../../src/domain/job.ts';
 import { isFinal } from '../../src/domain/transitions.ts';
-import type {
-  Account,
-  CertificateState,
-  CreateJob,
-  HttpStore,
-  Idempotency,
-  ListJobs,
-  RateClass,
-  RatePolicy,
-  RateVerdict,
-} from '../../src/store/types.ts';
+import type { Store } from '../../src/store/index.ts';
+import type { Account, HttpStore, RateClass, RatePolicy, RateVerdict } from '../../src/store/types.ts';
+import { createWorld, type World } from './worker-world.ts';
 
 export const pepper = 'a pepper for tests';
 
-export function fakeAccount(overrides: Partial<Account> = {}): Account {
+let world: Promise<World> | undefined;
+const openWorld = () => (world ??= createWorld({ maxConnections: 4 }));
+afterAll(async () => {
+  await (await world)?.close();
+  world = undefined;
+});
+
+export function testAccount(overrides: Partial<Account> = {}): Account {
   return {
     id: newId('acct'),
     name: 'Test',
     plan: 'pay-as-you-go',
     approvalStatus: 'approved',
     credits: 10_000,
-    sandboxCredits: 10_000,
     retentionDays: 30,
     createdAt: new Date(),
     ...overrides,
   };
 }
 
-/** In memory, with the store's contract: modes and accounts apart, idempotency, no overdraft. */
-export class FakeStore implements HttpStore {
-  readonly accountsById = new Map<string, Account>();
-  readonly keysByHash = new Map<string, { id: string; accountId: string; mode: Mode; tier: Tier }>();
-  readonly jobsById = new Map<string, JobRecord & { accountId: string }>();
-  readonly auditLog: AuditEntry[] = [];
-  readonly certificatesByJob = new Map<string, { accountId: string; mode: Mode; found: CertificateState }>();
-  /** calls that the limiter was asked for, and what it answers when set */
-  readonly taken: ({ keyId: string; rateClass: RateClass } & RatePolicy)[] = [];
+interface TestKey {
+  mode: Mode;
+  tier: Tier;
+  key: string;
+}
+
+export class ApiStore implements HttpStore {
+  /** calls that the limiter was asked for, with its verdicts */
+  readonly taken: ({ keyId: string; rateClass: RateClass; verdict: RateVerdict } & RatePolicy)[] = [];
+  /** what the limiter answers when set */
   verdict: RateVerdict | undefined;
-  /** ends the wait of every watch of a job */
-  readonly #watchers = new Set<() => void>();
-  readonly idempotencyKeys = new Map<string, { fingerprint: string; jobId: string }>();
   /** how often a key was looked up */
   lookUps = 0;
+  /** watches of a job that are open */
+  watching = 0;
   healthy = true;
   /** thrown by every query when set */
   failure: Error | undefined;
+  readonly #account: Account;
+  readonly #keys: TestKey[] = [];
+  #ready: Promise<World> | undefined;
 
-  addKey(mode: Mode, tier: Tier, account: Account): string {
-    this.accountsById.set(account.id, account);
+  constructor(account: Account) {
+    this.#account = account;
+  }
+
+  /** A key of the account; the database gets it with the first query. */
+  addKey(mode: Mode, tier: Tier): string {
     const { key } = generateApiKey(mode);
-    this.keysByHash.set(hashApiKey(key, pepper).toString('hex'), {
-      id: newId('key'),
-      accountId: account.id,
-      mode,
-      tier,
-    });
+    this.#keys.push({ mode, tier, key });
     return key;
   }
 
-  revokeKey(key: string): void {
-    this.keysByHash.delete(hashApiKey(key, pepper).toString('hex'));
+  /** The database with the account in it, for the tests' own queries. */
+  async sql(): Promise<postgres.Sql> {
+    return (await this.#open()).sql;
   }
 
-  #append(event: { accountId: string; kind: string; jobId?: string; data?: Record<string, unknown> }): void {
-    const { accountId, kind, jobId = null, data = {} } = event;
-    const log = this.auditLog.filter((entry) => entry.account_id === accountId);
-    const entry = {
-      account_id: accountId,
-      sequence: log.length + 1,
-      id: newId('evt'),
-      kind,
-      job_id: jobId,
-      at: new Date().toISOString(),
-      data,
-      previous_hash: log.at(-1)?.hash ?? genesisHash,
-    };
-    this.auditLog.push({ ...entry, hash: hashAuditEntry(entry) });
+  async revokeKey(key: string): Promise<void> {
+    const { sql } = await this.#open();
+    await sql`UPDATE api_keys SET revoked_at = now() WHERE hash = ${hashApiKey(key, pepper)}`;
   }
 
-  #check(): void {
+  /** The account as it is now. */
+  async account(): Promise<Account> {
+    return (await (await this.#open()).store.accounts.get(this.#account.id))!;
+  }
+
+  /** Another account, without keys. */
+  async addAccount(): Promise<Account> {
+    const account = testAccount();
+    await insertAccount((await this.#open()).sql, account);
+    return account;
+  }
+
+  /** A job of the account, or of another one that exists, in the state that the overrides describe. */
+  async addJob(overrides: Partial<JobRecord> = {}): Promise<JobRecord> {
+    const job = testJob({ accountId: this.#account.id, ...overrides });
+    const { sql } = await this.#open();
+    await sql`INSERT INTO jobs SELECT * FROM jsonb_populate_record(NULL::jobs, ${sql.json(rowOf(job) as never)})`;
+    return job;
+  }
+
+  /** Changes a job, or deletes it (null), as a worker would. A queued job that is done has run before. */
+  async changeJob(id: string, change: Partial<JobRecord> | null): Promise<void> {
+    const { sql, store } = await this.#open();
+    const [row] = await sql<{ mode: Mode }[]>`SELECT mode FROM jobs WHERE id = ${id}`;
+    if (change === null) return void (await store.jobs.delete(this.#account.id, row!.mode, id));
+    const before = (await store.jobs.get(this.#account.id, row!.mode, id))!;
+    if (before.status === 'queued' && change.status === 'done') await this.changeJob(id, { status: 'running' });
+    await sql`UPDATE jobs j SET (status, progress, eta_seconds, source, output, applied, error_code, error_message,
+      started_at, finished_at, output_key) = (SELECT r.status, r.progress, r.eta_seconds, r.source, r.output, r.applied,
+        r.error_code, r.error_message, r.started_at, r.finished_at, r.output_key
+        FROM jsonb_populate_record(NULL::jobs, ${sql.json(rowOf(testJob({ ...before, ...change })) as never)}) r)
+      WHERE j.id = ${id}`;
+  }
+
+  /** The jobs of the account in both modes, newest first. */
+  async allJobs(): Promise<JobRecord[]> {
+    const { store } = await this.#open();
+    const lists = (['live', 'test'] as const).map((mode) => store.jobs.list({ accountId: this.#account.id, mode, limit: 100 }));
+    return (await Promise.all(lists)).flatMap(({ jobs }) => jobs).sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+
+  /** A certificate of a deleted job. */
+  async addCertificate(jobId: string, jws: string): Promise<void> {
+    const { sql } = await this.#open();
+    await sql`INSERT INTO certificates (id, job_id, account_id, jws, issued_at)
+      SELECT ${newId('cert')}, id, account_id, ${jws}, now() FROM jobs WHERE id = ${jobId}`;
+  }
+
+  #open(): Promise<World> {
+    return (this.#ready ??= this.#insert());
+  }
+
+  async #insert(): Promise<World> {
+    const opened = await openWorld();
+    await insertAccount(opened.sql, this.#account);
+    for (const { mode, tier, key } of this.#keys) {
+      await opened.sql`INSERT INTO api_keys (id, account_id, hash, mode, tier, last_four)
+        VALUES (${newId('key')}, ${this.#account.id}, ${hashApiKey(key, pepper)}, ${mode}, ${tier}, ${key.slice(-4)})`;
+    }
+    return opened;
+  }
+
+  async #query(): Promise<Store> {
     if (this.failure !== undefined) throw this.failure;
+    return (await this.#open()).store;
   }
 
   readonly keys: HttpStore['keys'] = {
     authenticate: async (hash) => {
       this.lookUps += 1;
-      this.#check();
-      const key = this.keysByHash.get(hash.toString('hex'));
-      if (key === undefined) return null;
-      return { keyId: key.id, mode: key.mode, tier: key.tier, account: this.accountsById.get(key.accountId)! };
+      return (await this.#query()).keys.authenticate(hash);
     },
-    usable: async (keyIds) => {
-      this.#check();
-      const known = new Set([...this.keysByHash.values()].map(({ id }) => id));
-      return new Set(keyIds.filter((id) => known.has(id)));
-    },
+    usable: async (keyIds) => (await this.#query()).keys.usable(keyIds),
   };
 
   readonly accounts: HttpStore['accounts'] = {
-    get: async (id) => {
-      this.#check();
-      return this.accountsById.get(id) ?? null;
-    },
-    setRetention: async (id, days, actor) => {
-      this.#check();
-      const account = this.accountsById.get(id);
-      if (account === undefined || account.retentionDays === days) return account ?? null;
-      const data = { retention_days: days, previous_days: account.retentionDays, ...actor };
-      this.#append({ accountId: id, kind: 'retention.changed', data });
-      account.retentionDays = days;
-      return account;
-    },
+    get: async (id) => (await this.#query()).accounts.get(id),
+    setRetention: async (id, days, actor) => (await this.#query()).accounts.setRetention(id, days, actor),
   };
 
   readonly rateLimits: HttpStore['rateLimits'] = {
     take: async (keyId, rateClass, policy) => {
-      this.#check();
-      const { limit, windowS } = policy;
-      this.taken.push({ keyId, rateClass, ...policy });
-      const used = this.taken.filter((call) => call.keyId === keyId && call.rateClass === rateClass).length;
-      return this.verdict ?? { allowed: true, remaining: limit - used, resetS: (used * windowS) / limit, retryAfterS: 0 };
+      const { rateLimits } = await this.#query();
+      const verdict = this.verdict ?? (await rateLimits.take(keyId, rateClass, policy));
+      this.taken.push({ keyId, rateClass, verdict, ...policy });
+      return verdict;
     },
-    forget: async () => this.#check(),
+    forget: async (keyId, rateClass) => (await this.#query()).rateLimits.forget(keyId, rateClass),
   };
 
   readonly audit: HttpStore['audit'] = {
-    list: async ({ accountId, limit, startingAfter, jobId }) => {
-      this.#check();
-      const log = this.auditLog.filter((entry) => entry.account_id === accountId).reverse();
-      const wanted = log
-        .filter((entry) => startingAfter === undefined || entry.sequence < startingAfter)
-        .filter((entry) => jobId === undefined || entry.job_id === jobId);
-      const head = { size: log.length, hash: log[0]?.hash ?? genesisHash };
-      return { entries: wanted.slice(0, limit), hasMore: wanted.length > limit, head };
-    },
-    record: async (event) => {
-      this.#check();
-      this.#append(event);
-    },
+    list: async (query) => (await this.#query()).audit.list(query),
+    record: async (entry) => (await this.#query()).audit.record(entry),
   };
 
   readonly certificates: HttpStore['certificates'] = {
-    get: async (accountId, mode, jobId) => {
-      this.#check();
-      const kept = this.certificatesByJob.get(jobId);
-      return kept !== undefined && kept.accountId === accountId && kept.mode === mode ? kept.found : null;
-    },
+    get: async (accountId, mode, jobId) => (await this.#query()).certificates.get(accountId, mode, jobId),
   };
-
-  /** Changes a job, or removes it (null), and tells who watches. */
-  change(id: string, change: Partial<JobRecord> | null): void {
-    if (change === null) this.jobsById.delete(id);
-    else this.jobsById.set(id, { ...this.jobsById.get(id)!, ...change });
-    for (const wake of this.#watchers) wake();
-  }
-
-  get watching(): number {
-    return this.#watchers.size;
-  }
-
-  async *#watch(accountId: string, mode: Mode, id: string, signal: AbortSignal): AsyncGenerator<JobRecord> {
-    let changed = Promise.withResolvers<void>();
-    const wake = () => changed.resolve();
-    this.#watchers.add(wake);
-    signal.addEventListener('abort', wake);
-    try {
-      while (!signal.aborted) {
-        const job = this.#visible(accountId, mode, id);
-        if (job === null) return;
-        yield job;
-        if (isFinal(job.status)) return;
-        await changed.promise;
-        changed = Promise.withResolvers<void>();
-      }
-    } finally {
-      this.#watchers.delete(wake);
-    }
-  }
-
-  #visible(accountId: string, mode: Mode, id: string): (JobRecord & { accountId: string }) | null {
-    this.#check();
-    const job = this.jobsById.get(id);
-    return job !== undefined && job.accountId === accountId && job.mode === mode ? job : null;
-  }
-
-  #replay(accountId: string, mode: Mode, { key, fingerprint }: Idempotency): JobRecord | null {
-    const used = this.idempotencyKeys.get(JSON.stringify([accountId, mode, key]));
-    if (used === undefined) return null;
-    if (used.fingerprint !== fingerprint) {
-      throw new ReelmendError('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
-    }
-    return this.jobsById.get(used.jobId) ?? null;
-  }
-
-  #create(input: CreateJob): { job: JobRecord; replayed: boolean } {
-    this.#check();
-    const { account, mode, idempotency } = input;
-    const replay = idempotency === null ? null : this.#replay(account.id, mode, idempotency);
-    if (replay !== null) return { job: replay, replayed: true };
-    const owner = this.accountsById.get(account.id)!;
-    if (owner.credits < input.credits) {
-      throw new ReelmendError(
-        'insufficient_credits',
-        `The job costs ${input.credits} and there are ${owner.credits}.`,
-      );
-    }
-    owner.credits -= input.credits;
-    const job = fakeJob({ ...input, accountId: account.id, creditsCharged: input.credits });
-    this.jobsById.set(job.id, job);
-    if (idempotency !== null) {
-      const { key, fingerprint } = idempotency;
-      this.idempotencyKeys.set(JSON.stringify([account.id, mode, key]), { fingerprint, jobId: job.id });
-    }
-    return { job, replayed: false };
-  }
-
-  #list({ accountId, mode, limit, startingAfter, status }: ListJobs) {
-    this.#check();
-    const all = [...this.jobsById.values()]
-      .filter((job) => job.accountId === accountId && job.mode === mode && (status ?? job.status) === job.status)
-      .filter((job) => startingAfter === undefined || job.id < startingAfter)
-      .sort((a, b) => (a.id < b.id ? 1 : -1));
-    return { jobs: all.slice(0, limit), hasMore: all.length > limit };
-  }
 
   readonly jobs: HttpStore['jobs'] = {
-    findReplay: async (accountId, mode, idempotency) => this.#replay(accountId, mode, idempotency),
-    create: async (input) => this.#create(input),
-    get: async (accountId, mode, id) => this.#visible(accountId, mode, id),
+    findReplay: async (accountId, mode, idempotency) => (await this.#query()).jobs.findReplay(accountId, mode, idempotency),
+    create: async (input) => (await this.#query()).jobs.create(input),
+    get: async (accountId, mode, id) => (await this.#query()).jobs.get(accountId, mode, id),
     watch: (accountId, mode, id, signal) => this.#watch(accountId, mode, id, signal),
-    list: async (query) => this.#list(query),
-    outputKey: async (id) => (this.jobsById.get(id)?.output ? `outputs/${id}.mp4` : null),
-    delete: async (accountId, mode, id) => {
-      const job = this.#visible(accountId, mode, id);
-      if (job === null) return null;
-      this.jobsById.delete(id);
-      return { id, deletedAt: new Date(), refundedCredits: job.status === 'queued' ? job.creditsCharged : 0 };
-    },
+    list: async (query) => (await this.#query()).jobs.list(query),
+    outputKey: async (id) => (await this.#query()).jobs.outputKey(id),
+    delete: async (accountId, mode, id) => (await this.#query()).jobs.delete(accountId, mode, id),
   };
 
-  ping = async () => this.healthy;
+  async *#watch(accountId: string, mode: Mode, id: string, signal: AbortSignal): AsyncGenerator<JobRecord> {
+    this.watching += 1;
+    try {
+      for await (const job of (await this.#query()).jobs.watch(accountId, mode, id, signal)) {
+        await this.#query();
+        yield job;
+      }
+    } finally {
+      this.watching -= 1;
+    }
+  }
+
+  ping = async () => this.healthy && (await this.#query()).ping();
 }
 
-export function fakeJob(overrides: Partial<JobRecord> & { accountId: string }): JobRecord {
+async function insertAccount(sql: postgres.Sql, account: Account): Promise<void> {
+  const { id, name, plan, approvalStatus, credits, retentionDays } = account;
+  await sql`INSERT INTO accounts (id, name, plan, approval_status, retention_days)
+    VALUES (${id}, ${name}, ${plan}, ${approvalStatus}, ${retentionDays})`;
+  if (credits > 0) await sql`SELECT post_transfer('grant', ${id}, NULL, ${credits}, '')`;
+}
+
+function testJob(overrides: Partial<JobRecord> & { accountId: string }): JobRecord {
   const createdAt = new Date();
   const job: JobRecord = {
     id: newId('job'),
@@ -276,5 +236,21 @@ export function fakeJob(overrides: Partial<JobRecord> & { accountId: string }): 
     expiresAt: new Date(createdAt.getTime() + 30 * 86_400_000),
     ...overrides,
   };
-  return job;
+  return { ...job, finishedAt: isFinal(job.status) ? (job.finishedAt ?? createdAt) : null };
+}
+
+/** The columns of `jobs`; the file of a finished job has the key `outputs/{id}.mp4`. */
+function rowOf(job: JobRecord): Record<string, unknown> {
+  const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const { error, ...columns } = job;
+  return {
+    ...Object.fromEntries(Object.entries(columns).map(([name, value]) => [snakeCase(name), value])),
+    error_code: error?.code ?? null,
+    error_message: error?.message ?? null,
+    output_key: job.output === null ? null : `outputs/${job.id}.mp4`,
+    step: job.mode === 'test' ? 'sandbox' : 'ingest',
+    attempt: 0,
+    crashes: 0,
+    failures: 0,
+  };
 }

@@ -1,4 +1,4 @@
-/** The API over fakes: a store and a storage in memory, a measurement that the test decides. */
+/** The API over the real store, with a storage in memory and a measurement that the test decides. */
 import { Readable } from 'node:stream';
 import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
 import { signHead } from '../../src/evidence/audit-log.ts';
@@ -10,9 +10,9 @@ import type { FilesystemStorage } from '../../src/storage/filesystem.ts';
 import { makeLink, verifyLink } from '../../src/storage/links.ts';
 import type { Account } from '../../src/store/types.ts';
 import { checkResponse, descriptionText } from './http-contract.ts';
-import { fakeAccount, FakeStore, pepper } from './http-store.ts';
+import { ApiStore, pepper, testAccount } from './http-store.ts';
 
-export { fakeAccount, fakeJob, FakeStore, pepper } from './http-store.ts';
+export { pepper } from './http-store.ts';
 export const linkSecret = 'a link secret for tests';
 export const publicUrl = 'http://reelmend.test';
 
@@ -91,17 +91,17 @@ export interface RequestOptions {
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
 }
 
-/** The API with one approved account and a key of each kind; `request` holds every response against the contract. */
+/** The API with one approved account and a key of each kind; `request` checks every response against the contract. */
 export function makeApi({ measure, options, account: overrides, metrics }: ApiOptions = {}) {
-  const store = new FakeStore();
   const objects = new Map<string, Buffer>();
   const storage = fakeStorage(objects);
-  const account = fakeAccount(overrides);
+  const account = testAccount(overrides);
+  const store = new ApiStore(account);
   const keys = {
-    live: store.addKey('live', 'standard', account),
-    liveSecure: store.addKey('live', 'secure', account),
-    test: store.addKey('test', 'standard', account),
-    testSecure: store.addKey('test', 'secure', account),
+    live: store.addKey('live', 'standard'),
+    liveSecure: store.addKey('live', 'secure'),
+    test: store.addKey('test', 'standard'),
+    testSecure: store.addKey('test', 'secure'),
   };
   const signer = generateSigningKey();
   const logged: { level: string; facts: object; message: string }[] = [];

@@ -21,7 +21,7 @@ import type {
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
 import type { Storage, StoredObject } from '../../src/storage/types.ts';
-import { runScheduledTasksOften, testVault, type World } from './worker-world.ts';
+import { runScheduledTasksOften, testCipher, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -229,7 +229,7 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
   const sample = join(dataDir, 'sample.mp4');
   await writeFile(sample, 'a sample');
   const parts = { media: new FakeMedia(), net: new FakeNet(), storage: new FakeStorage() };
-  const evidence = createEvidence({ keys: world.store.signingKeys, vault: testVault });
+  const evidence = createEvidence({ keys: world.store.signingKeys, cipher: testCipher });
   const made: Worker[] = [];
   const scheduled = options.scheduled === false ? undefined : runScheduledTasksOften(world.url);
   const errors: string[] = [];

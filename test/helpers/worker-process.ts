@@ -11,7 +11,7 @@ import { createEvidence } from '../../src/evidence/index.ts';
 import { createWorker } from '../../src/jobs/index.ts';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
 import { createStore } from '../../src/store/index.ts';
-import { runScheduledTasksOften, testVault } from './worker-world.ts';
+import { runScheduledTasksOften, testCipher } from './worker-world.ts';
 import { enhanceResult, FakeMedia, FakeNet, pause } from './worker-fakes.ts';
 
 export interface WorkerProcessOptions {
@@ -95,14 +95,14 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     await stallAt('put', put.signal);
     return stored;
   };
-  const store = createStore({ url: options.url, vault: testVault });
+  const store = createStore({ url: options.url, cipher: testCipher });
   const worker = createWorker({
     databaseUrl: options.url,
     store,
     storage,
     media,
     net,
-    evidence: createEvidence({ keys: store.signingKeys, vault: testVault }),
+    evidence: createEvidence({ keys: store.signingKeys, cipher: testCipher }),
     logger: pino({ level: 'fatal' }),
     config: {
       dataDir: options.dataDir,

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { Mode, SourceFacts, Tier } from '../../src/domain/job.ts';
 import { priceInCredits } from '../../src/domain/pricing.ts';
-import { createVault } from '../../src/domain/vault.ts';
+import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createStore, type Store, type StoreOptions } from '../../src/store/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createTestDatabase } from './database.ts';
 
 /** One pepper for all processes of a test. */
-export const testVault = createVault('the pepper of the tests');
+export const testCipher = createSecretCipher('the pepper of the tests');
 
 export interface World {
   url: string;
@@ -21,7 +21,7 @@ export interface World {
 
 export async function createWorld(options: Omit<StoreOptions, 'url'> = {}): Promise<World> {
   const database = await createTestDatabase();
-  const store = createStore({ url: database.url, vault: testVault, ...options });
+  const store = createStore({ url: database.url, cipher: testCipher, ...options });
   const sql = postgres(database.url, { max: 3, onnotice: () => {} });
   return {
     url: database.url,
@@ -33,6 +33,11 @@ export async function createWorld(options: Omit<StoreOptions, 'url'> = {}): Prom
       await database.drop();
     },
   };
+}
+
+/** The entries of an account's audit log, newest first. */
+export async function auditEntries(store: Store, query: { accountId: string; jobId?: string; limit: number }) {
+  return (await store.audit.list(query)).entries;
 }
 
 /** An approved account with that many live credits. */

@@ -8,7 +8,7 @@ import { scheduledTasks } from '../../src/jobs/scheduled-tasks.ts';
 import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, FakeStorage } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let account: Account;
@@ -22,7 +22,7 @@ const create = async () => (await world.store.jobs.create(jobInput(account, { mo
 
 describe('17.32: accesses to a result', () => {
   const accesses = async (jobId: string) =>
-    (await world.store.events.list({ accountId: account.id, jobId, limit: 100 })).filter(({ kind }) => kind === 'result.accessed');
+    (await auditEntries(world.store, { accountId: account.id, jobId, limit: 100 })).filter(({ kind }) => kind === 'result.accessed');
   const access = (jobId: string, keyId: string) =>
     world.store.audit.record({ accountId: account.id, kind: 'result.accessed', jobId, data: { key_id: keyId } });
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -21,7 +21,8 @@ describe('migrations', () => {
   it('are applied once when several processes start together', async () => {
     const applied = await Promise.all(Array.from({ length: 4 }, () => migrate({ url: database.url })));
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
-    expect(applied.flat()[0]).toBe('0001_accounts.sql');
+    expect(applied.flat()[0]).toBe('0001_schema.sql');
+    expect(applied.flat()).toContain('functions/create_job.sql');
     const sql = postgres(database.url, { max: 1 });
     const [row] =
       await sql`SELECT to_regprocedure('graphile_worker.force_unlock_workers(text[])') IS NOT NULL AS there`;
@@ -39,6 +40,53 @@ describe('migrations', () => {
     expect(tables[0]).toEqual({ good: true, half: false });
     await sql.end();
     await other.drop();
+  });
+
+  it('apply a function again when its file changed, after the migrations, and leave the others alone', async () => {
+    const other = await createTestDatabase({ migrated: false });
+    const folder = await mkdtemp(join(directory, 'versions-'));
+    await mkdir(join(folder, 'functions'));
+    const write = (name: string, text: string) => writeFile(join(folder, name), text);
+    const answer = (column: string) =>
+      `CREATE OR REPLACE FUNCTION answer() RETURNS int LANGUAGE sql AS $$ SELECT ${column} FROM numbers $$;`;
+    await write('0001_numbers.sql', 'CREATE TABLE numbers AS SELECT 41 AS first;');
+    await write('functions/answer.sql', answer('first'));
+    await write('functions/other.sql', 'CREATE FUNCTION other() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$;');
+    const sql = postgres(other.url, { max: 1 });
+    const ask = async () => (await sql`SELECT answer()`)[0];
+    expect(await migrate({ url: other.url, directory: folder })).toEqual([
+      '0001_numbers.sql',
+      'functions/answer.sql',
+      'functions/other.sql',
+    ]);
+    expect(await ask()).toEqual({ answer: 41 });
+    // An older database: the new version of the function needs the column of the new migration.
+    await write('0002_second.sql', 'ALTER TABLE numbers ADD COLUMN second int NOT NULL DEFAULT 42;');
+    await write('functions/answer.sql', answer('second'));
+    expect(await migrate({ url: other.url, directory: folder })).toEqual(['0002_second.sql', 'functions/answer.sql']);
+    expect(await ask()).toEqual({ answer: 42 });
+    expect(await migrate({ url: other.url, directory: folder })).toEqual([]);
+    await write('functions/answer.sql', answer('third'));
+    await expect(migrate({ url: other.url, directory: folder })).rejects.toThrow('third');
+    expect(await ask()).toEqual({ answer: 42 });
+    await sql.end();
+    await other.drop();
+  });
+
+  it('of the real functions run over a database that has them and is in use', async () => {
+    const used = await createTestDatabase();
+    const sql = postgres(used.url, { max: 1 });
+    await sql`INSERT INTO accounts (id, name) VALUES ('acct_00000000000000000000000000', 'Test')`;
+    await sql`SELECT post_transfer('grant', 'acct_00000000000000000000000000', NULL, 5, '')`;
+    await sql`UPDATE schema_functions SET sha256 = 'an older one'`;
+    const applied = await migrate({ url: used.url });
+    expect(applied.length).toBeGreaterThan(5);
+    expect(applied.every((name) => name.startsWith('functions/'))).toBe(true);
+    await expect(sql`DELETE FROM ledger_entries`).rejects.toMatchObject({ code: '23001' });
+    await expect(sql`INSERT INTO ledger_transfers (kind, account_id, credits)
+      VALUES ('grant', 'acct_00000000000000000000000000', 5)`).rejects.toThrow('does not balance');
+    await sql.end();
+    await used.drop();
   });
 
   it('refuse a file that was changed after it was applied', async () => {

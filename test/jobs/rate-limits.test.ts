@@ -10,7 +10,7 @@ afterAll(() => world.close());
 
 const hourly = { limit: 60, windowS: 3600 };
 const setBack = (key: string, seconds: number) =>
-  world.sql`UPDATE rate_limits SET tat = tat - ${seconds}, at = at - ${seconds} WHERE key_id = ${key}`;
+  world.sql`UPDATE rate_limits SET tat = tat - ${seconds}, at = at - ${seconds} WHERE subject = ${key}`;
 
 describe('the rate limiter', () => {
   it('lets the whole quota pass at once and counts it down', async () => {
@@ -75,6 +75,28 @@ describe('the rate limiter', () => {
       allowed: true,
       remaining: 4,
     });
+  });
+
+  it('charges a key nothing for calls that its account refuses', async () => {
+    const account = { id: 'acct_d', limit: 4 };
+    const take = (key: string) => world.store.rateLimits.take(key, 'create', { ...hourly, limit: 6, account });
+    for (let n = 0; n < 4; n += 1) expect(await take('key_l')).toMatchObject({ allowed: true });
+    for (let n = 0; n < 10; n += 1) {
+      expect(await take('key_m')).toEqual({ allowed: false, remaining: 0, resetS: 3600, retryAfterS: 900 });
+    }
+    // With the account's quota full again, the second key has all of its own.
+    await setBack('acct_d', 3600);
+    expect(await world.store.rateLimits.take('key_m', 'create', { ...hourly, limit: 6 })).toMatchObject({ allowed: true, remaining: 5 });
+  });
+
+  it('says when both quotas allow a call again', async () => {
+    const policy = { ...hourly, limit: 2, account: { id: 'acct_e', limit: 6 } };
+    const take = (key: string) => world.store.rateLimits.take(key, 'create', policy);
+    for (const key of ['key_n', 'key_n', 'key_o', 'key_o', 'key_p', 'key_p']) await take(key);
+    // Both are empty: a call of the account refills in 600 s, one of the key in 1800 s.
+    expect(await take('key_n')).toMatchObject({ allowed: false, retryAfterS: 1800 });
+    // The account alone is empty.
+    expect(await take('key_q')).toMatchObject({ allowed: false, retryAfterS: 600 });
   });
 
   it('17.19: five processes with five keys pass exactly the quota of their account', async () => {

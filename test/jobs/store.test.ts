@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fence } from '../../src/store/index.ts';
-import { createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, randomHash, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -15,12 +15,12 @@ const queueRows = (jobId: string) =>
 const countJobs = async (accountId: string) =>
   Number((await world.sql`SELECT count(*) FROM jobs WHERE account_id = ${accountId}`)[0]!['count']);
 const eventKinds = async (accountId: string) =>
-  (await world.store.events.list({ accountId, limit: 100 })).map((event) => event.kind).reverse();
+  (await auditEntries(world.store, { accountId, limit: 100 })).map((event) => event.kind).reverse();
 
 describe('accounts and keys', () => {
   it('start pending without live credits and keep their sandbox credits', async () => {
     const account = await world.store.accounts.create({ name: 'New' });
-    expect(account).toMatchObject({ approvalStatus: 'pending', credits: 0, sandboxCredits: 10_000, retentionDays: 30 });
+    expect(account).toMatchObject({ approvalStatus: 'pending', credits: 0, retentionDays: 30 });
     expect(await world.store.accounts.get(account.id)).toEqual(account);
   });
 
@@ -96,7 +96,7 @@ describe('accounts and keys', () => {
     expect(await accounts.get(account.id)).toMatchObject({ credits: 40 });
     const kinds = await eventKinds(account.id);
     expect(kinds.filter((kind) => kind === 'account.closed')).toHaveLength(1);
-    const deleted = await world.store.events.list({ accountId: account.id, jobId: made[0]!.job.id, limit: 1 });
+    const deleted = await auditEntries(world.store, { accountId: account.id, jobId: made[0]!.job.id, limit: 1 });
     expect(deleted[0]).toMatchObject({ kind: 'job.deleted', data: { by: 'operator' } });
 
     // It stays closed.
@@ -179,7 +179,7 @@ describe('creation', () => {
     const { job } = await world.store.jobs.create(jobInput(account, { mode: 'test' }));
     expect(job.creditsCharged).toBe(0);
     expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_sandbox' }]);
-    expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0, sandboxCredits: 10_000 });
+    expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0 });
   });
 
   it('without credits is refused and stores nothing', async () => {
@@ -241,7 +241,7 @@ describe('creation', () => {
     const account = await fundedAccount(world.store, 60);
     const input = jobInput(account, { idempotency: idempotency('later') });
     const { job } = await world.store.jobs.create(input);
-    await world.store.leases.claim(job.id, 'ingest', 'w', 20);
+    await world.store.leases.acquire(job.id, 'ingest', 'w', 20);
     expect(await world.store.jobs.findReplay(account.id, 'live', input.idempotency!)).toMatchObject({
       status: 'running',
     });
@@ -280,7 +280,7 @@ describe('reading', () => {
       more = page.hasMore;
     }
     expect(seen).toEqual(ids);
-    await world.store.leases.claim(ids[2]!, 'ingest', 'w', 20);
+    await world.store.leases.acquire(ids[2]!, 'ingest', 'w', 20);
     const running = await world.store.jobs.list({ accountId: account.id, mode: 'live', limit: 10, status: 'running' });
     expect(running.jobs.map((job) => job.id)).toEqual([ids[2]]);
   });
@@ -288,7 +288,7 @@ describe('reading', () => {
 
 describe('deletion', () => {
   const objectOf = async (fence: Fence) => {
-    const key = await world.store.objects.announce(fence, 'output');
+    const key = await world.store.objects.registerPendingObject(fence, 'output');
     return { key, size: 5, sha256: 'c'.repeat(64), version: null };
   };
   const output = { width: 2, height: 2, size_bytes: 5, sha256: 'c'.repeat(64) };
@@ -298,7 +298,7 @@ describe('deletion', () => {
       name: 'running',
       refund: 18,
       prepare: async (id: string) => {
-        const claim = await world.store.leases.claim(id, 'ingest', 'w', 20);
+        const claim = await world.store.leases.acquire(id, 'ingest', 'w', 20);
         await world.store.leases.progress(claim!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
       },
     },
@@ -306,7 +306,7 @@ describe('deletion', () => {
       name: 'done',
       refund: 0,
       prepare: async (id: string) => {
-        const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+        const { fence } = (await world.store.leases.acquire(id, 'ingest', 'w', 20))!;
         await world.store.leases.finish(fence, { stored: await objectOf(fence), output, applied: null });
       },
     },
@@ -314,7 +314,7 @@ describe('deletion', () => {
       name: 'error',
       refund: 0,
       prepare: async (id: string) => {
-        const { fence } = (await world.store.leases.claim(id, 'ingest', 'w', 20))!;
+        const { fence } = (await world.store.leases.acquire(id, 'ingest', 'w', 20))!;
         await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
       },
     },
@@ -337,7 +337,7 @@ describe('deletion', () => {
       const [row] = await world.sql`SELECT * FROM jobs WHERE id = ${job.id}`;
       expect(JSON.stringify(row)).not.toContain('secret');
       expect(await queueRows(job.id)).toEqual([]);
-      const events = await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 9 });
+      const events = await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 9 });
       expect(events[0]).toMatchObject({
         kind: 'job.deleted',
         data: { by: 'customer', status: name, refunded_credits: refund },
@@ -360,7 +360,7 @@ describe('deletion', () => {
     const account = await fundedAccount(world.store, 30 * 20);
     for (let n = 0; n < 20; n++) {
       const { job } = await world.store.jobs.create(jobInput(account));
-      const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
+      const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'w', 20))!;
       const stored = await objectOf(fence);
       const [finished, deleted] = await Promise.allSettled([
         n % 2
@@ -398,7 +398,7 @@ describe('deletion', () => {
     expect(await world.store.jobs.expireDue(100)).toEqual([due.job.id]);
     expect(await world.store.jobs.get(account.id, 'live', due.job.id)).toBeNull();
     expect(await world.store.jobs.get(account.id, 'live', kept.job.id)).not.toBeNull();
-    expect((await world.store.events.list({ accountId: account.id, limit: 1 }))[0]).toMatchObject({
+    expect((await auditEntries(world.store, { accountId: account.id, limit: 1 }))[0]).toMatchObject({
       kind: 'job.deleted',
       data: { by: 'retention' },
     });
@@ -438,7 +438,7 @@ describe('what is written stays', () => {
   it('a job never moves back', async () => {
     const account = await fundedAccount(world.store, 30);
     const { job } = await world.store.jobs.create(jobInput(account));
-    const { fence } = (await world.store.leases.claim(job.id, 'ingest', 'w', 20))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'ingest', 'w', 20))!;
     await expect(world.sql`UPDATE jobs SET status = 'queued' WHERE id = ${job.id}`).rejects.toMatchObject({
       code: '23001',
     });

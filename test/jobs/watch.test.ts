@@ -4,7 +4,9 @@ import { newId } from '../../src/domain/ids.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createStore } from '../../src/store/index.ts';
-import { JobFeed, watchAccount, watchJob } from '../../src/store/watch.ts';
+import { JobFeed } from '../../src/store/job-feed.ts';
+import { type AccountQueries, AccountWatch } from '../../src/store/watch-account.ts';
+import { watchJob } from '../../src/store/watch-job.ts';
 import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -16,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job.id;
-const claim = async (id: string) => (await world.store.leases.claim(id, 'ingest', 'w', 60))!.fence;
+const claim = async (id: string) => (await world.store.leases.acquire(id, 'ingest', 'w', 60))!.fence;
 const never = new AbortController().signal;
 
 /** Follows a job; `seen` grows as it changes, `ended` resolves when the watch is over. */
@@ -103,7 +105,7 @@ describe('watching a job', () => {
       polls += 1;
       return new Map(ids.map((id) => [id, state]));
     };
-    const feed = new JobFeed({ url, poll, pollMs: 50 });
+    const feed = new JobFeed({ url, poll, pollIntervalMs: 50 });
     const stop = new AbortController();
     let reads = 0;
     const read = async () => {
@@ -130,17 +132,17 @@ describe('watching a job', () => {
   it('17.20: a wait that times out leaves no listener behind', async () => {
     const feed = new JobFeed({ url: world.url, poll: async () => new Map() });
     const stop = new AbortController();
-    let looks = 0;
-    const look = async () => {
-      looks += 1;
+    let polls = 0;
+    const poll = async () => {
+      polls += 1;
       return { jobs: [], position: 0 };
     };
-    const options = { feed, accountId: account.id, signal: stop.signal, lookMs: 5, position: async () => 0, read: async () => [], look };
+    const watch = new AccountWatch({ feed, pollIntervalMs: 5, queries: { position: async () => 0, read: async () => [], poll } });
     const run = async () => {
-      for await (const _change of watchAccount(options)) break;
+      for await (const _change of watch.watch(account.id, stop.signal)) break;
     };
     const ended = run();
-    await eventually(() => looks > 20);
+    await eventually(() => polls > 20);
     expect(getEventListeners(stop.signal, 'abort').length).toBeLessThanOrEqual(1);
     stop.abort();
     await ended;
@@ -148,7 +150,7 @@ describe('watching a job', () => {
   });
 
   it('17.20: jobs that change unheard are polled from the database', async () => {
-    const store = createStore({ url: world.url, feed: { pollMs: 100 } });
+    const store = createStore({ url: world.url, feed: { pollIntervalMs: 100 } });
     const id = await create();
     const seen: string[] = [];
     const run = async () => {
@@ -170,7 +172,80 @@ describe('watching a job', () => {
   });
 });
 
+/** Queries of an account without a database: a test decides what they find, and counts them. */
+function countedQueries(find: { jobs: { id: string }[]; failure?: Error }) {
+  const count = { positions: 0, polls: 0 };
+  const queries: AccountQueries<{ id: string }> = {
+    position: async () => {
+      count.positions += 1;
+      return 0;
+    },
+    read: async () => [],
+    poll: async () => {
+      count.polls += 1;
+      if (find.failure) throw find.failure;
+      return { jobs: find.jobs.splice(0), position: 0 };
+    },
+  };
+  return { queries, count };
+}
+
 describe('watching an account', () => {
+  it('polls once for all watchers of the account, and not after the last has left', async () => {
+    const feed = new JobFeed({ url: world.url, poll: async () => new Map() });
+    const found: { id: string }[] = [];
+    const { queries, count } = countedQueries({ jobs: found });
+    const watch = new AccountWatch({ feed, queries, pollIntervalMs: 50 });
+    const stop = new AbortController();
+    const seen: string[][] = Array.from({ length: 20 }, () => []);
+    const start = performance.now();
+    const watchers = seen.map(async (ids) => {
+      for await (const { id } of watch.watch(account.id, stop.signal)) ids.push(id);
+    });
+    await eventually(() => count.polls > 4);
+    found.push({ id: 'job_new' });
+    await eventually(() => seen.every((ids) => ids.length === 1));
+    // One more than the time allows: the connection that begins to listen causes a poll too.
+    expect(count.polls).toBeLessThanOrEqual(Math.ceil((performance.now() - start) / 50) + 1);
+    expect(count.positions).toBe(1);
+    stop.abort();
+    await Promise.all(watchers);
+    const { polls } = count;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(count.polls).toBeLessThanOrEqual(polls + 1);
+    await feed.close();
+  });
+
+  it('throws for every watcher when a query fails, and starts anew with the next', async () => {
+    const feed = new JobFeed({ url: world.url, poll: async () => new Map() });
+    const state: { jobs: { id: string }[]; failure?: Error } = { jobs: [], failure: new Error('away') };
+    const watch = new AccountWatch({ feed, queries: countedQueries(state).queries, pollIntervalMs: 10 });
+    const stop = new AbortController();
+    const first = async () => (await watch.watch(account.id, stop.signal).next()).value;
+    await Promise.all([1, 2].map(() => expect(first()).rejects.toThrow('away')));
+    delete state.failure;
+    state.jobs.push({ id: 'job_new' });
+    expect(await first()).toEqual({ id: 'job_new', job: { id: 'job_new' } });
+    await feed.close();
+  });
+
+  it('shows the newest open jobs when notifications were lost', async () => {
+    const crowded = await fundedAccount(world.store, 100_000);
+    const ids: string[] = [];
+    for (let n = 0; n < 205; n += 1) ids.push((await world.store.jobs.create(jobInput(crowded))).job.id);
+    const stop = new AbortController();
+    const seen = new Set<string>();
+    const watched = (async () => {
+      for await (const { id } of world.store.consoleJobs.watch(crowded.id, stop.signal)) seen.add(id);
+    })();
+    await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
+    await eventually(() => seen.size > 0, 10_000);
+    expect([...seen].sort()).toEqual(ids.sort().slice(-200));
+    stop.abort();
+    await watched;
+  });
+
   it('17.29: shows a job whose id was drawn earlier and that was committed later', { timeout: 30_000 }, async () => {
     const stop = new AbortController();
     const seen: string[] = [];

@@ -8,7 +8,7 @@ import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 interface Received {
   headers: Record<string, string>;
@@ -56,14 +56,14 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
 }
 
 /** A worker whose downloads and pictures are stand-ins and whose webhooks are real. */
-async function startWorker(triesS: readonly number[] = [0, 0.2, 0.4, 0.6]): Promise<void> {
+async function startWorker(scheduleS: readonly number[] = [0, 0.2, 0.4, 0.6]): Promise<void> {
   const mixed = { ...net, download: shop.net.download.bind(shop.net) };
-  const webhooks = { timeoutMs: 3000, triesS, overdueS: 1 };
+  const webhooks = { timeoutMs: 3000, scheduleS, overdueS: 1 };
   await shop.worker({ deps: { net: mixed }, tuning: { webhooks } }).start();
 }
 const create = async (change: Partial<CreateJob> = {}) =>
   (await world.store.jobs.create(jobInput(account, { webhookUrl: url, ...change }))).job;
-const delivery = async () => (await world.store.deliveries.list(account.id, 10))[0]!;
+const delivery = async () => (await world.store.deliveries.page({ accountId: account.id, limit: 10 }))[0]!;
 const settled = async (state: string) => {
   await eventually(async () => (await delivery())?.state === state);
   return delivery();
@@ -160,7 +160,7 @@ describe('a webhook', () => {
     const fresh = (await world.store.webhookSecrets.rotate(account.id))!;
     expect(await world.store.webhookSecrets.switchNow(account.id, { user_id: 'user_1' })).toBe(true);
     expect(await world.store.webhookSecrets.switchNow(account.id)).toBe(false);
-    const [event] = await world.store.events.list({ accountId: account.id, limit: 1 });
+    const [event] = await auditEntries(world.store, { accountId: account.id, limit: 1 });
     expect(event).toMatchObject({ kind: 'webhook_secret.switched', data: { user_id: 'user_1' } });
     const switched = await signedNow();
     expect([old, fresh].map(switched.service)).toEqual([false, true]);

@@ -8,7 +8,7 @@ import { failureFromChild } from '../../src/media/failures.ts';
 import { canBeRead } from '../../src/media/users.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
@@ -34,7 +34,7 @@ const now = (job: JobRecord) => world.store.jobs.get(account.id, job.mode, job.i
 const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status);
 const credits = async () => (await world.store.accounts.get(account.id))!.credits;
 const kinds = async (job: JobRecord) =>
-  (await world.store.events.list({ accountId: account.id, jobId: job.id, limit: 50 }))
+  (await auditEntries(world.store, { accountId: account.id, jobId: job.id, limit: 50 }))
     .map((event) => event.kind)
     .reverse();
 

@@ -121,7 +121,7 @@ const refused: Record<string, [says: RegExp | string, ...urls: string[]]> = {
     'http://public.example../',
     'http://.../',
   ],
-  'a space in the host': [/: it must hold no spaces and no control characters\.$/, 'http://public .example/'],
+  'a space in the host': [/: it must contain no spaces and no control characters\.$/, 'http://public .example/'],
 };
 
 describe('URL policy', () => {

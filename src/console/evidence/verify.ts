@@ -66,7 +66,7 @@ export async function verifyAuditLog(
 export async function verifyHead(jws: string, keys: readonly PublicKey[]): Promise<Head> {
   const head = await verifyJws(jws, 'reelmend-audit-head+jws', keys);
   if (!hasExactly(head, headFields) || typeof head['size'] !== 'number')
-    throw new VerificationError('The head lacks a field or has one too many.');
+    throw new VerificationError('The head lacks a field or has an unknown one.');
   return head as unknown as Head;
 }
 
@@ -79,7 +79,7 @@ async function entryProblem(
   entry: Entry,
   at: { index: number; previous: string; head: Head },
 ): Promise<string | null> {
-  if (!hasExactly(entry, entryFields)) return 'The entry lacks a field or has one too many.';
+  if (!hasExactly(entry, entryFields)) return 'The entry lacks a field or has an unknown one.';
   if (entry.account_id !== at.head.account_id) return 'The entry belongs to another account.';
   if (entry.sequence !== at.index + 1)
     return `The entry has the sequence ${entry.sequence} where ${at.index + 1} belongs.`;
@@ -105,7 +105,7 @@ async function hashEntry(entry: Entry): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const notCanonical = 'The document is no JSON Web Signature in canonical base64url.';
+const notCanonical = 'The document is not a JSON Web Signature in canonical base64url.';
 
 async function verifyJws(
   jws: string,
@@ -119,7 +119,7 @@ async function verifyJws(
   const [head, body, signature] = parts;
   if (parts.length !== 3 || !head || !body || !signature)
     throw new VerificationError(notCanonical);
-  const header = parseObject(head, 'The document is no JSON Web Signature.');
+  const header = parseObject(head, 'The document is not a JSON Web Signature.');
   if (header['typ'] !== type) throw new VerificationError(`The document is not a ${type}.`);
   if (header['alg'] !== 'EdDSA' || header['crit'] !== undefined)
     throw new VerificationError('The document is signed in a way that is not known here.');

@@ -61,10 +61,10 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
 
     consoleExportAuditLog: async (c) => {
       const accountId = c.get('session').account.id;
-      const head = await store.statements.logHead(accountId);
+      const head = await store.audit.head(accountId);
       const [signed, jwks] = [await signHead(accountId, head), await deps.evidence.jwks()];
       const parts = exportText({ accountId, size: head.size, tail: { head: signed, jwks } }, (after, limit) =>
-        store.statements.logPage({ accountId, after, upTo: head.size, limit }),
+        store.audit.page({ accountId, after, upTo: head.size, limit }),
       );
       const headers = {
         'Content-Type': 'application/json',

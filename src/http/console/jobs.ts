@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord, Mode } from '../../domain/job.ts';
-import { errorHelp, momentText, sourceName } from '../../domain/job-words.ts';
+import { errorHelp, timelineText, sourceName } from '../../domain/job-words.ts';
 import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
@@ -152,7 +152,7 @@ async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   }
 }
 
-function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
+function presentDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDetail {
   return {
     job: presentJob(job),
     mode: job.mode,
@@ -162,7 +162,7 @@ function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetai
     model: job.model,
     requested: job.enhancements,
     error_help: job.error === null ? null : errorHelp(job.mode, job.error.code),
-    timeline: moments.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: momentText(kind), data })),
+    timeline: timeline.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
   };
 }

@@ -10,6 +10,7 @@ import type {
 } from '../../contract/types.gen.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sourceName } from '../../domain/job-words.ts';
+import { sandboxCredits } from '../../domain/sandbox.ts';
 import type {
   DeliveryRecord,
   KeyRecord,
@@ -28,7 +29,7 @@ export function presentConsoleAccount(account: Account): ConsoleAccount {
     plan: account.plan,
     approval_status: account.approvalStatus,
     credits: account.credits,
-    sandbox_credits: account.sandboxCredits,
+    sandbox_credits: sandboxCredits,
     retention_days: account.retentionDays,
     created_at: account.createdAt.toISOString(),
   };
@@ -93,7 +94,7 @@ export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
     event: delivery.event,
     url: delivery.url,
     state: delivery.state,
-    failed_tries: delivery.tries,
+    failed_tries: delivery.failedAttempts,
     next_at: instant(delivery.nextAt),
     created_at: delivery.createdAt.toISOString(),
     settled_at: instant(delivery.settledAt),
@@ -112,7 +113,7 @@ export function presentWorker(worker: WorkerRecord): OperatorWorker {
     id: worker.id,
     host: worker.host,
     started_at: worker.startedAt.toISOString(),
-    seen_at: worker.seenAt.toISOString(),
+    seen_at: worker.heartbeatAt.toISOString(),
     alive: worker.alive,
     concurrency: worker.concurrency,
     devices: worker.devices.map(presentDevice),

@@ -1,22 +1,16 @@
--- Queue rows name the account that they work for, so that a worker can pass over those of an account which has enough
--- of them running (src/jobs/account-limiter.ts). A creation writes the account as the row's flag.
-
--- Since when a job has found no room on any disk although nothing else was under way; null when it waits for others.
-ALTER TABLE jobs ADD COLUMN insufficient_disk_since timestamptz;
-
--- Jobs whose original is stored and whose result will need room.
-CREATE INDEX jobs_pending_enhancement ON jobs (id) WHERE step = 'enhance' AND status = 'running' AND deleted_at IS NULL;
-
--- As in 0012, with the account as a flag.
-CREATE OR REPLACE FUNCTION create_job(wanted jsonb, claim jsonb, queued jsonb, event_id text, event_data text)
+-- Creates a job with everything that belongs to it, in one round trip. `wanted` holds columns of `jobs` and
+-- `retention_days`; `idempotency` is null or {key, fingerprint, days}; `queued` is {task, key, max_attempts} of Graphile
+-- Worker. Returns no row when the Idempotency-Key belongs to another job: the insert waits for the commit of a request
+-- with the same key, so that the loser sees the winner's job. An expired key counts as new.
+CREATE OR REPLACE FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text)
 RETURNS SETOF jobs LANGUAGE plpgsql AS $$
 DECLARE
   job jobs := jsonb_populate_record(NULL::jobs, wanted);
-  claim_ends timestamptz := now() + make_interval(days => (claim ->> 'days')::int);
+  idempotency_ends timestamptz := now() + make_interval(days => (idempotency ->> 'days')::int);
 BEGIN
-  IF claim IS NOT NULL THEN
+  IF idempotency IS NOT NULL THEN
     INSERT INTO idempotency_keys AS k (account_id, mode, key, fingerprint, job_id, expires_at)
-      VALUES (job.account_id, job.mode, claim ->> 'key', claim ->> 'fingerprint', job.id, claim_ends)
+      VALUES (job.account_id, job.mode, idempotency ->> 'key', idempotency ->> 'fingerprint', job.id, idempotency_ends)
       ON CONFLICT (account_id, mode, key) DO UPDATE SET fingerprint = excluded.fingerprint,
         job_id = excluded.job_id, expires_at = excluded.expires_at, created_at = now()
       WHERE k.expires_at <= now();
@@ -31,6 +25,9 @@ BEGIN
   IF job.credits_charged > 0 THEN
     PERFORM post_transfer('charge', job.account_id, job.id, job.credits_charged, '');
   END IF;
+  -- A new job's key cannot be in the queue yet. The default mode would search all waiting rows for it, which is most of
+  -- the cost of a creation and grows with the queue. `unsafe_dedupe` does not, and is safe for a new key. The flag names
+  -- the account, so that workers can limit how many rows of one account run at a time (src/jobs/account-limiter.ts).
   PERFORM graphile_worker.add_job(queued ->> 'task', payload := json_build_object('jobId', job.id),
     job_key := queued ->> 'key', run_at := clock_timestamp(), max_attempts := (queued ->> 'max_attempts')::int,
     flags := ARRAY[job.account_id], job_key_mode := 'unsafe_dedupe');

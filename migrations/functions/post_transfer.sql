@@ -1,12 +1,6 @@
--- An operator takes back what was granted too much: a transfer of its own, from the customer to the credits given out.
-
-ALTER TABLE ledger_transfers
-  DROP CONSTRAINT ledger_transfers_kind_check,
-  DROP CONSTRAINT ledger_transfers_check,
-  ADD CONSTRAINT ledger_transfers_kind_check CHECK (kind IN ('grant', 'withdrawal', 'charge', 'refund')),
-  ADD CONSTRAINT ledger_transfers_check CHECK ((kind IN ('grant', 'withdrawal')) = (job_id IS NULL));
-
--- As in 0010, with withdrawals.
+-- Moves credits (a positive number) between a customer and one of the service's books, and returns the new balance. Locks
+-- the account's row until the commit. Raises SQLSTATE RM402, with the balance as its detail, when the balance does not
+-- cover the amount.
 CREATE OR REPLACE FUNCTION post_transfer(kind text, account text, job text, amount bigint, note text)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -18,7 +12,7 @@ BEGIN
     RETURNING credits INTO after;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the balance of % does not cover % credits', account, amount
-      USING ERRCODE = 'FL402', DETAIL = coalesce((SELECT credits::text FROM accounts WHERE id = account), '');
+      USING ERRCODE = 'RM402', DETAIL = coalesce((SELECT credits::text FROM accounts WHERE id = account), '');
   END IF;
   INSERT INTO ledger_transfers (kind, account_id, job_id, credits, note) VALUES (kind, account, job, amount, note)
     RETURNING id INTO transfer;

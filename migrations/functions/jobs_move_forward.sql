@@ -1,0 +1,19 @@
+-- A job only moves forward, whatever a query says. The moves are those of src/domain/transitions.ts; a test compares them.
+CREATE OR REPLACE FUNCTION jobs_move_forward() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.status IN ('done', 'error') AND NEW.status <> OLD.status
+     OR OLD.status = 'running' AND NEW.status = 'queued'
+     OR OLD.status = 'queued' AND NEW.status = 'done'
+     OR OLD.deleted_at IS NOT NULL AND (NEW.deleted_at IS DISTINCT FROM OLD.deleted_at OR NEW.status <> OLD.status)
+     OR NEW.attempt < OLD.attempt
+     OR NEW.progress < OLD.progress
+     OR NEW.credits_refunded < OLD.credits_refunded
+     OR NEW.credits_charged <> OLD.credits_charged
+     OR NEW.account_id <> OLD.account_id THEN
+    RAISE EXCEPTION 'job % cannot move from % back to %', OLD.id, OLD.status, NEW.status
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER jobs_move_forward BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION jobs_move_forward();

@@ -1,0 +1,394 @@
+-- The schema after all migrations, written by test/store/schema.test.ts. Read it; never apply it.
+
+CREATE TABLE accounts (
+  approval_status text NOT NULL DEFAULT 'pending'::text,
+  closed_at timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  credits bigint NOT NULL DEFAULT 0,
+  id text NOT NULL,
+  name text NOT NULL,
+  plan text NOT NULL DEFAULT 'standard'::text,
+  retention_days integer NOT NULL DEFAULT 30,
+  CONSTRAINT accounts_approval_status_check CHECK ((approval_status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text]))),
+  CONSTRAINT accounts_credits_check CHECK ((credits >= 0)),
+  CONSTRAINT accounts_id_check CHECK ((id ~ '^acct_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT accounts_pkey PRIMARY KEY (id),
+  CONSTRAINT accounts_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 365)))
+);
+CREATE INDEX accounts_closed ON public.accounts USING btree (id) WHERE (closed_at IS NOT NULL);
+CREATE INDEX accounts_state ON public.accounts USING btree (approval_status, id DESC);
+
+CREATE TABLE api_keys (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone,
+  hash bytea NOT NULL,
+  id text NOT NULL,
+  last_four text NOT NULL,
+  last_used_at timestamp with time zone,
+  mode text NOT NULL,
+  revoked_at timestamp with time zone,
+  tier text NOT NULL,
+  CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
+  CONSTRAINT api_keys_hash_key UNIQUE (hash),
+  CONSTRAINT api_keys_id_check CHECK ((id ~ '^key_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT api_keys_last_four_check CHECK ((length(last_four) = 4)),
+  CONSTRAINT api_keys_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT api_keys_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text])))
+);
+CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
+
+CREATE TABLE certificates (
+  account_id text NOT NULL,
+  id text NOT NULL,
+  issued_at timestamp with time zone NOT NULL,
+  job_id text NOT NULL,
+  jws text NOT NULL,
+  CONSTRAINT certificates_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT certificates_id_check CHECK ((id ~ '^cert_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT certificates_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT certificates_job_id_key UNIQUE (job_id),
+  CONSTRAINT certificates_pkey PRIMARY KEY (id)
+);
+CREATE INDEX certificates_account ON public.certificates USING btree (account_id, id DESC);
+CREATE TRIGGER certificates_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.certificates FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE console_sessions (
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  last_seen_at timestamp with time zone NOT NULL DEFAULT now(),
+  token_hash bytea NOT NULL,
+  user_agent text NOT NULL DEFAULT ''::text,
+  user_id text NOT NULL,
+  CONSTRAINT console_sessions_id_check CHECK ((id ~ '^sess_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT console_sessions_pkey PRIMARY KEY (id),
+  CONSTRAINT console_sessions_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT console_sessions_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT console_sessions_user_agent_check CHECK ((length(user_agent) <= 200)),
+  CONSTRAINT console_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES console_users(id)
+);
+CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
+CREATE INDEX console_sessions_user ON public.console_sessions USING btree (user_id, id DESC);
+
+CREATE TABLE console_users (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  email text NOT NULL,
+  id text NOT NULL,
+  operator boolean NOT NULL DEFAULT false,
+  password text NOT NULL,
+  CONSTRAINT console_users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT console_users_email_check CHECK (((length(email) >= 3) AND (length(email) <= 254))),
+  CONSTRAINT console_users_id_check CHECK ((id ~ '^user_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT console_users_password_check CHECK ((password ~~ '$argon2id$%'::text)),
+  CONSTRAINT console_users_pkey PRIMARY KEY (id)
+);
+CREATE INDEX console_users_account ON public.console_users USING btree (account_id);
+CREATE UNIQUE INDEX console_users_email ON public.console_users USING btree (lower(email));
+
+CREATE TABLE event_heads (
+  account_id text NOT NULL,
+  hash text NOT NULL DEFAULT repeat('0'::text, 64),
+  seq bigint NOT NULL,
+  CONSTRAINT event_heads_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT event_heads_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT event_heads_pkey PRIMARY KEY (account_id),
+  CONSTRAINT event_heads_seq_check CHECK ((seq >= 0))
+);
+CREATE TRIGGER event_heads_kept BEFORE DELETE OR TRUNCATE ON public.event_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER event_heads_step BEFORE UPDATE ON public.event_heads FOR EACH ROW EXECUTE FUNCTION event_heads_step();
+
+CREATE TABLE idempotency_keys (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone NOT NULL,
+  fingerprint text NOT NULL,
+  job_id text NOT NULL,
+  key text NOT NULL,
+  mode text NOT NULL,
+  CONSTRAINT idempotency_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT idempotency_keys_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id) DEFERRABLE INITIALLY DEFERRED,
+  CONSTRAINT idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255))),
+  CONSTRAINT idempotency_keys_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (account_id, mode, key)
+);
+CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
+CREATE INDEX idempotency_keys_job ON public.idempotency_keys USING btree (job_id);
+
+CREATE TABLE job_events (
+  account_id text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  data jsonb NOT NULL DEFAULT '{}'::jsonb,
+  hash text NOT NULL,
+  id text NOT NULL,
+  job_id text,
+  kind text NOT NULL,
+  previous_hash text NOT NULL,
+  seq bigint NOT NULL,
+  CONSTRAINT job_events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT job_events_at_check CHECK ((at = date_trunc('milliseconds'::text, at))),
+  CONSTRAINT job_events_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT job_events_id_check CHECK ((id ~ '^evt_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT job_events_id_key UNIQUE (id),
+  CONSTRAINT job_events_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT job_events_pkey PRIMARY KEY (account_id, seq),
+  CONSTRAINT job_events_previous_hash_check CHECK ((previous_hash ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT job_events_seq_check CHECK ((seq > 0))
+);
+CREATE INDEX job_events_job ON public.job_events USING btree (job_id, seq);
+CREATE TRIGGER job_events_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.job_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER job_events_link BEFORE INSERT ON public.job_events FOR EACH ROW EXECUTE FUNCTION job_events_link();
+
+CREATE TABLE jobs (
+  account_id text NOT NULL,
+  applied jsonb,
+  attempt integer NOT NULL DEFAULT 0,
+  crashes integer NOT NULL DEFAULT 0,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  credits_charged bigint NOT NULL,
+  credits_refunded bigint NOT NULL DEFAULT 0,
+  deleted_at timestamp with time zone,
+  deleted_by text,
+  disk_wait_since timestamp with time zone,
+  duration_seconds integer NOT NULL,
+  enhancements jsonb NOT NULL DEFAULT '{}'::jsonb,
+  error_code text,
+  error_message text,
+  eta_seconds integer,
+  expires_at timestamp with time zone NOT NULL,
+  failures integer NOT NULL DEFAULT 0,
+  finished_at timestamp with time zone,
+  id text COLLATE "C" NOT NULL,
+  insufficient_disk_since timestamp with time zone,
+  lease_expires_at timestamp with time zone,
+  lease_owner text,
+  metadata jsonb NOT NULL DEFAULT '{}'::jsonb,
+  mode text NOT NULL,
+  model text,
+  original_key text,
+  output jsonb,
+  output_key text,
+  progress double precision NOT NULL DEFAULT 0,
+  resolution text NOT NULL,
+  source jsonb,
+  started_at timestamp with time zone,
+  status text NOT NULL DEFAULT 'queued'::text,
+  step text NOT NULL,
+  tier text NOT NULL,
+  traceparent text,
+  video_url text,
+  webhook_url text,
+  CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT jobs_check CHECK (((credits_refunded >= 0) AND (credits_refunded <= credits_charged))),
+  CONSTRAINT jobs_check1 CHECK (((mode = 'live'::text) OR (credits_charged = 0))),
+  CONSTRAINT jobs_check2 CHECK (((lease_owner IS NULL) = (lease_expires_at IS NULL))),
+  CONSTRAINT jobs_check3 CHECK (((status = 'error'::text) = (error_code IS NOT NULL))),
+  CONSTRAINT jobs_check4 CHECK (((status = ANY (ARRAY['done'::text, 'error'::text])) = (finished_at IS NOT NULL))),
+  CONSTRAINT jobs_check5 CHECK (((status <> 'done'::text) OR (output IS NOT NULL))),
+  CONSTRAINT jobs_check6 CHECK (((deleted_at IS NULL) = (deleted_by IS NULL))),
+  CONSTRAINT jobs_check7 CHECK (((deleted_at IS NULL) = (video_url IS NOT NULL))),
+  CONSTRAINT jobs_check8 CHECK (((deleted_at IS NULL) OR ((webhook_url IS NULL) AND (metadata = '{}'::jsonb)))),
+  CONSTRAINT jobs_credits_charged_check CHECK ((credits_charged >= 0)),
+  CONSTRAINT jobs_deleted_by_check CHECK ((deleted_by = ANY (ARRAY['customer'::text, 'retention'::text, 'operator'::text]))),
+  CONSTRAINT jobs_duration_seconds_check CHECK (((duration_seconds >= 1) AND (duration_seconds <= 600))),
+  CONSTRAINT jobs_eta_seconds_check CHECK ((eta_seconds >= 0)),
+  CONSTRAINT jobs_id_check CHECK ((id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT jobs_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT jobs_pkey PRIMARY KEY (id),
+  CONSTRAINT jobs_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  CONSTRAINT jobs_resolution_check CHECK ((resolution = ANY (ARRAY['1080p'::text, '4k'::text]))),
+  CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'error'::text]))),
+  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'sandbox'::text]))),
+  CONSTRAINT jobs_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text]))),
+  CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128))
+);
+CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
+CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
+CREATE INDEX jobs_leased ON public.jobs USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
+CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
+CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = 'enhance'::text) AND (status = 'running'::text) AND (deleted_at IS NULL));
+CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
+CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION jobs_changed();
+CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER jobs_move_forward BEFORE UPDATE ON public.jobs FOR EACH ROW EXECUTE FUNCTION jobs_move_forward();
+
+CREATE TABLE ledger_checks (
+  checked_at timestamp with time zone,
+  id boolean NOT NULL DEFAULT true,
+  started_at timestamp with time zone NOT NULL,
+  violations integer,
+  CONSTRAINT ledger_checks_check CHECK (((checked_at IS NULL) = (violations IS NULL))),
+  CONSTRAINT ledger_checks_id_check CHECK (id),
+  CONSTRAINT ledger_checks_pkey PRIMARY KEY (id),
+  CONSTRAINT ledger_checks_violations_check CHECK ((violations >= 0))
+);
+
+CREATE TABLE ledger_entries (
+  account_id text,
+  amount bigint NOT NULL,
+  balance bigint,
+  book text NOT NULL,
+  transfer_id bigint NOT NULL,
+  CONSTRAINT ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT ledger_entries_amount_check CHECK ((amount <> 0)),
+  CONSTRAINT ledger_entries_balance_check CHECK ((balance >= 0)),
+  CONSTRAINT ledger_entries_book_check CHECK ((book = ANY (ARRAY['customer'::text, 'issued'::text, 'revenue'::text]))),
+  CONSTRAINT ledger_entries_check CHECK (((book = 'customer'::text) = (account_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_check1 CHECK (((book = 'customer'::text) = (balance IS NOT NULL))),
+  CONSTRAINT ledger_entries_pkey PRIMARY KEY (transfer_id, book),
+  CONSTRAINT ledger_entries_transfer_id_fkey FOREIGN KEY (transfer_id) REFERENCES ledger_transfers(id)
+);
+CREATE INDEX ledger_entries_account ON public.ledger_entries USING btree (account_id);
+CREATE CONSTRAINT TRIGGER ledger_entries_balance AFTER INSERT ON public.ledger_entries DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_transfer_balances('transfer_id');
+CREATE TRIGGER ledger_entries_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE ledger_transfers (
+  account_id text NOT NULL,
+  at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+  credits bigint NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  job_id text,
+  kind text NOT NULL,
+  note text NOT NULL DEFAULT ''::text,
+  CONSTRAINT ledger_transfers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT ledger_transfers_check CHECK (((kind = ANY (ARRAY['grant'::text, 'withdrawal'::text])) = (job_id IS NULL))),
+  CONSTRAINT ledger_transfers_credits_check CHECK ((credits > 0)),
+  CONSTRAINT ledger_transfers_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT ledger_transfers_job_id_kind_key UNIQUE (job_id, kind),
+  CONSTRAINT ledger_transfers_kind_check CHECK ((kind = ANY (ARRAY['grant'::text, 'withdrawal'::text, 'charge'::text, 'refund'::text]))),
+  CONSTRAINT ledger_transfers_pkey PRIMARY KEY (id)
+);
+CREATE INDEX ledger_transfers_account ON public.ledger_transfers USING btree (account_id, id);
+CREATE INDEX ledger_transfers_day ON public.ledger_transfers USING btree (account_id, at);
+CREATE CONSTRAINT TRIGGER ledger_transfers_balance AFTER INSERT ON public.ledger_transfers DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_transfer_balances('id');
+CREATE TRIGGER ledger_transfers_immutable BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE objects (
+  attempt integer NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  destroyed_at timestamp with time zone,
+  job_id text NOT NULL,
+  key text NOT NULL,
+  role text NOT NULL,
+  sha256 text,
+  size_bytes bigint,
+  state text NOT NULL DEFAULT 'pending'::text,
+  stored_at timestamp with time zone,
+  version text,
+  CONSTRAINT objects_check CHECK (((state <> 'stored'::text) OR ((size_bytes IS NOT NULL) AND (sha256 IS NOT NULL) AND (stored_at IS NOT NULL)))),
+  CONSTRAINT objects_check1 CHECK (((state = 'destroyed'::text) = (destroyed_at IS NOT NULL))),
+  CONSTRAINT objects_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT objects_pkey PRIMARY KEY (key),
+  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text]))),
+  CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT objects_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'destroyed'::text])))
+);
+CREATE INDEX objects_of_job ON public.objects USING btree (job_id);
+CREATE INDEX objects_present ON public.objects USING btree (job_id) WHERE (state <> 'destroyed'::text);
+
+CREATE UNLOGGED TABLE rate_limits (
+  at double precision NOT NULL,
+  class text NOT NULL,
+  subject text NOT NULL,
+  tat double precision NOT NULL,
+  CONSTRAINT rate_limits_pkey PRIMARY KEY (subject, class)
+);
+
+CREATE TABLE signing_keys (
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  kid text NOT NULL,
+  private_jwk bytea NOT NULL,
+  public_jwk jsonb NOT NULL,
+  retired_at timestamp with time zone,
+  CONSTRAINT signing_keys_pkey PRIMARY KEY (kid)
+);
+CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree ((true)) WHERE (retired_at IS NULL);
+CREATE TRIGGER signing_keys_change BEFORE UPDATE ON public.signing_keys FOR EACH ROW EXECUTE FUNCTION signing_keys_kept();
+CREATE TRIGGER signing_keys_immutable BEFORE DELETE OR TRUNCATE ON public.signing_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE webhook_attempts (
+  at timestamp with time zone NOT NULL,
+  delivery_id text COLLATE "C" NOT NULL,
+  duration_ms integer NOT NULL,
+  failure text,
+  number integer NOT NULL,
+  reply text,
+  status integer,
+  CONSTRAINT webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id),
+  CONSTRAINT webhook_attempts_duration_ms_check CHECK ((duration_ms >= 0)),
+  CONSTRAINT webhook_attempts_number_check CHECK ((number > 0)),
+  CONSTRAINT webhook_attempts_pkey PRIMARY KEY (delivery_id, number),
+  CONSTRAINT webhook_attempts_status_check CHECK (((status >= 100) AND (status <= 599)))
+);
+
+CREATE TABLE webhook_deliveries (
+  account_id text NOT NULL,
+  busy_until timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  event text NOT NULL,
+  failed_attempts integer NOT NULL DEFAULT 0,
+  id text COLLATE "C" NOT NULL,
+  job_id text NOT NULL,
+  next_at timestamp with time zone,
+  settled_at timestamp with time zone,
+  state text NOT NULL DEFAULT 'pending'::text,
+  url text,
+  CONSTRAINT webhook_deliveries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT webhook_deliveries_check CHECK (((state = 'pending'::text) = (next_at IS NOT NULL))),
+  CONSTRAINT webhook_deliveries_check1 CHECK (((state = 'pending'::text) = (settled_at IS NULL))),
+  CONSTRAINT webhook_deliveries_check2 CHECK (((state <> 'pending'::text) OR (url IS NOT NULL))),
+  CONSTRAINT webhook_deliveries_event_check CHECK ((event = ANY (ARRAY['job.completed'::text, 'job.failed'::text]))),
+  CONSTRAINT webhook_deliveries_failed_attempts_check CHECK ((failed_attempts >= 0)),
+  CONSTRAINT webhook_deliveries_id_check CHECK ((id ~ '^evt_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT webhook_deliveries_job_id_event_key UNIQUE (job_id, event),
+  CONSTRAINT webhook_deliveries_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text, 'stopped'::text])))
+);
+CREATE INDEX webhook_deliveries_account ON public.webhook_deliveries USING btree (account_id, id DESC);
+CREATE INDEX webhook_deliveries_busy ON public.webhook_deliveries USING btree (account_id) WHERE (busy_until IS NOT NULL);
+CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (next_at) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_deliveries_settled ON public.webhook_deliveries USING btree (settled_at) WHERE (settled_at IS NOT NULL);
+
+CREATE TABLE webhook_secrets (
+  account_id text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  secret bytea NOT NULL,
+  switched_at timestamp with time zone,
+  CONSTRAINT webhook_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT webhook_secrets_check CHECK (((switched_at IS NULL) OR (expires_at IS NOT NULL))),
+  CONSTRAINT webhook_secrets_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX webhook_secrets_current ON public.webhook_secrets USING btree (account_id) WHERE (expires_at IS NULL);
+
+CREATE TABLE workers (
+  concurrency integer,
+  devices jsonb NOT NULL DEFAULT '[]'::jsonb,
+  heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
+  host text,
+  id text NOT NULL,
+  pools text[] NOT NULL DEFAULT '{}'::text[],
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT workers_concurrency_check CHECK ((concurrency > 0)),
+  CONSTRAINT workers_pkey PRIMARY KEY (id)
+);
+
+-- FUNCTION append_event(event_account text, event_id text, event_kind text, event_job text, event_data text) RETURNS job_events
+-- FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text) RETURNS SETOF jobs
+-- FUNCTION event_heads_step() RETURNS trigger
+-- FUNCTION job_events_link() RETURNS trigger
+-- FUNCTION jobs_changed() RETURNS trigger
+-- FUNCTION jobs_move_forward() RETURNS trigger
+-- FUNCTION ledger_transfer_balances() RETURNS trigger
+-- FUNCTION lock_rate_limit(quota_subject text, quota_class text, window_s double precision) RETURNS rate_limits
+-- FUNCTION post_transfer(kind text, account text, job text, amount bigint, note text) RETURNS bigint
+-- FUNCTION refuse_change() RETURNS trigger
+-- FUNCTION signing_keys_kept() RETURNS trigger
+-- FUNCTION take_rate_limit(key text, account text, quota_class text, window_s double precision, call_s double precision, account_call_s double precision, wanted integer, OUT allowed integer, OUT full_in_s double precision, OUT account_full_in_s double precision) RETURNS record

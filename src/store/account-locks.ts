@@ -1,0 +1,29 @@
+/** Locks on the row of an account (see the lock order in database.ts). */
+import { and, eq, isNull } from 'drizzle-orm';
+import type { Tx } from './database.ts';
+import { accounts } from './schema.ts';
+import type { AccountRecord } from './types.ts';
+
+/** Locks an account until the commit and returns it, closed or not; null for an unknown one. */
+export async function lockAccount(tx: Tx, accountId: string): Promise<AccountRecord | null> {
+  const [row] = await tx.select().from(accounts).where(eq(accounts.id, accountId)).for('no key update');
+  return row ?? null;
+}
+
+/** The same for an account that is open; null for an unknown or closed one. */
+export async function lockOpenAccount(tx: Tx, accountId: string): Promise<AccountRecord | null> {
+  const account = await lockAccount(tx, accountId);
+  return account?.closedAt === null ? account : null;
+}
+
+/**
+ * Keeps an account open until the commit, without excluding others that do the same. Called before a user is added:
+ * a transaction that closes the account waits, and then removes the new user too. False for an unknown or closed account.
+ */
+export async function holdOpen(tx: Tx, accountId: string): Promise<boolean> {
+  const open = and(eq(accounts.id, accountId), isNull(accounts.closedAt));
+  const rows = await tx.select({ id: accounts.id }).from(accounts).where(open).for('share');
+  return rows.length === 1;
+}
+
+export const notOpen = (accountId: string) => new Error(`The account ${accountId} does not exist or is closed.`);

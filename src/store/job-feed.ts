@@ -1,0 +1,182 @@
+/**
+ * Notifications about changed jobs. One connection per process LISTENs for all watchers. One query for all watched jobs
+ * also polls every few seconds, so that a notification lost with the connection only delays its watchers.
+ */
+import pg from 'pg';
+import { AsyncEvent } from './async-event.ts';
+
+const channel = 'reelmend_jobs';
+const reconnectMs = 1000;
+const defaultPollIntervalMs = 5000;
+
+export interface JobFeedOptions {
+  /** postgres:// URL */
+  url: string;
+  /** the state of each job as one text that differs when the job changed; jobs that are gone are left out */
+  poll(jobIds: string[]): Promise<Map<string, string>>;
+  /** ms between two polls of the watched jobs; default 5000 */
+  pollIntervalMs?: number;
+}
+
+export interface JobSubscription {
+  /** set when the job may have changed */
+  event: AsyncEvent;
+  close(): void;
+}
+
+export interface AccountSubscription {
+  /** set when jobs of the account may have changed */
+  event: AsyncEvent;
+  /** jobs that changed since the last call; `missed`: notifications may have been lost as well */
+  takeChanges(): { ids: string[]; missed: boolean };
+  close(): void;
+}
+
+interface AccountListener {
+  event: AsyncEvent;
+  changed: Set<string>;
+  missed: boolean;
+}
+
+/** The connection is opened with the first subscription, kept, and opened again whenever it is lost. */
+export class JobFeed {
+  readonly #url: string;
+  readonly #poll: JobFeedOptions['poll'];
+  readonly #pollIntervalMs: number;
+  #pollTimer: NodeJS.Timeout | undefined;
+  /** state of each watched job at the last poll */
+  #polled = new Map<string, string | undefined>();
+  readonly #jobs = new Map<string, Set<AsyncEvent>>();
+  readonly #accounts = new Map<string, Set<AccountListener>>();
+  #client: pg.Client | undefined;
+  #reconnectTimer: NodeJS.Timeout | undefined;
+  #state: 'idle' | 'connecting' | 'listening' | 'closed' = 'idle';
+
+  constructor({ url, poll, pollIntervalMs = defaultPollIntervalMs }: JobFeedOptions) {
+    this.#url = url;
+    this.#poll = poll;
+    this.#pollIntervalMs = pollIntervalMs;
+  }
+
+  subscribe(jobId: string): JobSubscription {
+    const event = new AsyncEvent();
+    const remove = addTo(this.#jobs, jobId, event);
+    void this.#connect();
+    this.#schedulePoll();
+    return { event, close: remove };
+  }
+
+  subscribeAccount(accountId: string): AccountSubscription {
+    const listener: AccountListener = { event: new AsyncEvent(), changed: new Set(), missed: false };
+    const remove = addTo(this.#accounts, accountId, listener);
+    void this.#connect();
+    const takeChanges = () => {
+      const changes = { ids: [...listener.changed], missed: listener.missed };
+      listener.changed.clear();
+      listener.missed = false;
+      return changes;
+    };
+    return { event: listener.event, takeChanges, close: remove };
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#reconnectTimer);
+    clearTimeout(this.#pollTimer);
+    this.#wakeAll();
+    await this.#client?.end().catch(() => {});
+  }
+
+  get closed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  /** Polls as long as jobs are watched. */
+  #schedulePoll(): void {
+    if (this.#jobs.size === 0 || this.closed) return;
+    this.#pollTimer ??= setTimeout(() => void this.#pollNow(), this.#pollIntervalMs).unref();
+  }
+
+  /** Wakes the watchers of jobs that changed since the last poll or were not in it. */
+  async #pollNow(): Promise<void> {
+    const ids = [...this.#jobs.keys()];
+    try {
+      const found = ids.length === 0 ? new Map<string, string>() : await this.#poll(ids);
+      const before = this.#polled;
+      this.#polled = new Map(ids.map((id) => [id, found.get(id)]));
+      for (const id of ids) if (!before.has(id) || before.get(id) !== found.get(id)) this.#wake(id);
+    } catch {
+      // The database cannot be reached; the next poll finds what changed.
+    }
+    this.#pollTimer = undefined;
+    this.#schedulePoll();
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#state !== 'idle') return;
+    this.#state = 'connecting';
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'reelmend-feed',
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+    });
+    this.#client = client;
+    // The client emits `end` after every `error`.
+    client.on('error', () => {});
+    client.on('end', () => this.#onConnectionLost(client));
+    client.on('notification', ({ payload }) => this.#onNotification(payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${channel}`);
+      if (this.#state === 'connecting') this.#state = 'listening';
+      // Changes before this moment sent no notification here.
+      this.#wakeAll();
+    } catch {
+      await client.end().catch(() => {});
+      this.#onConnectionLost(client);
+    }
+  }
+
+  #onConnectionLost(client: pg.Client): void {
+    if (this.#client !== client || this.#state === 'closed') return;
+    this.#client = undefined;
+    this.#state = 'idle';
+    clearTimeout(this.#reconnectTimer);
+    if (this.#jobs.size + this.#accounts.size === 0) return;
+    this.#reconnectTimer = setTimeout(() => void this.#connect(), reconnectMs).unref();
+  }
+
+  /** The payload is the job's id, a space and its account's id. */
+  #onNotification(payload: string): void {
+    const [jobId = '', accountId = ''] = payload.split(' ');
+    this.#wake(jobId);
+    for (const listener of this.#accounts.get(accountId) ?? []) {
+      listener.changed.add(jobId);
+      listener.event.set();
+    }
+  }
+
+  #wake(jobId: string): void {
+    for (const event of this.#jobs.get(jobId) ?? []) event.set();
+  }
+
+  /** Which jobs changed without a notification is unknown, so every watcher reads again. */
+  #wakeAll(): void {
+    for (const jobId of this.#jobs.keys()) this.#wake(jobId);
+    for (const listener of [...this.#accounts.values()].flatMap((listeners) => [...listeners])) {
+      listener.missed = true;
+      listener.event.set();
+    }
+  }
+}
+
+/** Adds to the set under a key and returns the removal, which also drops an empty set. */
+function addTo<T>(sets: Map<string, Set<T>>, key: string, value: T): () => void {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set.add(value));
+  return () => {
+    set.delete(value);
+    if (set.size === 0 && sets.get(key) === set) sets.delete(key);
+  };
+}
