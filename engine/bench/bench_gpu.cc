@@ -15,7 +15,7 @@
 #include "cuda/stage_plan.h"
 #include "media/demuxer.h"
 #include "media/video_decoder.h"
-#include "pipeline/plan.h"
+#include "plan/plan.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -197,7 +197,7 @@ struct Gpu {
   }
   std::shared_ptr<Device> device;
   Stream decode;
-  std::unique_ptr<pipeline::Processor> processor;
+  std::unique_ptr<device::Processor> processor;
 };
 
 struct Decoded {
@@ -230,7 +230,7 @@ Decoded BenchDecode(const std::string& clip, Gpu& gpu) {
   return decoded;
 }
 
-media::VideoEncoderOptions EncoderOf(const pipeline::Plan& plan) {
+media::VideoEncoderOptions EncoderOf(const plan::Plan& plan) {
   media::VideoEncoderOptions options;
   options.width = plan.output.width;
   options.height = plan.output.height;
@@ -245,12 +245,12 @@ void BenchPipeline(const std::string& clip, int index) {
   options.model = "none";
   options.device = "cuda:" + std::to_string(index);
   options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kFixed, 0.4F};
-  const pipeline::Plan plan = pipeline::MakePlan(clip, options, 4, {});
+  const plan::Plan plan = plan::MakePlan(clip, options, 4, {});
   Gpu gpu(index);
   const Decoded decoded = BenchDecode(clip, gpu);
   const bool is_on_gpu = !decoded.first.empty() && decoded.first[0]->format == AV_PIX_FMT_CUDA;
   const auto encoder = gpu.processor->MakeEncoder(EncoderOf(plan), 3);
-  pipeline::StageClocks clocks;
+  device::StageClocks clocks;
   const auto chain = gpu.processor->MakeChain({plan, decoded.codec, 4, clocks, {}});
   const int frames = 300;
   media::UniqueFrame last;

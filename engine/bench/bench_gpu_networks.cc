@@ -11,10 +11,9 @@
 
 #include "cuda/network_rate.h"
 #include "cuda/processor.h"
+#include "inference/gpu_model.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "inference/gpu_model.h"
-#include "pipeline/stage_chain.h"
 
 namespace reelmend::cuda {
 namespace {

@@ -32,15 +32,15 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
 #include "layout_names.h"
 #include "network_methods.h"
 #include "network_samples.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
-#include "pipeline/plan.h"
 #include "pixel/stages.h"
+#include "plan/plan.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace {
 
@@ -134,7 +134,7 @@ float NoiseOf(const Plane& plane) {
 float StrengthFor(const Sample& sample, const Options& o) {
   if (o.strength) return *o.strength;
   if (o.degrade == "bicubic") return 0;
-  return pipeline::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), 1, sample.coding_error});
+  return plan::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), 1, sample.coding_error});
 }
 
 void Keep(const std::string& folder, const Sample& sample, const std::string& method, const std::vector<Plane>& frames,

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "reelmend/error.h"
 #include "picture_chroma.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
+#include "reelmend/error.h"
 
 namespace reelmend::bench {
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/error.h"
 #include "media/av_error.h"
 #include "media/av_handles.h"
 #include "picture_chroma.h"
 #include "picture_quality.h"
-#include "pipeline/coding_error.h"
+#include "plan/compression_error.h"
+#include "reelmend/error.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -85,9 +85,9 @@ inline ReadFrames Decode(const std::string& path, int most) {
         av_frame_free(&frame);
         return;
       }
-      if (const auto error = pipeline::CodingErrorOf(*frame)) {
+      if (const auto error = plan::CodingErrorOf(*frame)) {
         result.coding_errors.push_back(*error);
-        result.quantisers.push_back(*pipeline::QuantiserOf(*frame));
+        result.quantisers.push_back(*plan::QuantiserOf(*frame));
       }
       result.frames.push_back(frame);
     }

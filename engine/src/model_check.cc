@@ -2,12 +2,12 @@
 #include <chrono>
 #include <vector>
 
+#include "device/cores.h"
 #include "faces/restorer.h"
-#include "reelmend/error.h"
-#include "reelmend/model.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
-#include "pipeline/cores.h"
+#include "reelmend/error.h"
+#include "reelmend/model.h"
 
 namespace reelmend {
 namespace {
@@ -54,7 +54,7 @@ ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
   if (trial.width < 1 || trial.height < 1 || trial.frames < 1 || trial.threads < 0) {
     throw Error(ErrorCode::kInvalidArgument, "A trial needs a frame of at least 1×1, one frame and no negative threads.");
   }
-  const int threads = trial.threads > 0 ? trial.threads : pipeline::AvailableCores();
+  const int threads = trial.threads > 0 ? trial.threads : device::AvailableCores();
   if (model.layout == ModelFile::Layout::kFace) return CheckFaceModel(model, trial, threads);
   const auto start = Clock::now();
   const auto backend = inference::CreateBackend("openvino");

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "cuda_standin.h"
-#include "reelmend/error.h"
 #include "inference/backend.h"
 #include "inference/gpu_backend.h"
 #include "inference/half.h"
 #include "inference/onnx_half.h"
+#include "reelmend/error.h"
 
 namespace reelmend::cuda::testing {
 

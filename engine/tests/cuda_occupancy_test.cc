@@ -9,6 +9,7 @@
 #include "cuda/network_rate.h"
 #include "cuda_network_fixture.h"
 #include "reelmend/error.h"
+#include "run/enhance.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -26,7 +27,7 @@ class CudaOccupancy : public testing::CudaNetworkTest {
     const std::string out = folder_.File("out.mp4");
     log_->most_contexts = 0;
     const auto device = Late(delay_us, memory);
-    pipeline::EnhanceOn(ProcessorOn(device), in, out, options);
+    run::EnhanceOn(ProcessorOn(device), in, out, options);
     EXPECT_EQ(FrameTimes(out), FrameTimes(in));
     EXPECT_EQ(device->used(), 0U);
     return DecodeLuma(out);

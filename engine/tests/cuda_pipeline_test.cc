@@ -7,11 +7,13 @@
 
 #include "cuda/processor.h"
 #include "cuda_standin.h"
-#include "reelmend/device.h"
-#include "reelmend/error.h"
+#include "device/processor.h"
 #include "helpers/clips.h"
 #include "media/av_error.h"
-#include "pipeline/stage_chain.h"
+#include "reelmend/device.h"
+#include "reelmend/error.h"
+#include "run/enhance.h"
+#include "run/open_processor.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
@@ -32,7 +34,7 @@ using reelmend::testing::VideoInput;
 using testing::StandInDevice;
 using testing::StandInOptions;
 
-std::unique_ptr<pipeline::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device,
+std::unique_ptr<device::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device,
                                                  std::unique_ptr<CodecBridge> bridge = nullptr) {
   return MakeProcessor(device, MakeStream(device), std::move(bridge));
 }
@@ -70,7 +72,7 @@ class CudaPipeline : public ::testing::Test {
   std::string Fault(const std::shared_ptr<StandInDevice>& device, const EnhanceOptions& options, ErrorCode code) {
     const std::string out = folder_.File("fault.mp4");
     try {
-      pipeline::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, options);
+      run::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, options);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), code);
       EXPECT_FALSE(FileExists(out));
@@ -94,7 +96,7 @@ TEST_F(CudaPipeline, MakesWhatTheCpuMakesWithOneUploadAndOneDownloadAFrame) {
     StandInOptions late;
     late.longest_delay_us = 300;
     const auto device = std::make_shared<StandInDevice>(late);
-    const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
+    const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
     EXPECT_EQ(result.device, "cuda:0 (stand-in)");
     EXPECT_EQ(expected.device, "cpu");
     EXPECT_EQ(result.frames, expected.frames);
@@ -112,7 +114,7 @@ TEST_F(CudaPipeline, ASegmentIsThePartOfTheWhole) {
   options.segment = Segment{0.4, 0.6, 24};
   const auto device = std::make_shared<StandInDevice>();
   const std::string part = folder_.File("part.mp4");
-  const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, part, options);
+  const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), in, part, options);
   EXPECT_EQ(result.frames, 5);
   options.device = "cpu";
   Enhance(in, folder_.File("cpu-part.mp4"), options);
@@ -136,12 +138,12 @@ TEST_F(CudaPipeline, TooLittleMemoryIsBandsThenOneSentence) {
   options.target = Target::k1080p;
   const auto plenty = std::make_shared<StandInDevice>();
   const std::string whole = folder_.File("whole.mp4");
-  const EnhanceResult expected = pipeline::EnhanceOn(ProcessorOn(plenty), in, whole, options);
+  const EnhanceResult expected = run::EnhanceOn(ProcessorOn(plenty), in, whole, options);
   const std::vector<std::uint8_t> samples = DecodeLuma(whole);
   StandInOptions tight;
   tight.memory_bytes = plenty->peak() - 200'000;  // less than the resize's intermediate of floats
   const std::string banded = folder_.File("banded.mp4");
-  EXPECT_EQ(pipeline::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames,
+  EXPECT_EQ(run::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames,
             expected.frames);
   EXPECT_EQ(DecodeLuma(banded), samples) << "the same samples from less memory";
   tight.memory_bytes = 1'000'000;
@@ -158,7 +160,7 @@ TEST_F(CudaPipeline, CancellingEndsWithoutADeadlock) {
   callbacks.is_cancelled = [&] { return ++polls > 3; };
   const std::string out = folder_.File("cancelled.mp4");
   try {
-    pipeline::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, AllStages(), callbacks);
+    run::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, AllStages(), callbacks);
     FAIL() << "was not cancelled";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kCancelled);
@@ -173,7 +175,7 @@ TEST_F(CudaPipeline, ManyJobsLeaveNothingOnTheDevice) {
   const auto device = std::make_shared<StandInDevice>();
   std::size_t peak = 0;
   for (int i = 0; i < 20; ++i) {
-    pipeline::EnhanceOn(ProcessorOn(device), in, folder_.File("many.mp4"), AllStages());
+    run::EnhanceOn(ProcessorOn(device), in, folder_.File("many.mp4"), AllStages());
     ASSERT_EQ(device->used(), 0U);
     if (i == 0) peak = device->peak();
   }
@@ -268,8 +270,8 @@ class FakeBridge : public CodecBridge {
   StreamHandle stream_;
 };
 
-pipeline::Plan PlanOf(int width, int height) {
-  pipeline::Plan plan;
+plan::Plan PlanOf(int width, int height) {
+  plan::Plan plan;
   plan.output = {width, height};
   plan.strengths = {};
   return plan;
@@ -292,8 +294,8 @@ TEST(CudaSurfaces, AreReadInOrderAndHeldUntilTheyWereRead) {
     SurfacePool pool(device, 6);  // the chain holds four, and one is in the caller's hands
     const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
     const auto encoder = processor->MakeEncoder(EncoderOf(92, 60), 3);
-    pipeline::StageClocks clocks;
-    const pipeline::Plan plan = PlanOf(92, 60);
+    device::StageClocks clocks;
+    const plan::Plan plan = PlanOf(92, 60);
     const auto chain = processor->MakeChain({plan, AV_CODEC_ID_H264, 1, clocks, {}});
     constexpr std::size_t kLag = 6;  // all that the ring has: three queued, three in hands
     std::vector<media::UniqueFrame> made;
@@ -364,8 +366,8 @@ TEST(Fault17_36, TheStagesStayWhereverFramesLie) {
   SurfacePool pool(device, 6);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
   const auto encoder = processor->MakeEncoder(EncoderOf(92, 60), 3);
-  pipeline::StageClocks clocks;
-  const pipeline::Plan plan = PlanOf(92, 60);
+  device::StageClocks clocks;
+  const plan::Plan plan = PlanOf(92, 60);
   const auto chain = processor->MakeChain({plan, AV_CODEC_ID_H264, 1, clocks, {}});
   const auto packet = [](AVPacket&) {};
   for (int n = 0; n < 12; ++n) {
@@ -508,19 +510,19 @@ TEST(CudaDevices, AMachineWithoutAGpuSaysWhy) {
   EXPECT_FALSE(devices[1].usable);
   EXPECT_EQ(devices[1].reason, state.reason);
   try {
-    pipeline::OpenProcessor("cuda:0", "auto");
+    run::OpenProcessor("cuda:0", "auto");
     FAIL() << "opened what is not there";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     EXPECT_EQ(error.what(), state.reason);
   }
-  EXPECT_EQ(pipeline::OpenProcessor("auto", "auto")->name(), "cpu");
-  EXPECT_EQ(pipeline::OpenProcessor("auto", "none")->name(), "cpu");
+  EXPECT_EQ(run::OpenProcessor("auto", "auto")->name(), "cpu");
+  EXPECT_EQ(run::OpenProcessor("auto", "none")->name(), "cpu");
 }
 
 TEST(CudaDevices, ANamedNetworkGoesWhereItCanRun) {
   if (FindCudaDevices().devices.empty()) {
-    EXPECT_EQ(pipeline::OpenProcessor("auto", "fast")->name(), "cpu");
+    EXPECT_EQ(run::OpenProcessor("auto", "fast")->name(), "cpu");
   }
   const auto device = std::make_shared<StandInDevice>();
   EXPECT_FALSE(ProcessorOn(device)->runs_networks()) << "no backend was given";

@@ -1,7 +1,7 @@
 // Networks' tensors of half floats: pictures to them and back.
 #include "cuda_twins.h"
 
-#include "pipeline/network_tensors.h"
+#include "cpu/network_tensors.h"
 #include "pixel/color_matrix.h"
 
 namespace reelmend::cuda {
@@ -92,7 +92,7 @@ TEST(CudaTensors, YcbcrIsWhatTheCpuMakesOfIt) {
     const auto levels = pixel::SampleLevelsOf(range);
     const Units luma{static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
     const Units chroma{32768.0F, static_cast<float>(1 / levels.chroma_span)};
-    const auto bridge = pipeline::MakeBridge(ModelFile::Layout::kYcbcrStrength, 50, 33, {0, 0}, color, 0.3F);
+    const auto bridge = cpu::MakeBridge(ModelFile::Layout::kYcbcrStrength, 50, 33, {0, 0}, color, 0.3F);
     std::vector<float> floats(4 * kPlane);
     bridge->Fill(image, {floats.data(), 0, 0, kWidth, kHeight}, pool);
     std::vector<Half> halves(4 * kPlane);

@@ -14,10 +14,10 @@
 #include "cuda/stage_plan.h"
 #include "cuda/uploader.h"
 #include "cuda_standin.h"
-#include "pipeline/orient.h"
 #include "pixel/scene_detector.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
+#include "plan/orient.h"
 
 namespace reelmend::cuda {
 
@@ -78,7 +78,7 @@ inline RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, uns
   return raw;
 }
 
-/// The CPU's stages in the order of pipeline::PixelChain.
+/// The CPU's stages in the order of cpu::PixelChain.
 class CpuTwin {
  public:
   explicit CpuTwin(const StageOptions& o, const pixel::PackedLayout& layout) : o_(o), layout_(layout), pool_(1) {}
@@ -98,10 +98,10 @@ class CpuTwin {
     orientation.flip_y = o_.flip_y;
     if (!orientation.is_identity()) {
       Image turned(o_.transpose ? image.height() : image.width(), o_.transpose ? image.width() : image.height(),
-                   pipeline::OrientedSubsampling(image.subsampling(), orientation), image.color());
-      pipeline::Orient(image, turned, orientation, pool_);
+                   plan::OrientedSubsampling(image.subsampling(), orientation), image.color());
+      plan::Orient(image, turned, orientation, pool_);
       pixel::ColorSpec color = image.color();
-      color.site = pipeline::OrientedSite(color.site, orientation);
+      color.site = plan::OrientedSite(color.site, orientation);
       turned.set_color(color);
       image = std::move(turned);
     }

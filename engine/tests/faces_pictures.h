@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "faces/face_stage.h"
-#include "reelmend/enhance.h"
 #include "helpers/clips.h"
 #include "helpers/test_paths.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::faces {
 

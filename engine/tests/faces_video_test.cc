@@ -9,10 +9,10 @@
 
 #include "faces/face_stage.h"
 #include "faces_pictures.h"
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace reelmend::faces {
 namespace {

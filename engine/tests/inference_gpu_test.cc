@@ -14,7 +14,6 @@
 #include <random>
 #include <thread>
 
-#include "reelmend/error.h"
 #include "helpers/onnx_file.h"
 #include "helpers/test_paths.h"
 #include "inference/backend.h"
@@ -24,6 +23,7 @@
 #include "inference/onnx_half.h"
 #include "inference/sha256.h"
 #include "inference/tensorrt/messages.h"
+#include "reelmend/error.h"
 
 namespace reelmend::inference {
 namespace {

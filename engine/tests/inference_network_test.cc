@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/error.h"
 #include "helpers/onnx_file.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
+#include "reelmend/error.h"
 
 namespace reelmend::inference {
 namespace {

@@ -11,7 +11,7 @@
 #include "media/av_error.h"
 #include "media/demuxer.h"
 #include "media/video_decoder.h"
-#include "pipeline/frame_source.h"
+#include "run/frame_source.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
@@ -122,11 +122,11 @@ TEST(GpuDecoder, ARefusedSegmentAtTheStartIsDecodedByTheCpu) {
   const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)));
   EnhanceOptions options = reelmend::testing::PlainOptions();
   options.segment = Segment{0, 0.4, 0};  // nothing to seek to: the demuxer is opened a second time
-  const pipeline::Plan plan = pipeline::MakePlan(file, options, 1, {});
-  pipeline::StageClocks clocks;
-  pipeline::FrameSource source(file, plan, options, 1, {}, clocks, device.get());
+  const plan::Plan plan = plan::MakePlan(file, options, 1, {});
+  device::StageClocks clocks;
+  run::FrameSource source(file, plan, options, 1, {}, clocks, device.get());
   int frames = 0;
-  source.Run([&](const pipeline::TimedFrame&) { return ++frames > 0; });
+  source.Run([&](const run::TimedFrame&) { return ++frames > 0; });
   EXPECT_EQ(frames, 10);
   EXPECT_EQ(source.undecodable(), 0);
 }

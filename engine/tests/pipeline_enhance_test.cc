@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "helpers/clips.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "helpers/clips.h"
 
 namespace reelmend {
 namespace {

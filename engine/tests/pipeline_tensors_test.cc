@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "pipeline/network_tensors.h"
+#include "cpu/network_tensors.h"
 #include "pixel/resize_words.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
@@ -32,7 +32,7 @@ struct Area {
 TEST(TensorBridge, TakesWhatIsLeftShuffled) {
   pixel::ThreadPool pool(2);
   for (const auto& [layout, planes] : {std::pair{Layout::kLumaStrength, 1}, {Layout::kYcbcrStrength, 3}}) {
-    ASSERT_TRUE(pipeline::TakesShuffled(layout));
+    ASSERT_TRUE(cpu::TakesShuffled(layout));
     const pixel::Subsampling subsampling = planes == 1 ? pixel::Subsampling{1, 1} : pixel::Subsampling{0, 0};
     for (const int by : {2, 3, 4, 8}) {
       for (const int width : {by * 3, by * 40 - 1, 1918, 2304 - by + 1}) {
@@ -52,7 +52,7 @@ TEST(TensorBridge, TakesWhatIsLeftShuffled) {
             }
           }
         }
-        const auto bridge = pipeline::MakeBridge(layout, width, height, {1, 1}, {}, 0);
+        const auto bridge = cpu::MakeBridge(layout, width, height, {1, 1}, {}, 0);
         Image expected(width + 8, height + 2, subsampling, {});
         Image out(width + 8, height + 2, subsampling, {});
         bridge->Take({plain.data(), static_cast<std::int64_t>(whole), stride, 8, 2, width, height, 1}, expected, pool);
@@ -78,7 +78,7 @@ TEST(TensorBridge, YcbcrHasTheUnitsOfItsLayout) {
       const pixel::ColorSpec color{pixel::Matrix::kBt709, c.range, pixel::ChromaSite::kLeft};
       Image image(9, 7, subsampling, color);
       pixel::testing::Fill(image, [&](int p, int, int) { return 256.0 * (p == 0 ? c.y : p == 1 ? c.cb : c.cr); });
-      const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, 9, 7, subsampling, color, 0.3F);
+      const auto bridge = cpu::MakeBridge(Layout::kYcbcrStrength, 9, 7, subsampling, color, 0.3F);
       bridge->Prepare(image, pool);
       const Area in(4, 0, 0, 12, 8);
       bridge->Fill(image, in.area, pool);
@@ -107,7 +107,7 @@ TEST(TensorBridge, YcbcrGoesThereAndBack) {
         const Image image = pixel::testing::RandomPicture(size, subsampling, 3, color);
         Image full(size.width, size.height, {0, 0}, color);
         pixel::Resizer(size.width, size.height, subsampling, color, size.width, size.height, {0, 0}).Run(image, full, pool);
-        const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, size.width, size.height, subsampling, color, 0.7F);
+        const auto bridge = cpu::MakeBridge(Layout::kYcbcrStrength, size.width, size.height, subsampling, color, 0.7F);
         ASSERT_EQ(bridge->output_subsampling(), (pixel::Subsampling{0, 0}));
         bridge->Prepare(image, pool);
         // Of a tile that begins inside and ends behind the picture.
@@ -146,7 +146,7 @@ TEST(TensorBridge, YcbcrGoesThereAndBack) {
 TEST(TensorBridge, ChromaLiesWhereItsSitingSays) {
   pixel::ThreadPool pool(1);
   const Image image = pixel::testing::RandomPicture({64, 16}, {1, 0}, 5);
-  const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, 64, 16, {1, 0}, image.color(), 0);
+  const auto bridge = cpu::MakeBridge(Layout::kYcbcrStrength, 64, 16, {1, 0}, image.color(), 0);
   bridge->Prepare(image, pool);
   const Area in(4, 0, 0, 64, 16);
   bridge->Fill(image, in.area, pool);

@@ -1,9 +1,9 @@
 // AdaptiveContrast against a scalar double-precision version of its method, and its promises over time.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

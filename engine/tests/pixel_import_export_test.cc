@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "reelmend/error.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

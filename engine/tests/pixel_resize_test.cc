@@ -5,10 +5,10 @@
 #include <numbers>
 #include <utility>
 
-#include "reelmend/error.h"
 #include "pixel/resize_word_plan.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

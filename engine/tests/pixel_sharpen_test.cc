@@ -1,9 +1,9 @@
 // Sharpener against a scalar double-precision version of its formula, and its promises.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

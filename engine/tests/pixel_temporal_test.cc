@@ -1,10 +1,10 @@
 // TemporalDenoiser: what it gains on still noise, what it leaves of motion, and how far back it looks.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

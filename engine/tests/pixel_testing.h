@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "pixel/resize_words.h"
 #include "pixel/image.h"
+#include "pixel/resize_words.h"
 #include "pixel/thread_pool.h"
 
 namespace reelmend::pixel::testing {

@@ -1,9 +1,9 @@
 // ToneMapper against a scalar double-precision version of its definition, its promises, and zimg as a witness.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "cuda/device_store.h"
 #include "cuda/network_runner.h"
-#include "reelmend/enhance.h"
 #include "inference/gpu_model.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::cuda {
 

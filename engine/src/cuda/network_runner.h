@@ -7,9 +7,9 @@
 
 #include "cuda/device_store.h"
 #include "cuda/kernels.h"
-#include "reelmend/model.h"
 #include "inference/gpu_backend.h"
 #include "inference/tiles.h"
+#include "reelmend/model.h"
 
 namespace reelmend::cuda {
 

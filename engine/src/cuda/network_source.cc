@@ -44,8 +44,8 @@ NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
 void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& expectation) {
   prepared_.reset();
   if (expectation.model == "none" || expectation.picture.width < 1 || expectation.output.width < 1) return;
-  const auto fit = pipeline::FitNetwork(options.models, expectation.model, expectation.picture, expectation.output,
-                                        pipeline::NetworkPlace::kGpu);
+  const auto fit = plan::FitNetwork(options.models, expectation.model, expectation.picture, expectation.output,
+                                        plan::NetworkPlace::kGpu);
   if (!fit) return;
   NetworkRequest request;
   request.file = fit->file;

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cuda/network_runner.h"
-#include "reelmend/enhance.h"
 #include "inference/gpu_model.h"
-#include "pipeline/network_choice.h"
+#include "plan/network_choice.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::cuda {
 

@@ -11,7 +11,7 @@
 #include "cuda/uploader.h"
 #include "media/av_error.h"
 #include "media/frame_import.h"
-#include "pipeline/network_choice.h"
+#include "plan/network_choice.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
@@ -20,8 +20,8 @@ extern "C" {
 namespace reelmend::cuda {
 namespace {
 
-using pipeline::Stage;
-using pipeline::StageScope;
+using device::Stage;
+using device::StageScope;
 
 /// Pictures that NVENC may hold at once; told to it as its number of surfaces (Note [Rings cannot starve]).
 constexpr int kEncoderSurfaces = 16;
@@ -33,7 +33,7 @@ constexpr int kInHands = 3;
 constexpr int kHeldSurfaces = 4;
 
 /// An encoder that reads what kernels write: on the GPU from device memory, or libx264 from pinned memory.
-class RingEncoder : public pipeline::FrameEncoder {
+class RingEncoder : public device::FrameEncoder {
  public:
   RingEncoder(std::unique_ptr<media::VideoEncoder> encoder, std::shared_ptr<FrameRing> ring)
       : ring_(std::move(ring)), encoder_(std::move(encoder)) {}
@@ -85,9 +85,9 @@ bool IsOfSize(const AVFrame& frame, Size size) {
 }
 
 /// The stages on a GPU. Frames come from the GPU's decoder as they are, or from a CPU's decoder through the uploader.
-class CudaChain : public pipeline::StageChain {
+class CudaChain : public device::StageChain {
  public:
-  CudaChain(std::shared_ptr<Session> session, const pipeline::ChainOptions& options)
+  CudaChain(std::shared_ptr<Session> session, const device::ChainOptions& options)
       : session_(std::move(session)),
         plan_(options.plan),
         codec_(options.codec),
@@ -206,7 +206,7 @@ class CudaChain : public pipeline::StageChain {
     if (plan_.model == "none") return session_->networks->LetGo();
     Size in{o.stored_width, o.stored_height};
     if (o.transpose) std::swap(in.width, in.height);
-    const auto fit = pipeline::FitNetwork(plan_.models, plan_.model, in, plan_.output, pipeline::NetworkPlace::kGpu);
+    const auto fit = plan::FitNetwork(plan_.models, plan_.model, in, plan_.output, plan::NetworkPlace::kGpu);
     if (!fit) return;
     NetworkRequest request;
     request.file = fit->file;
@@ -243,7 +243,7 @@ class CudaChain : public pipeline::StageChain {
     o.flip_y = plan_.orientation.flip_y;
     if (color_.hdr) o.tone = pixel::ToneMapOptions{*color_.hdr, color_.gamut, plan_.peak_nits};
     o.denoise_strength = plan_.strengths.denoise;
-    o.temporal_strength = pipeline::TemporalStrength(plan_.strengths.denoise);
+    o.temporal_strength = plan::TemporalStrength(plan_.strengths.denoise);
     o.noise_sigma = plan_.traits.noise_sigma;
     o.contrast_strength = plan_.strengths.adaptive_contrast;
     o.sharpen_strength = plan_.strengths.sharpen;
@@ -287,9 +287,9 @@ class CudaChain : public pipeline::StageChain {
   }
 
   std::shared_ptr<Session> session_;
-  pipeline::Plan plan_;
+  plan::Plan plan_;
   AVCodecID codec_;
-  pipeline::StageClocks& clocks_;
+  device::StageClocks& clocks_;
   std::function<bool()> is_stopped_;
   std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
   Size size_;
@@ -308,7 +308,7 @@ class CudaChain : public pipeline::StageChain {
   std::unique_ptr<StagePlan> stages_;
 };
 
-class CudaProcessor : public pipeline::Processor {
+class CudaProcessor : public device::Processor {
  public:
   explicit CudaProcessor(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
@@ -318,12 +318,12 @@ class CudaProcessor : public pipeline::Processor {
   }
   bool runs_networks() const override { return session_->networks != nullptr; }
   std::string why_no_networks() const override { return session_->why_no_networks; }
-  pipeline::NetworkPlace network_place() const override { return pipeline::NetworkPlace::kGpu; }
+  plan::NetworkPlace network_place() const override { return plan::NetworkPlace::kGpu; }
   AVBufferRef* decoder_device() const override {
     return session_->bridge ? session_->bridge->decoder_device() : nullptr;
   }
 
-  std::unique_ptr<pipeline::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
+  std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
     if (session_->bridge) {
       if (const UniqueBuffer frames = session_->bridge->MakeEncoderFrames(options.width, options.height)) {
         try {
@@ -342,7 +342,7 @@ class CudaProcessor : public pipeline::Processor {
     return std::make_unique<RingEncoder>(std::move(encoder), session_->ring);
   }
 
-  std::unique_ptr<pipeline::StageChain> MakeChain(const pipeline::ChainOptions& options) override {
+  std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& options) override {
     return std::make_unique<CudaChain>(session_, options);
   }
   void Prepare(const EnhanceOptions& options, const Expectation& expectation) override {
@@ -351,7 +351,7 @@ class CudaProcessor : public pipeline::Processor {
 
  private:
   /// The session first: some GPUs have none to give, and then no picture was made for it.
-  std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
+  std::unique_ptr<device::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
                                                          int queued) {
     options.hw_frames = frames;
     options.hw_surfaces = kEncoderSurfaces;
@@ -366,7 +366,7 @@ class CudaProcessor : public pipeline::Processor {
 
 }  // namespace
 
-std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
+std::unique_ptr<device::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
                                                    std::unique_ptr<CodecBridge> bridge,
                                                    std::shared_ptr<inference::GpuBackend> networks) {
   auto session = std::make_shared<Session>();
@@ -385,7 +385,7 @@ std::shared_ptr<inference::GpuBackend> OpenNetworks(const DeviceFacts& facts) {
 
 }  // namespace
 
-std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
+std::unique_ptr<device::Processor> OpenProcessor(int index) {
   auto session = std::make_shared<Session>();
   session->device = OpenCudaDevice(index);
   session->compute = MakeStream(session->device);

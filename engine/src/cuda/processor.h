@@ -7,14 +7,14 @@
 
 #include "cuda/codec_bridge.h"
 #include "cuda/device.h"
+#include "device/processor.h"
 #include "inference/gpu_backend.h"
-#include "pipeline/stage_chain.h"
 
 namespace reelmend::cuda {
 
 /// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing. Where no backend for its networks is here, it
 /// works without them.
-std::unique_ptr<pipeline::Processor> OpenProcessor(int index);
+std::unique_ptr<device::Processor> OpenProcessor(int index);
 
 /// What a GPU of this machine is good for.
 struct GpuReport {
@@ -31,7 +31,7 @@ std::vector<GpuReport> DescribeGpus();
 
 /// OpenProcessor on any Device, with the codecs that `bridge` brings; null: decoding and encoding on the CPU, each
 /// frame uploaded once and downloaded once. `networks` null: it runs none.
-std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
+std::unique_ptr<device::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
                                                    std::unique_ptr<CodecBridge> bridge,
                                                    std::shared_ptr<inference::GpuBackend> networks = nullptr);
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "pipeline/orient.h"
 #include "pixel/color_matrix.h"
 #include "pixel/resize_plan.h"
 #include "pixel/scene_detector.h"
+#include "plan/orient.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -26,7 +26,7 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   }
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
   working_color_ = options.color;
-  working_color_.site = pipeline::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
+  working_color_.site = plan::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
   first_ = store_.MakePicture(width, height, subsampling, working_color_);
   first_.shift_x = options.flip_x && subsampling.log2_x != 0 ? width % 2 : 0;
   first_.shift_y = options.flip_y && subsampling.log2_y != 0 ? height % 2 : 0;

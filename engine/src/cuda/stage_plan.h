@@ -16,7 +16,7 @@
 
 namespace reelmend::cuda {
 
-/// What is done to pictures, in plain numbers (pipeline::Plan without libav).
+/// What is done to pictures, in plain numbers (plan::Plan without libav).
 struct StageOptions {
   int stored_width = 0;  ///< of the surface, after cropping
   int stored_height = 0;
