@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "../tests/helpers/onnx_file.h"
-#include "cpu/network_tensors.h"
+#include "cpu/tensor_converter.h"
 #include "device/cores.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
@@ -40,7 +40,7 @@ struct Times {
   double cpu = 1e30;
 };
 
-/// A frame that was enlarged, 8-bit codes.
+/// A frame that was enlarged, 8-bit levels.
 struct Enlarged {
   Plane luma;
   std::optional<Chroma> chroma;  ///< as 4:2:0; none: the engine scales it past the method, by Lanczos-3
@@ -125,15 +125,15 @@ inline Times TimeNetwork(inference::Model& model, const inference::Shape& shape,
   compile.shuffle_multiple = shuffle_multiple;
   const auto network = model.Compile(compile);
   const inference::Shape made = network->output_shape();
-  const auto bridge = cpu::MakeBridge(layout, shape.width, shape.height, {1, 1}, {}, 0);
-  pixel::Image samples(made.width, made.height, bridge->output_subsampling(), {});
+  const auto converter = cpu::MakeTensorConverter(layout, shape.width, shape.height, {1, 1}, {}, 0);
+  pixel::Image samples(made.width, made.height, converter->output_subsampling(), {});
   pixel::ThreadPool one(1);
   const auto finish = [&](int r) {
     network->Wait(r);
     const int by = network->shuffle();
     if (by == 1) return;
     const int stride = made.width / by;
-    bridge->Take({network->Output(r), std::int64_t{stride} * (made.height / by), stride, 0, 0, made.width, made.height, by}, samples, one);
+    converter->UnpackOutput({network->Output(r), std::int64_t{stride} * (made.height / by), stride, 0, 0, made.width, made.height, by}, samples, one);
   };
   for (int r = 0; r < requests; ++r) {
     for (std::int64_t i = 0; i < shape.count(); ++i) network->Input(r)[i] = static_cast<float>(i % 251) / 250;
@@ -182,7 +182,7 @@ class NetworkMethod : public Method {
 
   /// What the network makes of a picture whose planes have these values.
   std::vector<Plane> Run(int planes, const Values& value) {
-    network_->Begin([&](const inference::InputArea& area) {
+    network_->Submit([&](const inference::InputArea& area) {
       for (int p = 0; p < planes; ++p) {
         for (int y = 0; y < area.height; ++y) {
           float* row = area.data + (static_cast<std::ptrdiff_t>(p) * area.height + y) * area.width;
@@ -191,7 +191,7 @@ class NetworkMethod : public Method {
       }
     });
     std::vector<Plane> out(inference::OutputPlanes(file_.layout), Plane(network_->output_width(), network_->output_height()));
-    network_->End([&](const inference::OutputArea& area) {
+    network_->Retrieve([&](const inference::OutputArea& area) {
       for (std::size_t p = 0; p < out.size(); ++p) {
         for (int y = 0; y < area.height; ++y) {
           const float* row = area.data + static_cast<std::int64_t>(p) * area.plane + std::int64_t{y} * area.stride;
@@ -217,14 +217,14 @@ class NetworkMethod : public Method {
     return {LumaOf(rgb), To420(full, full.width(), full.height())};
   }
 
-  /// As in a job: by the engine's bridge, and back to 4:2:0 by its resizer.
+  /// As in a job: by the engine's converter, and back to 4:2:0 by its resizer.
   Enlarged EnlargeAll(const Plane& low, const Chroma& chroma, float strength) {
     const pixel::Image in = ToImage(&low, chroma, low.width, low.height, {1, 1});
-    const auto bridge = cpu::MakeBridge(file_.layout, low.width, low.height, in.subsampling(), in.color(), strength);
-    pixel::Image out(network_->output_width(), network_->output_height(), bridge->output_subsampling(), in.color());
-    bridge->Prepare(in, pool_);
-    network_->Begin([&](const inference::InputArea& area) { bridge->Fill(in, area, pool_); });
-    network_->End([&](const inference::OutputArea& area) { bridge->Take(area, out, pool_); });
+    const auto converter = cpu::MakeTensorConverter(file_.layout, low.width, low.height, in.subsampling(), in.color(), strength);
+    pixel::Image out(network_->output_width(), network_->output_height(), converter->output_subsampling(), in.color());
+    converter->Prepare(in, pool_);
+    network_->Submit([&](const inference::InputArea& area) { converter->PackInput(in, area, pool_); });
+    network_->Retrieve([&](const inference::OutputArea& area) { converter->UnpackOutput(area, out, pool_); });
     return {CodesOf(std::as_const(out).plane(0)), To420(out, out.width(), out.height())};
   }
 

@@ -77,12 +77,12 @@ ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
   const auto fill = [&](const inference::InputArea& area) { FillRamp(area, planes); };
   const auto take = [](const inference::OutputArea&) {};
   // Frames back to back, as many in flight as in the pipeline; the first ones warm caches and threads.
-  for (int i = 0; i < network.depth(); ++i) network.Begin(fill);
+  for (int i = 0; i < network.depth(); ++i) network.Submit(fill);
   std::vector<double> times;
   auto last = Clock::now();
   for (int i = 0; i < network.depth() + trial.frames; ++i) {
-    network.End(take);
-    if (i < trial.frames) network.Begin(fill);
+    network.Retrieve(take);
+    if (i < trial.frames) network.Submit(fill);
     times.push_back(Milliseconds(last));
     last = Clock::now();
   }

@@ -97,7 +97,7 @@ class CudaNetworkTest : public ::testing::Test {
                                             const std::string& gpu = "stand-in") {
     const DeviceFacts& facts = device->facts();
     return std::make_shared<inference::GpuModel>(std::make_shared<StandInBackend>(device, log_), file,
-                                                 inference::GpuPlace{{facts.compute_major, facts.compute_minor}, gpu}, inference::EngineCache(engines));
+                                                 inference::TargetGpu{{facts.compute_major, facts.compute_minor}, gpu}, inference::EngineCache(engines));
   }
 
   TemporaryFolder folder_;

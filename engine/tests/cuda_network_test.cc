@@ -241,7 +241,7 @@ TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
   const DeviceFacts& facts = plenty->facts();
   CompileRequest request;
   request.folder = folder_.File("engines");
-  const auto engines = inference::CompileEngines(std::make_shared<StandInBackend>(plenty, log_), Rgb(),
+  const auto engines = inference::CompileEngines(std::make_shared<StandInBackend>(plenty, log_), Ycbcr(),
                                                  {{facts.compute_major, facts.compute_minor}, facts.name}, request);
   ASSERT_EQ(engines.size(), 2U);
   EXPECT_EQ(engines[0].file, "");
@@ -251,24 +251,25 @@ TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
   EXPECT_EQ(log_->built, 1);
 
   const std::string in = Clip("160x540", 0.12);
-  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  EnhanceOptions options = Options(Ycbcr());
   options.engine_folder = request.folder;
   options.may_write_engines = false;
   log_->workspace_bytes = 8 << 20;
   run::EnhanceOn(ProcessorOn(plenty), in, folder_.File("whole.mp4"), options);
   bool was_cut = false;
-  for (std::size_t memory = plenty->peak(); memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
+  for (std::size_t memory = plenty->peak() * 4 / 5; memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
     const int before = log_->loaded;
     try {
       run::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("less.mp4"), options);
     } catch (const Error& error) {
-      FAIL() << error.what();
+      ASSERT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+      break;
     }
     was_cut = log_->loaded - before > 1;
   }
   EXPECT_TRUE(was_cut) << "no picture was done in tiles";
   EXPECT_EQ(log_->built, 1);
-  EXPECT_EQ(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4")));
+  EXPECT_GT(Psnr(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4"))), 60);
 }
 
 TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {

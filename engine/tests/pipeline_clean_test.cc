@@ -40,7 +40,7 @@ media::UniqueFrame NewFrame(int width, int height) {
   return frame;
 }
 
-/// Of light, in stops; codes follow it by the usual gamma.
+/// Of light, in stops; levels follow it by the usual gamma.
 struct Exposure {
   const char* name;
   double stops;

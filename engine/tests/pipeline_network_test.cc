@@ -22,7 +22,7 @@ namespace reelmend {
 namespace {
 
 using plan::FitNetwork;
-using plan::NetworkPlace;
+using plan::NetworkDevice;
 using testing::DecodeLuma;
 using testing::DecodePlane;
 using testing::DeepNetwork;
@@ -85,13 +85,13 @@ TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
 
 TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
   const std::vector<ModelFile> both = {Described("fast", 2), Described("quality", 2)};
-  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkPlace place) {
+  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkDevice place) {
     return plan::AutomaticModel(models, {960, 540}, out, place);
   };
-  EXPECT_EQ(of(both, {1920, 1080}, NetworkPlace::kGpu), "quality");
-  EXPECT_EQ(of(both, {1920, 1080}, NetworkPlace::kCpu), "fast");
-  EXPECT_EQ(of({Described("fast", 2)}, {1920, 1080}, NetworkPlace::kGpu), "fast");
-  EXPECT_EQ(of(both, {960, 540}, NetworkPlace::kGpu), "fast") << "there is no larger network for x1";
+  EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kGpu), "quality");
+  EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kCpu), "fast");
+  EXPECT_EQ(of({Described("fast", 2)}, {1920, 1080}, NetworkDevice::kGpu), "fast");
+  EXPECT_EQ(of(both, {960, 540}, NetworkDevice::kGpu), "fast") << "there is no larger network for x1";
 }
 
 TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
@@ -123,9 +123,9 @@ TEST(NetworkStrength, FollowsNoiseAndCompression) {
   EXPECT_EQ(plan::ChooseNetworkStrength(options, {0, 0.9F, 0}), 0.3F);
 }
 
-TEST(CodingError, FallsWithTheRate) {
+TEST(CompressionError, FallsWithTheRate) {
   const auto error = [](AVCodecID codec, std::int64_t rate) {
-    return plan::CodingErrorOfRate(codec, rate, 1280, 720, 25);
+    return plan::CompressionErrorOfRate(codec, rate, 1280, 720, 25);
   };
   EXPECT_GT(error(AV_CODEC_ID_H264, 500'000), error(AV_CODEC_ID_H264, 5'000'000));
   EXPECT_LT(error(AV_CODEC_ID_HEVC, 2'000'000), error(AV_CODEC_ID_H264, 2'000'000));

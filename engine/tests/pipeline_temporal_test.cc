@@ -59,7 +59,7 @@ media::UniqueFrame Negative(const AVFrame& frame) {
     for (int y = 0; y < height; ++y) {
       const std::uint8_t* row = frame.data[p] + (height - 1 - y) * frame.linesize[p];
       std::transform(row, row + (p == 0 ? kWidth : kWidth / 2), out->data[p] + y * out->linesize[p],
-                     [](std::uint8_t code) { return static_cast<std::uint8_t>(255 - code); });
+                     [](std::uint8_t level) { return static_cast<std::uint8_t>(255 - level); });
     }
   }
   return out;

@@ -1,4 +1,4 @@
-// The network's place among the pixel stages.
+// The network among the pixel stages.
 #pragma once
 
 #include <deque>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/network_tensors.h"
+#include "cpu/tensor_converter.h"
 #include "cpu/prepared_networks.h"
 #include "inference/frame_network.h"
 #include "pixel/image.h"
@@ -28,31 +28,31 @@ struct NetworkStageOptions {
   PreparedNetworks* prepared = nullptr;  ///< networks that fit are taken out of it
 };
 
-/// Pictures enlarged or restored by a network, in one or two passes. Begin and End as FrameNetwork has them.
+/// Enlarges or restores pictures with a network, in one or two passes. Submit and Retrieve as in FrameNetwork.
 class NetworkStage {
  public:
   /// Throws Error{kInvalidArgument, kUnavailable, kLimitExceeded}.
   explicit NetworkStage(const NetworkStageOptions& options);
 
   Size output() const;
-  /// {0, 0} when all planes come out of the network; else only luma does.
-  pixel::Subsampling output_subsampling() const { return passes_.back().bridge->output_subsampling(); }
+  /// {0, 0} if the network makes all planes; else it makes luma only.
+  pixel::Subsampling output_subsampling() const { return passes_.back().converter->output_subsampling(); }
   bool makes_chroma() const { return output_subsampling() == pixel::Subsampling{0, 0}; }
   int depth() const { return passes_.front().network->depth(); }
   std::string precision() const { return passes_.front().network->precision(); }
 
-  /// `image` must stay as it is until the End that belongs to it.
-  void Begin(const pixel::Image& image, pixel::ThreadPool& pool);
+  /// `image` must not change until the matching Retrieve.
+  void Submit(const pixel::Image& image, pixel::ThreadPool& pool);
   /// Fills luma of `out` (or all planes), a picture of output() and the colour that went in.
-  void End(pixel::Image& out, pixel::ThreadPool& pool);
+  void Retrieve(pixel::Image& out, pixel::ThreadPool& pool);
 
  private:
   struct Pass {
     std::unique_ptr<inference::FrameNetwork> network;
-    std::unique_ptr<TensorBridge> bridge;
+    std::unique_ptr<TensorConverter> converter;
     pixel::Image between;  ///< what it makes, when another pass follows
   };
-  void BeginPass(Pass& pass, const pixel::Image& image, pixel::ThreadPool& pool);
+  void SubmitPass(Pass& pass, const pixel::Image& image, pixel::ThreadPool& pool);
 
   std::unique_ptr<inference::Backend> backend_;
   std::vector<Pass> passes_;

@@ -73,7 +73,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
     denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
     denoised_ = pixel::Image(width, height, subsampling, color);
     temporal_ = std::make_unique<pixel::TemporalDenoiser>(width, height, subsampling);
-    steadied_ = pixel::Image(width, height, subsampling, color);
+    temporally_denoised_ = pixel::Image(width, height, subsampling, color);
   }
   const auto [out_width, out_height] = plan_.output;
   resizer_ = std::make_unique<pixel::Resizer>(width, height, subsampling, color, out_width, out_height);
@@ -86,7 +86,7 @@ void PixelChain::Prepare(const AVFrame& frame) {
   LetPreparedGo();
 }
 
-/// What was not taken is not needed. Its threads may work for what was made since (OpenVINO keeps them), so they count.
+/// Releases networks that were not taken. Their threads count too: OpenVINO may reuse them for networks made since.
 void PixelChain::LetPreparedGo() {
   if (!prepared_) return;
   network_threads_.Add(prepared_->network_threads());
@@ -136,7 +136,7 @@ void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::
   for (int i = 0; i < depth(); ++i) idle_slots_.push_back({pixel::Image(in.width, in.height, subsampling, color), false, 0});
 }
 
-/// Decoded samples to an upright picture of SDR.
+/// Decoded samples → upright SDR picture.
 pixel::Image& PixelChain::Import(const AVFrame& frame) {
   pixel::Image* image = &imported_;
   Timed(device::Stage::kConvert, [&] {
@@ -159,17 +159,17 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
   const float sigma = plan_.traits.noise_sigma;
   Timed(device::Stage::kDenoise, [&] {
     if (is_cut) temporal_->Reset();
-    temporal_->Run(image, steadied_, plan::TemporalStrength(strength), sigma, pool_);
+    temporal_->Run(image, temporally_denoised_, plan::TemporalStrength(strength), sigma, pool_);
     // Note [Restoration by a network]: it does for luma, or for all planes, what the spatial filter would.
     if (restores_all()) return;
     const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
-    if (restores_luma()) CopyPlane(steadied_.plane(0), denoised_.plane(0));
-    denoiser_->Run(steadied_, denoised_, strength, sigma, pool_, planes);
+    if (restores_luma()) CopyPlane(temporally_denoised_.plane(0), denoised_.plane(0));
+    denoiser_->Run(temporally_denoised_, denoised_, strength, sigma, pool_, planes);
   });
-  return restores_all() ? steadied_ : denoised_;
+  return restores_all() ? temporally_denoised_ : denoised_;
 }
 
-bool PixelChain::Begin(const AVFrame& frame, bool is_warm_up) {
+bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   if (is_warm_up && !looks_back_at_the_end() && plan_.strengths.denoise <= 0) return false;
   Prepare(frame);
   pixel::Image* image = &Import(frame);
@@ -187,7 +187,7 @@ bool PixelChain::Begin(const AVFrame& frame, bool is_warm_up) {
   slot.is_cut = is_cut;
   slot.number = FrameNumber(frame);
   std::swap(slot.picture, *image);  // alike; the stage before fills what it gets in exchange
-  if (network_) Timed(device::Stage::kConvert, [&] { network_->Begin(slot.picture, pool_); });
+  if (network_) Timed(device::Stage::kConvert, [&] { network_->Submit(slot.picture, pool_); });
   return true;
 }
 
@@ -199,7 +199,7 @@ void PixelChain::CopyChroma(const pixel::Image& from) {
 void PixelChain::Enlarge(Slot& slot) {
   if (!network_) return Timed(device::Stage::kResize, [&] { resizer_->Run(slot.picture, resized_, pool_); });
   pixel::Image& made = network_resizer_ ? enlarged_ : resized_;
-  Timed(device::Stage::kConvert, [&] { network_->End(made, pool_); });
+  Timed(device::Stage::kConvert, [&] { network_->Retrieve(made, pool_); });
   Timed(device::Stage::kResize, [&] {
     const pixel::Planes planes = makes_luma_only() ? pixel::Planes::kLuma : pixel::Planes::kAll;
     if (network_resizer_) network_resizer_->Run(enlarged_, resized_, pool_, planes);
@@ -212,7 +212,7 @@ void PixelChain::Enlarge(Slot& slot) {
   resized_.set_color(color);
 }
 
-void PixelChain::End(AVFrame* out) {
+void PixelChain::Retrieve(AVFrame* out) {
   Enlarge(slots_.front());
   const bool is_cut = slots_.front().is_cut;
   const std::int64_t number = slots_.front().number;
@@ -243,12 +243,12 @@ void PixelChain::End(AVFrame* out) {
 }
 
 void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
-  Begin(frame, false);
-  End(&out);
+  Submit(frame, false);
+  Retrieve(&out);
 }
 
 void PixelChain::WarmUp(const AVFrame& frame) {
-  if (Begin(frame, true)) End(nullptr);
+  if (Submit(frame, true)) Retrieve(nullptr);
 }
 
 /// By its time, so that it is the same in every segment of the video.

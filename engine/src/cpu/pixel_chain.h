@@ -1,4 +1,4 @@
-// The pixel stages in their order, with the pictures between them.
+// The pixel stages in order, with the pictures between them.
 #pragma once
 
 #include <deque>
@@ -18,44 +18,41 @@
 
 namespace reelmend::cpu {
 
-/// Decoded frame in, 8-bit 4:2:0 frame of the output's size out:
-/// import → tone mapping of HDR → turn → denoise over time, then in space (at the source's size) → network →
-/// resize → colour → faces → contrast → sharpen → export.
-/// Stages of strength 0 are left out. All pictures are made once and used for every frame.
+/// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → turn → temporal,
+/// then spatial denoising (at the source's size) → network → resize → colour → faces → contrast → sharpen → export.
+/// Stages of strength 0 are left out. All pictures are allocated once and reused.
 ///
 /// Note [Frames in the network]
-/// A network works in threads of its own. So that the other stages work meanwhile, frames go through in two halves:
-/// Begin takes a frame up to the network and hands it over, End waits for the oldest one and does the rest. Up to
-/// depth() frames are on their way. Without a network depth() is 1 and End does what is left.
+/// A network works in its own threads. To let the other stages work meanwhile, each frame passes in two halves:
+/// Submit runs the stages up to the network, Retrieve waits for the oldest frame and runs the rest. Up to depth()
+/// frames are in progress. Without a network depth() is 1.
 class PixelChain : public device::StageChain {
  public:
-  /// `is_stopped` ends long work of a network between its tiles; optional. So is `prepared`.
+  /// `is_stopped` is polled between a network's tiles. It and `prepared` are optional.
   PixelChain(const plan::Plan& plan, AVCodecID codec, int threads, device::StageClocks& clocks,
              std::function<bool()> is_stopped = {}, std::unique_ptr<PreparedNetworks> prepared = nullptr);
 
-  /// Frames that may be begun before the first of them is ended; known after the first Begin.
+  /// See StageChain.
   int depth() const override { return network_ ? network_->depth() : 1; }
-  /// Whether `frame` can be begun while others are on their way; if not, end those first.
+  /// See StageChain.
   bool Fits(const AVFrame& frame) const override { return importer_ && importer_->Fits(frame, codec_); }
 
-  /// Takes a frame in, in order. A frame of the warm-up goes through the temporal stages only.
-  /// False when the frame was of no use (a warm-up that nothing needs): there is no End for it.
-  /// Throws Error{kUnreadableVideo} when the picture's shape changes in mid-stream.
-  bool Begin(const AVFrame& frame, bool is_warm_up) override;
-  /// Fills `out` (data planes of the output's size) from the oldest frame begun; null for one of the warm-up.
-  void End(AVFrame* out) override;
+  /// See StageChain.
+  bool Submit(const AVFrame& frame, bool is_warm_up) override;
+  /// See StageChain. `out` has data planes of the output's size.
+  void Retrieve(AVFrame* out) override;
 
-  /// Begin and End in one.
+  /// Submit and Retrieve in one.
   void Run(const AVFrame& frame, AVFrame& out);
   /// The temporal part only, for warm-up frames that are not encoded.
   void WarmUp(const AVFrame& frame);
 
-  /// Charges the network's threads to its stage; call it once, at the end.
+  /// See StageChain.
   void AddNetworkTime() override;
   std::int64_t faces() const override { return faces_before_ + (faces_ ? faces_->restored() : 0); }
 
  private:
-  /// A frame between Begin and End.
+  /// A frame between Submit and Retrieve.
   struct Slot {
     pixel::Image picture;  ///< what the network takes, or the resize
     bool is_cut = false;
@@ -100,7 +97,7 @@ class PixelChain : public device::StageChain {
   pixel::Image imported_;
   pixel::Image oriented_;
   pixel::Image toned_;
-  pixel::Image steadied_;
+  pixel::Image temporally_denoised_;
   pixel::Image denoised_;
   pixel::Image reduced_;   ///< only for a network that comes after the resize
   pixel::Image enlarged_;  ///< what the network makes, where that is not the target

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu/network_tensors.h"
+#include "cpu/tensor_converter.h"
 #include "device/cores.h"
 #include "faces/detector.h"
 #include "plan/network_choice.h"

@@ -1,4 +1,4 @@
-// Networks on the CPU, made ready before the video is there.
+// Networks on the CPU, loaded before the video is known.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 namespace reelmend::cpu {
 
 /// Note [Ahead of time]
-/// Loading OpenVINO and compiling networks for a size takes longer than all else that comes before a job's first frame.
-/// A process that waits for a job does it for what it expects; the job then takes what is just what it needs, and makes
-/// the rest itself. Nothing of what is decided by the video (plan, strengths, pictures) is made here.
+/// Loading OpenVINO and compiling networks for a size dominates start-up time. A process that waits for a job does it
+/// for the expected sizes. The job takes the networks that match exactly and makes the others itself. Nothing that
+/// depends on the video (plan, strengths, pictures) is made here.
 class PreparedNetworks {
  public:
-  /// Loads what a run with these options and such a video would. Throws what the stages throw.
+  /// Loads the networks of a run with these options and such a video. Throws what the stages throw.
   PreparedNetworks(const EnhanceOptions& options, const Expectation& expectation);
 
-  /// The network for that file, size and number of threads; null when there is none.
+  /// Takes the network for that file, size and number of threads; null if there is none.
   std::unique_ptr<inference::FrameNetwork> TakeNetwork(const ModelFile& file, const inference::FrameNetworkOptions& options);
-  /// The same of the stage for faces; its strength is that of `options`.
+  /// The same for the face stage; its strength is taken from `options`.
   std::unique_ptr<faces::FaceStage> TakeFaces(const faces::FaceStageOptions& options);
 
   /// Threads that OpenVINO started for them.
@@ -46,7 +46,7 @@ class PreparedNetworks {
   device::LibraryThreads face_threads_;
 };
 
-/// What the stage for faces is given for pictures of `in` that become `out`.
+/// Options of the face stage for pictures of size `in` that become `out`.
 faces::FaceStageOptions MakeFaceOptions(const ModelFile& model, Size in, Size out, float strength, int threads);
 
 }  // namespace reelmend::cpu

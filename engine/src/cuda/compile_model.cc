@@ -1,4 +1,4 @@
-// Engines ahead of time. In this room since it asks the GPUs as well as the backends.
+// reelmend::CompileModel: needs the GPUs of this machine as well as the backends.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -13,7 +13,7 @@
 namespace reelmend {
 namespace {
 
-using inference::GpuPlace;
+using inference::TargetGpu;
 using inference::GpuTarget;
 
 /// Compute capabilities of the generations from Turing to Blackwell.
@@ -21,7 +21,7 @@ constexpr GpuTarget kGenerations[] = {{7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {1
 
 /// Where engines are built: a kind of GPU, and the device for backends that time on it.
 struct Site {
-  GpuPlace place;
+  TargetGpu place;
   std::optional<int> device;
 };
 
@@ -60,10 +60,10 @@ void Measure(const ModelFile& model, const CompileRequest& request, CompiledEngi
     try {
       const auto device = cuda::OpenCudaDevice(facts.index);
       const std::shared_ptr<inference::GpuBackend> backend = inference::CreateGpuBackend(backend_name);  // its runtime is this device's
-      const auto loaded = std::make_shared<inference::GpuModel>(backend, model, GpuPlace{TargetOf(facts), facts.name}, inference::EngineCache(request.folder));
-      const auto measured = cuda::MeasureOccupancy(device, loaded, {request.width, request.height});
+      const auto loaded = std::make_shared<inference::GpuModel>(backend, model, TargetGpu{TargetOf(facts), facts.name}, inference::EngineCache(request.folder));
+      const auto measured = cuda::MeasureConcurrency(device, loaded, {request.width, request.height});
       if (!measured) throw Error(ErrorCode::kUnavailable, "The GPU has too little free memory for two pictures at once.");
-      loaded->KeepOccupancy(request.width, request.height, *measured);
+      loaded->KeepConcurrency(request.width, request.height, *measured);
       if (engine.contexts == 0) engine.contexts = measured->contexts, engine.batch = measured->batch;
     } catch (const std::exception& error) {
       if (engine.not_measured.empty()) engine.not_measured = error.what();

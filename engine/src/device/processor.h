@@ -1,10 +1,10 @@
-// One pipeline, any device: what a device brings to it.
+// The interface of a device: what the CPU or a GPU implements to run a job.
 //
 // Note [One pipeline, two devices]
-// Plan, queues, progress, cancelling, limits, sound and muxing are the same for all devices. A device brings three
-// parts that fit together: where the decoder puts its frames, the chain of stages that reads them, and the encoder
-// that reads what the stages make. Frames pass between the parts as AVFrames; whether their planes lie in the host's
-// memory or a GPU's is between the parts alone.
+// Plan, queues, progress, cancellation, limits, sound and muxing are the same for all devices. A device provides
+// three matching parts: the place of decoded frames, the chain of stages that reads them, and the encoder that reads
+// the results. Frames pass between the parts as AVFrames; only these parts know whether the planes are in host memory
+// or on a GPU.
 #pragma once
 
 #include <algorithm>
@@ -21,27 +21,27 @@
 
 namespace reelmend::device {
 
-/// The stages, from decoded frames to frames of the encoder's. Used by one thread.
+/// The chain of stages from decoded frames to the encoder's frames. Used by one thread.
 class StageChain {
  public:
   virtual ~StageChain() = default;
-  /// Frames that may be begun before the first of them is ended; known after the first Begin.
+  /// Number of frames that may be submitted before the first is retrieved; known after the first Submit.
   virtual int depth() const = 0;
-  /// Whether `frame` can be begun while others are on their way; if not, end those first.
+  /// Whether `frame` can be submitted while others are in progress; if not, retrieve those first.
   virtual bool Fits(const AVFrame& frame) const = 0;
-  /// Takes a frame in, in order; its pts is its presentation time in the plan's time base. A frame of the warm-up goes through the temporal stages only.
-  /// False when the frame was of no use (a warm-up that nothing needs): there is no End for it.
-  /// Throws Error{kUnreadableVideo} when the picture's shape changes in mid-stream.
-  virtual bool Begin(const AVFrame& frame, bool is_warm_up) = 0;
-  /// Fills `out`, a frame that the encoder's TakeFrame gave, from the oldest frame begun; null for one of the warm-up.
-  virtual void End(AVFrame* out) = 0;
-  /// Charges what works in threads of its own to its stage; call it once, at the end.
+  /// Submits a frame, in order; its pts is the presentation time in the plan's time base. A warm-up frame runs
+  /// through the temporal stages only. Returns false if the frame was not needed (a warm-up that no stage uses): it
+  /// has no Retrieve. Throws Error{kUnreadableVideo} if the picture's shape changes in mid-stream.
+  virtual bool Submit(const AVFrame& frame, bool is_warm_up) = 0;
+  /// Fills `out`, a frame of the encoder's TakeFrame, from the oldest submitted frame; null for a warm-up frame.
+  virtual void Retrieve(AVFrame* out) = 0;
+  /// Adds the CPU time of the networks' own threads to its stage; call it once, at the end.
   virtual void AddNetworkTime() {}
-  /// Faces restored so far, each frame's counted.
+  /// Number of restored faces so far, summed over frames.
   virtual std::int64_t faces() const { return 0; }
 };
 
-/// media::VideoEncoder's interface. TakeFrame is called by the thread of the stages, the rest by the encoder's.
+/// The interface of media::VideoEncoder. The stages' thread calls TakeFrame, the encoder's thread the rest.
 class FrameEncoder {
  public:
   virtual ~FrameEncoder() = default;
@@ -66,19 +66,20 @@ class Processor {
   virtual ~Processor() = default;
   /// For people and records: "cpu", "cuda:0 (NVIDIA L4)".
   virtual std::string name() const = 0;
-  /// Whether networks run on it; if not, plans for it are made without one.
+  /// Whether networks run on it; if not, plans use none.
   virtual bool runs_networks() const = 0;
   /// Whether it has the stage for faces.
   virtual bool restores_faces() const { return false; }
-  /// Why it runs none, one sentence.
+  /// One sentence: why no networks run on it.
   virtual std::string why_no_networks() const { return ""; }
-  virtual plan::NetworkPlace network_place() const { return plan::NetworkPlace::kCpu; }
-  /// Where decoded frames shall lie; null: the host's memory. The processor keeps it.
+  virtual plan::NetworkDevice network_device() const { return plan::NetworkDevice::kCpu; }
+  /// The device for decoded frames, owned by the processor; null: host memory.
   virtual AVBufferRef* decoder_device() const = 0;
-  /// `queued`: frames that may lie between the chain and the encoder.
+  /// `queued`: number of frames in the queue between chain and encoder.
   virtual std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) = 0;
   virtual std::unique_ptr<StageChain> MakeChain(const ChainOptions& options) = 0;
-  /// Makes ready what the chain of such a run will need (reelmend::Prepare). Throws what MakeChain's chain would.
+  /// Prepares what the chain of such a run needs (reelmend::Prepare). Throws what MakeChain and its chain would
+  /// throw.
   virtual void Prepare(const EnhanceOptions& options, const Expectation& expectation) = 0;
 };
 

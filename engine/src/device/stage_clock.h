@@ -13,11 +13,10 @@ namespace reelmend::device {
 double ThreadCpuSeconds();
 
 /// Note [Threads of the libraries]
-/// libav's decoders and x264 work in threads of their own, which no clock of ours runs in. Those threads are
-/// made inside avcodec_open2: the thread ids that appear in this process during the call are taken as the
-/// codec's, and their CPU clocks are read through Linux's per-thread clock ids. Two engines opening codecs at
-/// once take turns (a lock); a thread that something else starts in just that moment would be counted wrongly,
-/// which costs accuracy of a statistic and nothing more. Elsewhere than on Linux these threads count as zero.
+/// libav's decoders and x264 start their own threads inside avcodec_open2. Thread ids that appear in this process
+/// during the call are taken as the codec's, and their CPU clocks are read through Linux's per-thread clock ids. A
+/// lock serialises engines that open codecs at once. A thread that something else starts at that moment is counted
+/// wrongly, which only affects a statistic. Other systems than Linux count these threads as zero.
 class LibraryThreads {
  public:
   /// Runs `open` and remembers the threads that it started.
@@ -27,11 +26,11 @@ class LibraryThreads {
     return open();
   }
 
-  /// Counts the threads of another one, too.
+  /// Adds the threads of another object.
   void Add(const LibraryThreads& other) { threads_.insert(threads_.end(), other.threads_.begin(), other.threads_.end()); }
 
-  /// Their CPU seconds so far; call it before the codec is closed. A thread that has ended meanwhile counts with
-  /// what it had used at the call before: x264's lookahead ends while draining, so call it before that too.
+  /// CPU seconds of the threads so far; call it before the codec is closed. A thread that has ended counts with its
+  /// value of the last call. x264's lookahead ends while draining, so call it before that too.
   double CpuSeconds();
 
  private:

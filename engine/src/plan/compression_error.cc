@@ -11,7 +11,7 @@ namespace reelmend::plan {
 namespace {
 
 constexpr double kIntraOffset = 2;
-constexpr double kWorst = 12;  ///< codes; beyond that there is little left to restore by
+constexpr double kWorst = 12;  ///< levels; beyond that a network restores little
 
 float OfH264(double qp) { return static_cast<float>(std::min(kWorst, 3.2 * std::exp2((qp + kIntraOffset - 28) / 9))); }
 
@@ -73,7 +73,7 @@ std::optional<float> QuantiserOf(const AVFrame& frame) {
   return static_cast<float>(MeanQuantiser(*reinterpret_cast<const AVVideoEncParams*>(data->data)));
 }
 
-std::optional<float> CodingErrorOf(const AVFrame& frame) {
+std::optional<float> CompressionErrorOf(const AVFrame& frame) {
   const AVFrameSideData* data = av_frame_get_side_data(&frame, AV_FRAME_DATA_VIDEO_ENC_PARAMS);
   if (data == nullptr || data->size < sizeof(AVVideoEncParams)) return std::nullopt;
   const auto& parameters = *reinterpret_cast<const AVVideoEncParams*>(data->data);
@@ -86,7 +86,7 @@ std::optional<float> CodingErrorOf(const AVFrame& frame) {
   }
 }
 
-float CodingErrorOfRate(AVCodecID codec, std::int64_t bits_per_second, int width, int height,
+float CompressionErrorOfRate(AVCodecID codec, std::int64_t bits_per_second, int width, int height,
                         double frames_per_second) {
   const double relative = RelativeBits(codec);
   if (relative == 0 || bits_per_second <= 0 || frames_per_second <= 0) return 0;

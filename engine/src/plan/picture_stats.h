@@ -1,4 +1,4 @@
-// Measures of a picture that the automatic choices rest on.
+// Statistics of a picture for the automatic choices.
 #pragma once
 
 #include <array>

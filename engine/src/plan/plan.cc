@@ -24,7 +24,7 @@
 namespace reelmend::plan {
 namespace {
 
-constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit codes that 8 bits and a good encoder leave
+constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit levels that 8 bits and a good encoder leave
 
 float Resolve(const Strength& strength, float automatic) {
   switch (strength.mode) {
@@ -57,11 +57,11 @@ class TraitMeter {
       image = std::move(toned);
     }
     noise_.push_back(pixel::EstimateNoise(image, pool_));
-    if (const auto error = CodingErrorOf(frame)) coding_.push_back(*error);
+    if (const auto error = CompressionErrorOf(frame)) coding_.push_back(*error);
     spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), image.color().range));
   }
 
-  /// `rate_error` stands in for the coding error where no frame told of it.
+  /// `rate_error` stands in for the compression error where no frame told of it.
   SourceTraits Traits(float rate_error) {
     if (noise_.empty()) return {};
     return {Median(noise_), spread_, coding_.empty() ? rate_error : Median(coding_)};
@@ -109,7 +109,7 @@ float RateError(const media::Demuxer& demuxer, const AVFrame& first, const Probe
   const AVCodecParameters& codec = *demuxer.video()->codecpar;
   const double file_rate = source.duration_s > 0 ? static_cast<double>(source.size_bytes) * 8 / source.duration_s : 0;
   const std::int64_t rate = codec.bit_rate > 0 ? codec.bit_rate : static_cast<std::int64_t>(file_rate);
-  return CodingErrorOfRate(codec.codec_id, rate, first.width, first.height, av_q2d(frame_rate));
+  return CompressionErrorOfRate(codec.codec_id, rate, first.width, first.height, av_q2d(frame_rate));
 }
 
 AVRational UsableRate(const Rational& rate) {
@@ -120,7 +120,7 @@ AVRational UsableRate(const Rational& rate) {
 }
 
 /// `stored` is the picture's size before it is turned.
-void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkPlace place, Plan& plan) {
+void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice place, Plan& plan) {
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   const float strength = ChooseNetworkStrength(options, plan.traits);
@@ -176,7 +176,7 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 }
 
 Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale) {
-  const float error = std::hypot(traits.noise_sigma, traits.coding_error);
+  const float error = std::hypot(traits.noise_sigma, traits.compression_error);
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
   const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
@@ -191,18 +191,18 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
   constexpr float kFullStrength = 50;  // codes
   constexpr float kHardlyRestorable = 1.2F;
-  const float error = std::hypot(traits.noise_sigma, traits.coding_error);
-  const float coding = traits.coding_error * traits.coding_error / (traits.coding_error + kHardlyRestorable);
+  const float error = std::hypot(traits.noise_sigma, traits.compression_error);
+  const float coding = traits.compression_error * traits.compression_error / (traits.compression_error + kHardlyRestorable);
   const float told = std::hypot(traits.noise_sigma, coding);
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, told / kFullStrength));
 }
 
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkPlace place) {
-  const bool has_time = place == NetworkPlace::kGpu;
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice place) {
+  const bool has_time = place == NetworkDevice::kGpu;
   return has_time && FitNetwork(models, "quality", in, out, place) ? "quality" : "fast";
 }
 
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkPlace place) {
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice place) {
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
@@ -211,7 +211,7 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
   if (is_automatic && !enlarges && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
-  if (place == NetworkPlace::kGpu) return name;  // its processor says whether it runs networks
+  if (place == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {
@@ -222,7 +222,7 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
-              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkPlace place) {
+              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice place) {
   media::FileSource source(input_path);
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);

@@ -24,7 +24,7 @@ std::string Asked(const Strength& strength) {
 }
 
 std::string ErrorOf(const SourceTraits& traits) {
-  return "noise of " + Figure(traits.noise_sigma) + " codes and a coding error of " + Figure(traits.coding_error);
+  return "noise of " + Figure(traits.noise_sigma) + " and a compression error of " + Figure(traits.compression_error) + " (RMS, 8-bit levels)";
 }
 
 std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {

@@ -1,4 +1,4 @@
-// The plan in words.
+// The reasons of a plan, for people.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace reelmend::plan {
 
-/// Every stage that an option governs, with the strength that it will have and the figures that decided.
+/// Every stage that an option controls, with its strength and the figures that decided.
 std::vector<PlannedStage> DescribeStages(const EnhanceOptions& options, const Plan& plan);
 
 }  // namespace reelmend::plan

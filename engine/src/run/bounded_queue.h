@@ -1,4 +1,4 @@
-// The pipe between two stages: bounded, so that a fast stage waits for a slow one instead of filling memory.
+// The queue between two stages: bounded, so that a fast stage waits for a slow one instead of using memory.
 #pragma once
 
 #include <condition_variable>

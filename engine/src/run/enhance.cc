@@ -49,11 +49,11 @@ constexpr int kFinishedFrames = 3;
 constexpr int kMaxDecoderThreads = 8;
 constexpr int kMaxEncoderThreads = 32;
 
-/// Threads of one pipeline: the first exception of any of them stops the others and is thrown by Join.
-class Crew {
+/// The threads of one job. The first exception of any of them stops the others and is rethrown by Join.
+class ThreadGroup {
  public:
-  explicit Crew(std::stop_source& stop) : stop_(stop) {}
-  ~Crew() {
+  explicit ThreadGroup(std::stop_source& stop) : stop_(stop) {}
+  ~ThreadGroup() {
     stop_.request_stop();
     for (std::thread& thread : threads_) {
       if (thread.joinable()) thread.join();
@@ -109,22 +109,22 @@ class Crew {
 };
 
 /// Note [Cancelling]
-/// Libraries cannot be stopped in the middle of a frame: at 4K, x264 and a frame-threaded decoder take some tenths
-/// of a second until their threads stand still. The caller is not kept waiting for that: the output is removed, the
-/// call ends, and what is left of the run is taken down on a thread of the janitor's, who waits for the last of
-/// them when the program ends.
-class Janitor {
+/// Libraries cannot be stopped within a frame: at 4K, x264 and a frame-threaded decoder take some
+/// tenths of a second to stop. The caller does not wait for that. The output is removed, the call
+/// returns, and the rest of the run is destroyed on another thread. The program waits for these threads
+/// when it ends.
+class DeferredDestruction {
  public:
-  static Janitor& Instance() {
-    static Janitor janitor;
-    return janitor;
+  static DeferredDestruction& Instance() {
+    static DeferredDestruction instance;
+    return instance;
   }
 
-  /// Drops the last reference to `work` elsewhere.
+  /// Releases `work` on another thread.
   void Take(std::shared_ptr<void> work) {
     const std::lock_guard lock(mutex_);
     std::erase_if(waiting_, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-    // Given away by the caller only after this: until then two hold it, and the later of them takes it down.
+    // The caller releases its reference after this call; whoever is later destroys the run.
     waiting_.push_back(std::async(std::launch::async, [work = std::move(work)]() mutable {
       while (work.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       work.reset();
@@ -145,12 +145,12 @@ struct FinishedFrame {
 /// One call of Enhance.
 ///
 /// Note [Overlap]
-/// Three threads, each a stage with state of its own: decode (reading, decoding, deinterlacing, sound), pixels
-/// (which spreads rows over a pool), encode (and writing). libav and x264 bring their own threads. The queues
-/// between them are the only things shared; whichever stage is slowest sets the pace and the others wait.
+/// Three threads, each with its own state: decode (reading, decoding, deinterlacing, sound), pixels (which spreads
+/// rows over a pool), encode (and writing). libav and x264 have threads of their own. The threads share only the
+/// queues between them; the slowest stage sets the pace and the others wait.
 class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
  public:
-  /// Without a processor the one that the options name is opened.
+  /// Without a processor, opens the device that the options name.
   EnhanceRun(std::unique_ptr<device::Processor> processor, const std::string& input, const std::string& output,
              const EnhanceOptions& options, const EnhanceCallbacks& callbacks)
       : input_(input),
@@ -169,18 +169,18 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
     if (!processor_->runs_networks()) options_.models.clear();  // one that was asked for by name was refused above
     plan_ = plan::MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
-                     processor_->network_place());
+                     processor_->network_device());
     Open();
-    crew_.Start([this] { DecodeLoop(); });
-    crew_.Start([this] { PixelLoop(); });
-    crew_.Start([this] { EncodeLoop(); });
+    workers_.Start([this] { DecodeLoop(); });
+    workers_.Start([this] { PixelLoop(); });
+    workers_.Start([this] { EncodeLoop(); });
     if (!Supervise()) {
       muxer_->Abandon();
       unlink(output_.c_str());
-      Janitor::Instance().Take(shared_from_this());
+      DeferredDestruction::Instance().Take(shared_from_this());
       throw Error(ErrorCode::kCancelled, "The work was cancelled.");
     }
-    crew_.Join();
+    workers_.Join();
     return Report();
   }
 
@@ -238,35 +238,35 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   }
 
   void PixelLoop() {
-    struct Begun {
+    struct Submitted {
       std::int64_t pts;
       std::int64_t duration;
       bool is_warm_up;
     };
-    std::deque<Begun> begun;
-    const auto end_oldest = [&] {
-      const Begun oldest = begun.front();
-      begun.pop_front();
-      // Taken no sooner: however deep the chain is, the stages hold one of the encoder's frames.
+    std::deque<Submitted> submitted;
+    const auto retrieve_oldest = [&] {
+      const Submitted oldest = submitted.front();
+      submitted.pop_front();
+      // Taken here, so that the stages hold one frame of the encoder however deep the chain is.
       FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
-      chain_->End(finished.frame.get());
+      chain_->Retrieve(finished.frame.get());
       return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
     };
     while (auto timed = decoded_.Pop(stop_.get_token())) {
       timed->frame->pts = timed->pts;
       const AVFrame& frame = *timed->frame;
-      while (!begun.empty() && (static_cast<int>(begun.size()) >= chain_->depth() || !chain_->Fits(frame))) {
-        if (!end_oldest()) return;
+      while (!submitted.empty() && (static_cast<int>(submitted.size()) >= chain_->depth() || !chain_->Fits(frame))) {
+        if (!retrieve_oldest()) return;
       }
-      const bool is_begun = chain_->Begin(frame, timed->is_warm_up);
+      const bool is_submitted = chain_->Submit(frame, timed->is_warm_up);
       if (!started_) started_ = Clock::now();
-      if (!is_begun) continue;
+      if (!is_submitted) continue;
       timed->frame.reset();  // back to the decoder before waiting for the encoder
-      begun.push_back({timed->pts, timed->duration, timed->is_warm_up});
-      if (chain_->depth() == 1 && !end_oldest()) return;
+      submitted.push_back({timed->pts, timed->duration, timed->is_warm_up});
+      if (chain_->depth() == 1 && !retrieve_oldest()) return;
     }
-    while (!begun.empty() && !stop_.stop_requested()) {
-      if (!end_oldest()) return;
+    while (!submitted.empty() && !stop_.stop_requested()) {
+      if (!retrieve_oldest()) return;
     }
     chain_->AddNetworkTime();
     finished_.Close();
@@ -318,13 +318,13 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     return std::max(0.0, std::min(options_.segment->end_s, whole_s) - options_.segment->start_s);
   }
 
-  /// Runs on the caller's thread: polls for cancellation and tells the progress. False when it was cancelled.
+  /// Polls for cancellation and reports progress on the caller's thread. False if cancelled.
   bool Supervise() {
     constexpr std::chrono::milliseconds kPoll(25);
     constexpr std::chrono::milliseconds kReport(100);
     ProgressMeter meter(TotalSeconds(), Clock::now());
     auto next_report = Clock::now();
-    while (!crew_.WaitFor(kPoll)) {
+    while (!workers_.WaitFor(kPoll)) {
       if (stop_.stop_requested()) continue;
       if (callbacks_.is_cancelled && callbacks_.is_cancelled()) {
         stop_.request_stop();
@@ -338,8 +338,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     return true;
   }
 
-  /// Half of the work is done when a frame goes into the encoder (decoding, pixels, x264's look ahead), half when
-  /// it comes out. Counting one end alone would promise too much at the beginning or too little.
+  /// A frame counts half when it goes into the encoder (decoding, pixels, x264's look ahead) and half when it comes
+  /// out. Counting one end only would report too much at the start or too little.
   double WorkDone_s() const {
     return static_cast<double>(done_ticks_ + written_ticks_) / 2 * av_q2d(plan_.time_base);
   }
@@ -407,7 +407,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   std::atomic<std::int64_t> written_ticks_ = 0;  ///< come out of it
   std::int64_t first_pts_ = 0;  ///< of the encode thread until it has ended
   std::int64_t end_pts_ = 0;
-  Crew crew_{stop_};  ///< last: its threads end before anything that they use is gone
+  ThreadGroup workers_{stop_};  ///< last: its threads end before anything that they use is gone
 };
 
 }  // namespace
@@ -454,7 +454,7 @@ EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& opt
   const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
   const plan::Plan made =
       plan::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces(),
-                         processor->network_place());
+                         processor->network_device());
   return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
 }
 

@@ -1,4 +1,4 @@
-// The decoding half of the pipeline: packets in, timed progressive frames out.
+// Reads and decodes a source: packets in, progressive frames with times out.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace reelmend::run {
 
-/// A frame to be processed. Times are in the plan's time base, from the first displayed frame of the video.
+/// A decoded frame. Times are in the plan's time base, from the first displayed frame of the video.
 struct TimedFrame {
   media::UniqueFrame frame;
   std::int64_t pts = 0;
@@ -23,13 +23,13 @@ struct TimedFrame {
   bool is_warm_up = false;  ///< before the segment: goes through the temporal stages, is not encoded
 };
 
-/// Gives every frame its duration, the distance to the next one, which is why one frame is held back.
+/// Sets every frame's duration: the distance to the next one. So it holds one frame back.
 class FrameTimer {
  public:
   explicit FrameTimer(std::int64_t nominal_interval) : interval_(nominal_interval) {}
-  /// The frame before `frame`, now that its end is known.
+  /// Takes `frame` and returns the one before it, whose end is now known.
   std::optional<TimedFrame> Next(media::UniqueFrame frame, std::int64_t pts, std::int64_t own_duration);
-  /// The last frame: it keeps the duration that the container gave it, else its forerunner's interval.
+  /// The last frame, with the container's duration or else the last interval.
   std::optional<TimedFrame> Last();
 
  private:
@@ -48,7 +48,7 @@ class FrameSource {
   AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
   const media::Demuxer& demuxer() const { return *demuxer_; }
 
-  /// Called with every packet of sound and subtitles; unset for segments.
+  /// Called with every packet of sound and subtitles; not set for segments.
   std::function<void(const AVPacket&)> on_side_packet;
 
   /// Hands every frame to `on_frame`, which answers false to stop. Throws Error{kUnreadableVideo} when more
@@ -56,7 +56,7 @@ class FrameSource {
   void Run(const std::function<bool(TimedFrame)>& on_frame);
 
   std::int64_t undecodable() const { return decoder_->undecodable(); }
-  /// Presentation time of everything that was decoded, in seconds; without a segment the video's duration.
+  /// End of the last decoded frame in seconds; without a segment, the video's duration.
   double decoded_end_s() const { return decoded_end_s_; }
 
  private:

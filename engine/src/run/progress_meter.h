@@ -1,4 +1,4 @@
-// How far the work is, how fast it goes, how long it will take.
+// Progress, speed and remaining time of a job.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ class ProgressMeter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `total_s` is the presentation time to be done, 0 when unknown.
+  /// `total_s`: presentation time of the job, 0 if unknown.
   ProgressMeter(double total_s, Clock::time_point start) : total_s_(total_s), start_(start) {}
 
   /// `done_s` is the presentation time that has been encoded.

@@ -1,4 +1,4 @@
-// What goes beside the picture: sound, subtitles, chapters, and the clock that they share with it.
+// Sound, subtitles and chapters, and the clock that they share with the video.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace reelmend::run {
 
-/// Carries everything but the video from one source to one output. Time 0 of the output is where the earliest of
-/// picture and sound begins, so that all keep their distances.
+/// Copies or converts everything but the video from a source to an output. Time 0 of the output is the earlier start
+/// of video and sound, so that they stay in sync.
 class SideStreams {
  public:
   /// Adds the streams to `muxer`, before it is started. `video_start` is the first displayed frame's time in the
@@ -20,7 +20,7 @@ class SideStreams {
   /// Sound of more than a minute beyond `max_duration_s` (0 = no ceiling) is left out.
   SideStreams(const media::Demuxer& source, std::int64_t video_start, double max_duration_s, media::Muxer& muxer);
 
-  /// What is added to times counted from the first displayed frame to make them times of the output.
+  /// Offset from times since the first displayed frame to times of the output.
   std::int64_t VideoShift(AVRational time_base) const;
 
   /// From the decoding thread: a packet of a stream other than the video, and the end of them.

@@ -117,7 +117,7 @@ class GpuNetworks : public ::testing::Test {
   }
 
   std::shared_ptr<Device> device_;
-  inference::GpuPlace place_;
+  inference::TargetGpu place_;
   std::shared_ptr<inference::GpuBackend> backend_;
   TemporaryFolder folder_;
 };
@@ -194,8 +194,8 @@ TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
   const std::string batches = folder_.File("batches.mp4");
   inference::GpuModel model(backend_, Fast(), place_, inference::EngineCache(Engines()));
   model.Compile(960, 540, 2);
-  for (const auto& [occupancy, out] : {std::pair{inference::Occupancy{2, 1}, single}, {inference::Occupancy{2, 2}, batches}, {inference::Occupancy{4, 2}, batches}}) {
-    model.KeepOccupancy(960, 540, occupancy);
+  for (const auto& [concurrency, out] : {std::pair{inference::Concurrency{2, 1}, single}, {inference::Concurrency{2, 2}, batches}, {inference::Concurrency{4, 2}, batches}}) {
+    model.KeepConcurrency(960, 540, concurrency);
     run::EnhanceOn(ProcessorOn(), in, out, Options());
     EXPECT_EQ(FrameTimes(out), FrameTimes(in));
   }
@@ -204,7 +204,7 @@ TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
 
 TEST_F(GpuNetworks, MeasuringChoosesWhatFits) {
   const auto model = std::make_shared<inference::GpuModel>(backend_, Fast(), place_, inference::EngineCache(Engines()));
-  const auto chosen = MeasureOccupancy(device_, model, {960, 540});
+  const auto chosen = MeasureConcurrency(device_, model, {960, 540});
   ASSERT_TRUE(chosen);
   EXPECT_GE(chosen->contexts, kLeastContexts);
   EXPECT_LE(chosen->contexts, kMostContexts);

@@ -1,4 +1,4 @@
-#include "pixel/resize_word_plan.h"
+#include "pixel/resize_int16_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ constexpr int kLanczosTaps = 6;
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 int RoundDown(int value, int multiple) { return value >= 0 ? value / multiple * multiple : -RoundUp(-value, multiple); }
 
-WordAxis MakeWordAxis(const AxisPlan& plan) {
-  WordAxis axis;
+Int16Axis MakeWordAxis(const AxisPlan& plan) {
+  Int16Axis axis;
   axis.taps = std::max(plan.taps, 2);
   axis.pairs = (axis.taps + 1) / 2;
   for (std::size_t set = 0; set < plan.start.size(); ++set) {
@@ -28,7 +28,7 @@ WordAxis MakeWordAxis(const AxisPlan& plan) {
 }
 
 /// Blocks of 16 outputs, where the inputs of each lie within 33 from its first on.
-void AddBlocks(const AxisPlan& plan, WordAxis& axis) {
+void AddBlocks(const AxisPlan& plan, Int16Axis& axis) {
   const auto start = [&](int i) { return plan.Start(std::min(i, plan.dst - 1)); };
   const int blocks = RoundUp(plan.dst, 2 * kLanes) / kLanes;
   int widest = 0;
@@ -53,7 +53,7 @@ void AddBlocks(const AxisPlan& plan, WordAxis& axis) {
   }
 }
 
-void AddRowPairs(int padding, int sets, WordAxis& axis) {
+void AddRowPairs(int padding, int sets, Int16Axis& axis) {
   axis.pairs_padding = padding;
   for (int set = 0; set < sets; ++set) {
     for (const int late : {0, 1}) {
@@ -65,7 +65,7 @@ void AddRowPairs(int padding, int sets, WordAxis& axis) {
 }
 
 /// The pairs of a set's weights, one set after the other.
-std::vector<std::int32_t> PairsOf(const WordAxis& axis, int sets) {
+std::vector<std::int32_t> PairsOf(const Int16Axis& axis, int sets) {
   std::vector<std::int32_t> pairs;
   for (int set = 0; set < sets; ++set) {
     for (int j = 0; j < axis.pairs; ++j) pairs.push_back(axis.Pair(set, 2 * j));
@@ -74,7 +74,7 @@ std::vector<std::int32_t> PairsOf(const WordAxis& axis, int sets) {
 }
 
 /// As few strips as let the ring of rows stay in the nearest cache; one when reducing, which has no ring.
-void CutIntoStrips(const AxisPlan& x, const AxisPlan& y, WordPlan& plan) {
+void CutIntoStrips(const AxisPlan& x, const AxisPlan& y, Int16Plan& plan) {
   const int wanted = y.reduces ? x.dst : kRingBytes / (4 * plan.ring_pairs);
   const int pieces = std::max(1, (x.dst + wanted / 2) / wanted);
   const int width = RoundUp((x.dst + pieces - 1) / pieces, plan.thirds ? 96 : 64);
@@ -89,7 +89,7 @@ void CutIntoStrips(const AxisPlan& x, const AxisPlan& y, WordPlan& plan) {
 }
 
 /// Ratios whose rows need no permutes when they are enlarged.
-void FindShortWay(const AxisPlan& x, WordPlan& plan) {
+void FindShortWay(const AxisPlan& x, Int16Plan& plan) {
   const int phases = x.phases == 2 ? 2 : x.period == 3 && x.period_inputs == 2 && x.dst >= 3 ? 3 : 0;
   if (phases == 0 || x.taps != kLanczosTaps) return;
   for (int p = 1; p < phases; ++p) plan.late[p] = x.Start(p) - x.Start(0);
@@ -130,7 +130,7 @@ std::vector<std::int16_t> QuantiseWeights(const float* weights, int taps) {
   return {units.begin(), units.end()};
 }
 
-std::int32_t WordAxis::Pair(int set, int first_tap) const {
+std::int32_t Int16Axis::Pair(int set, int first_tap) const {
   const auto tap = [&](int k) -> std::uint32_t {
     if (k < 0 || k >= taps) return 0;
     return static_cast<std::uint16_t>(weights[static_cast<std::size_t>(set) * taps + k]);
@@ -138,8 +138,8 @@ std::int32_t WordAxis::Pair(int set, int first_tap) const {
   return static_cast<std::int32_t>(tap(first_tap) | tap(first_tap + 1) << 16);
 }
 
-WordPlan MakeWordPlan(const AxisPlan& x, const AxisPlan& y) {
-  WordPlan plan;
+Int16Plan MakeInt16Plan(const AxisPlan& x, const AxisPlan& y) {
+  Int16Plan plan;
   if (x.identity && y.identity) return plan;
   plan.x = MakeWordAxis(x);
   plan.y = MakeWordAxis(y);
@@ -150,8 +150,8 @@ WordPlan MakeWordPlan(const AxisPlan& x, const AxisPlan& y) {
     AddBlocks(x, plan.x);
     if (plan.x.block_sets == 0) return plan;
   }
-  const int most = MostRowPairs(y, plan.y.taps, y.reduces ? WordSums::kOutputs : 2);
-  if (most > WordSums::kMostPairs) return plan;
+  const int most = MostRowPairs(y, plan.y.taps, y.reduces ? Int16Sums::kOutputs : 2);
+  if (most > Int16Sums::kMostPairs) return plan;
   plan.fits = true;
   AddRowPairs(most, static_cast<int>(y.start.size()), plan.y);
   if (plan.twice || plan.thirds) plan.x_pairs = PairsOf(plan.x, plan.twice ? 2 : 3);
@@ -162,8 +162,8 @@ WordPlan MakeWordPlan(const AxisPlan& x, const AxisPlan& y) {
   return plan;
 }
 
-WordBlocks BlocksOf(const WordAxis& axis, int first, int last, int origin) {
-  WordBlocks blocks;
+Int16Blocks BlocksOf(const Int16Axis& axis, int first, int last, int origin) {
+  Int16Blocks blocks;
   blocks.count = RoundUp(last - first, 2 * kLanes) / kLanes;
   blocks.sets = axis.block_sets;
   blocks.first_set = first / kLanes % axis.block_sets;

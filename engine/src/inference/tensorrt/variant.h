@@ -1,4 +1,4 @@
-// The two kinds of TensorRT, and all that differs between them. REELMEND_TENSORRT_RTX is defined for TensorRT-RTX.
+// Everything that differs between TensorRT and TensorRT-RTX. REELMEND_TENSORRT_RTX is defined for TensorRT-RTX.
 #pragma once
 
 #include <NvInfer.h>
@@ -12,10 +12,10 @@
 
 #include "inference/gpu_backend.h"
 
-namespace reelmend::inference::flavour {
+namespace reelmend::inference::variant {
 
-/// Types are those of the ONNX file: TensorRT 10 must be told (the flag's number is its header's: it changed with 11),
-/// later ones and TensorRT-RTX know no other way.
+/// Networks are strongly typed. TensorRT 10 needs a flag for that (its number changed with 11); later versions and
+/// TensorRT-RTX have no other mode.
 #if NV_TENSORRT_MAJOR == 10
 inline constexpr std::uint32_t kNetworkFlags = 1U << static_cast<std::uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
 #else
@@ -31,21 +31,21 @@ inline constexpr const char* kParserLibrary = "libtensorrt_onnxparser_rtx.so.1";
 inline constexpr bool kBuildsAnywhere = true;
 inline constexpr const char* kBuilderParts = nullptr;
 
-/// GPUs of the RTX line and their kin. Compute capabilities 9.0 and 10.0 (H100, H200, B200) are left out.
+/// RTX GPUs and their relatives. Compute capabilities 9.0 and 10.0 (H100, H200, B200) are not supported.
 inline bool Supports(const GpuTarget& target) {
   constexpr int kKnown[] = {75, 80, 86, 89, 120, 121};
   return std::ranges::find(kKnown, target.major * 10 + target.minor) != std::end(kKnown);
 }
 
-/// An engine holds what is the same for all GPUs of its compute capability; kernels are compiled where it is loaded.
+/// An engine is for all GPUs of a compute capability; kernels are compiled when it is loaded.
 inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget& target) {
   config.setFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);  // else a large network may refuse to be captured
   return config.setNbComputeCapabilities(1) &&
          config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(target.major * 10 + target.minor), 0);
 }
 
-/// What to try where no engine could be built; false: nothing more. A network whose operators take memory while they run
-/// has no engine that can be captured, but one that runs piece by piece.
+/// Relaxes the configuration after a failed build; false: nothing left to try. A network whose operators allocate
+/// memory at run time cannot be captured, but can run without a graph.
 inline bool Relax(nvinfer1::IBuilderConfig& config) {
   config.clearFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);
   return true;
@@ -54,27 +54,27 @@ inline bool Relax(nvinfer1::IBuilderConfig& config) {
 /// Nothing is timed while building.
 class BuildMemory {
  public:
-  BuildMemory(nvinfer1::IBuilderConfig&, GpuMemo&) {}
-  void Keep(GpuMemo&) {}
+  BuildMemory(nvinfer1::IBuilderConfig&, BackendCache&) {}
+  void Keep(BackendCache&) {}
 };
 
-/// Kernels compiled for this GPU: kept, so that the next process need not compile them again.
+/// The cache of kernels compiled for this GPU, so that the next process need not compile them again.
 class LoadMemory {
  public:
-  LoadMemory(nvinfer1::ICudaEngine& engine, const GpuMemo& memo) : config_(engine.createRuntimeConfig()) {
+  LoadMemory(nvinfer1::ICudaEngine& engine, const BackendCache& backend_cache) : config_(engine.createRuntimeConfig()) {
     if (!config_) return;
     config_->setExecutionContextAllocationStrategy(nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED);
     cache_.reset(config_->createRuntimeCache());
     if (!cache_) return;
-    if (!memo.bytes.empty()) cache_->deserialize(memo.bytes.data(), memo.bytes.size());  // one that does not fit is left
+    if (!backend_cache.bytes.empty()) cache_->deserialize(backend_cache.bytes.data(), backend_cache.bytes.size());  // one that does not fit is left
     config_->setRuntimeCache(*cache_);
   }
   nvinfer1::IExecutionContext* MakeContext(nvinfer1::ICudaEngine& engine) { return engine.createExecutionContext(config_.get()); }
-  void Keep(GpuMemo& memo) {
+  void Keep(BackendCache& backend_cache) {
     const std::unique_ptr<nvinfer1::IHostMemory> bytes(cache_ ? cache_->serialize() : nullptr);
-    if (!bytes || bytes->size() == memo.bytes.size()) return;
-    memo.bytes.assign(static_cast<const char*>(bytes->data()), bytes->size());
-    memo.has_changed = true;
+    if (!bytes || bytes->size() == backend_cache.bytes.size()) return;
+    backend_cache.bytes.assign(static_cast<const char*>(bytes->data()), bytes->size());
+    backend_cache.has_changed = true;
   }
 
  private:
@@ -82,7 +82,7 @@ class LoadMemory {
   std::unique_ptr<nvinfer1::IRuntimeCache> cache_;
 };
 
-/// What the engine's header says of why it cannot run here; empty when it can.
+/// Why the engine cannot run here, from its header; empty if it can.
 inline std::string WhyInvalid(nvinfer1::IRuntime& runtime, const std::string& engine) {
   if (static_cast<std::int64_t>(engine.size()) < runtime.getEngineHeaderSize()) return "it is too short";
   std::uint64_t why = 0;
@@ -109,7 +109,7 @@ inline constexpr const char* kLibrary = "libnvinfer.so.10";
 inline constexpr const char* kParserLibrary = "libnvonnxparser.so.10";
 #endif
 inline constexpr bool kBuildsAnywhere = false;
-/// The builder opens libraries of such names when it is first used, wherever the loader finds them.
+/// Prefix of the libraries that the builder opens by name on first use.
 inline constexpr const char* kBuilderParts = "libnvinfer_builder_resource";
 
 inline bool Supports(const GpuTarget& target) { return target.major * 10 + target.minor >= 75; }
@@ -123,20 +123,20 @@ inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget&) {
 
 inline bool Relax(nvinfer1::IBuilderConfig&) { return false; }
 
-/// Times of tactics that were measured already.
+/// The cache of timed tactics.
 class BuildMemory {
  public:
-  BuildMemory(nvinfer1::IBuilderConfig& config, GpuMemo& memo)
-      : config_(config), cache_(config.createTimingCache(memo.bytes.data(), memo.bytes.size())) {
+  BuildMemory(nvinfer1::IBuilderConfig& config, BackendCache& backend_cache)
+      : config_(config), cache_(config.createTimingCache(backend_cache.bytes.data(), backend_cache.bytes.size())) {
     if (!cache_) cache_.reset(config.createTimingCache(nullptr, 0));  // of another version, or damaged
     if (cache_) config.setTimingCache(*cache_, false);
   }
-  void Keep(GpuMemo& memo) {
+  void Keep(BackendCache& backend_cache) {
     const auto* cache = config_.getTimingCache();
     const std::unique_ptr<nvinfer1::IHostMemory> bytes(cache != nullptr ? cache->serialize() : nullptr);
-    if (!bytes || std::string_view(static_cast<const char*>(bytes->data()), bytes->size()) == memo.bytes) return;
-    memo.bytes.assign(static_cast<const char*>(bytes->data()), bytes->size());
-    memo.has_changed = true;
+    if (!bytes || std::string_view(static_cast<const char*>(bytes->data()), bytes->size()) == backend_cache.bytes) return;
+    backend_cache.bytes.assign(static_cast<const char*>(bytes->data()), bytes->size());
+    backend_cache.has_changed = true;
   }
 
  private:
@@ -146,15 +146,15 @@ class BuildMemory {
 
 class LoadMemory {
  public:
-  LoadMemory(nvinfer1::ICudaEngine&, const GpuMemo&) {}
+  LoadMemory(nvinfer1::ICudaEngine&, const BackendCache&) {}
   nvinfer1::IExecutionContext* MakeContext(nvinfer1::ICudaEngine& engine) {
     return engine.createExecutionContext(nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED);
   }
-  void Keep(GpuMemo&) {}
+  void Keep(BackendCache&) {}
 };
 
 inline std::string WhyInvalid(nvinfer1::IRuntime&, const std::string&) { return ""; }
 
 #endif
 
-}  // namespace reelmend::inference::flavour
+}  // namespace reelmend::inference::variant

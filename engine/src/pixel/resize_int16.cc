@@ -1,4 +1,4 @@
-#include "pixel/resize_words.h"
+#include "pixel/resize_int16.h"
 
 #include <atomic>
 #include <cstddef>
@@ -32,7 +32,7 @@ constexpr int kOutShift = 14;
 constexpr int kOutScale = (1 << 29) + (1 << 13);
 
 REELMEND_VNNI_INLINE __m512i LoadWords(const void* from) { return _mm512_loadu_si512(from); }
-/// Adds the products of both pairs of words to each lane. By name: around the intrinsic GCC 12 copies the sum there and back.
+/// Adds the products of both pairs of int16 to each lane. By name: around the intrinsic GCC 12 copies the sum there and back.
 REELMEND_VNNI_INLINE __m512i Dot(__m512i sum, __m512i v, __m512i weights) {
   asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(weights), "vm"(v));
   return sum;
@@ -60,7 +60,7 @@ REELMEND_VNNI void Load(const std::uint16_t* in, const std::uint16_t* ahead, std
 
 /// kPairs > 0: known while compiling; 0: blocks.pairs.
 template <int kPairs>
-REELMEND_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const WordBlocks& blocks, int b, int set, int init,
+REELMEND_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const Int16Blocks& blocks, int b, int set, int init,
                                     __m512i* sums) {
   const int pairs = kPairs > 0 ? kPairs : blocks.pairs;
   const std::ptrdiff_t from = blocks.first[b] - blocks.origin;
@@ -82,7 +82,7 @@ REELMEND_VNNI_INLINE void SumBlock(const std::int16_t* const* rows, const WordBl
 }
 
 template <int kPairs>
-REELMEND_VNNI void ColumnsT(const std::int16_t* const* rows, const WordBlocks& blocks, std::int16_t* const* outs) {
+REELMEND_VNNI void ColumnsT(const std::int16_t* const* rows, const Int16Blocks& blocks, std::int16_t* const* outs) {
   int set = blocks.first_set;
   for (int b = 0; b < blocks.count; ++b) {
     __m512i sums[4];
@@ -93,13 +93,13 @@ REELMEND_VNNI void ColumnsT(const std::int16_t* const* rows, const WordBlocks& b
   }
 }
 
-REELMEND_VNNI void Columns(const std::int16_t* const* rows, const WordBlocks& blocks, std::int16_t* const* outs) {
+REELMEND_VNNI void Columns(const std::int16_t* const* rows, const Int16Blocks& blocks, std::int16_t* const* outs) {
   if (blocks.pairs == 3) return ColumnsT<3>(rows, blocks, outs);
   ColumnsT<0>(rows, blocks, outs);
 }
 
 template <int kPairs>
-REELMEND_VNNI void ColumnsOutT(const std::int16_t* const* rows, const WordBlocks& blocks, std::uint16_t* const* outs) {
+REELMEND_VNNI void ColumnsOutT(const std::int16_t* const* rows, const Int16Blocks& blocks, std::uint16_t* const* outs) {
   int set = blocks.first_set;
   for (int b = 0; b < blocks.count; b += 2) {
     __m512i low[4];
@@ -112,7 +112,7 @@ REELMEND_VNNI void ColumnsOutT(const std::int16_t* const* rows, const WordBlocks
   }
 }
 
-REELMEND_VNNI void ColumnsOut(const std::int16_t* const* rows, const WordBlocks& blocks, std::uint16_t* const* outs) {
+REELMEND_VNNI void ColumnsOut(const std::int16_t* const* rows, const Int16Blocks& blocks, std::uint16_t* const* outs) {
   if (blocks.pairs == 4) return ColumnsOutT<4>(rows, blocks, outs);
   if (blocks.pairs == 5) return ColumnsOutT<5>(rows, blocks, outs);
   ColumnsOutT<0>(rows, blocks, outs);
@@ -273,7 +273,7 @@ REELMEND_VNNI void HalveOut(const std::int16_t* row, const std::int32_t* weights
 
 /// The first sum takes pairs 0 … kFirst − 1, the second kFrom … kTo − 1; with kFirst = 0 both take all of sums.pairs.
 template <int kFirst, int kFrom, int kTo>
-REELMEND_VNNI void VerticalT(const std::int16_t* const* rows, const WordSums& sums, std::uint16_t* const* outs,
+REELMEND_VNNI void VerticalT(const std::int16_t* const* rows, const Int16Sums& sums, std::uint16_t* const* outs,
                               std::uint16_t* const* ahead, int count) {
   const int n = kFirst == 0 ? sums.pairs : kFirst > kTo ? kFirst : kTo;
   for (int x = 0; x < count; x += kWords) {
@@ -303,7 +303,7 @@ REELMEND_VNNI void VerticalT(const std::int16_t* const* rows, const WordSums& su
   }
 }
 
-REELMEND_VNNI void Vertical(const std::int16_t* const* rows, const WordSums& sums, std::uint16_t* const* outs,
+REELMEND_VNNI void Vertical(const std::int16_t* const* rows, const Int16Sums& sums, std::uint16_t* const* outs,
                              std::uint16_t* const* ahead, int count) {
   const auto& w = sums.weights;
   if (sums.pairs == 3) return VerticalT<3, 0, 3>(rows, sums, outs, ahead, count);
@@ -329,7 +329,7 @@ REELMEND_VNNI_INLINE void StoreWords(const __m512i* sums, std::int16_t* out) {
 constexpr int kAhead = 512;
 
 /// Sums `first` … `first` + 3 of pairs `from` … `to` − 1.
-REELMEND_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const WordSums& s, int first, int from, int to,
+REELMEND_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const Int16Sums& s, int first, int from, int to,
                                     std::int16_t* const* outs, int x) {
   constexpr int kSums = 4;
   __m512i sums[kSums][2];
@@ -349,8 +349,8 @@ REELMEND_VNNI_INLINE void FourSums(const std::uint16_t* const* rows, const WordS
 }
 
 /// Four sums at a time, which leave registers for what they share, over the pairs that they need.
-REELMEND_VNNI void VerticalFirst(const std::uint16_t* const* rows, const WordSums& s, std::int16_t* const* outs, int count) {
-  for (int first = 0; first < WordSums::kOutputs; first += 4) {
+REELMEND_VNNI void VerticalFirst(const std::uint16_t* const* rows, const Int16Sums& s, std::int16_t* const* outs, int count) {
+  for (int first = 0; first < Int16Sums::kOutputs; first += 4) {
     int from = 0;
     int to = s.pairs;
     while (s.weights[first][from] == 0) ++from;
@@ -389,7 +389,7 @@ REELMEND_VNNI void HalveRows(const std::uint16_t* const* rows, const std::int32_
   }
 }
 
-constexpr WordKernels kKernels = {Load, Columns, ColumnsOut, Twice, Thirds, HalveOut, Vertical, VerticalFirst, HalveRows};
+constexpr Int16Kernels kKernels = {Load, Columns, ColumnsOut, Twice, Thirds, HalveOut, Vertical, VerticalFirst, HalveRows};
 
 bool MachineHasThem() {
   static const bool has = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
@@ -400,13 +400,13 @@ bool MachineHasThem() {
 
 }  // namespace
 
-const WordKernels* GetWordKernels() {
+const Int16Kernels* GetInt16Kernels() {
 #if REELMEND_HAS_WORDS
   if (g_are_allowed && MachineHasThem() && std::strncmp(SimdTarget(), "AVX3", 4) == 0) return &kKernels;
 #endif
   return nullptr;
 }
 
-void AllowWordKernels(bool allow) { g_are_allowed = allow; }
+void AllowInt16Kernels(bool allow) { g_are_allowed = allow; }
 
 }  // namespace reelmend::pixel

@@ -1,22 +1,22 @@
-#include "pixel/resize_word_band.h"
+#include "pixel/resize_int16_band.h"
 
 #include <algorithm>
 
 namespace reelmend::pixel {
 namespace {
 
-constexpr int kAlign = 32;  // words in 64 bytes
+constexpr int kAlign = 32;  // int16 in 64 bytes
 
 }  // namespace
 
-void WordScratch::Fit(const WordPlan& plan) {
+void Int16Scratch::Fit(const Int16Plan& plan) {
   int source = 0;
   int output = 0;
   for (const Strip& strip : plan.strips) {
     source = std::max(source, strip.to - strip.from);
     output = std::max(output, strip.count());
   }
-  const auto padded = [](int count) { return (count + 2 * kWordSlack + kAlign - 1) / kAlign * kAlign; };
+  const auto padded = [](int count) { return (count + 2 * kInt16Slack + kAlign - 1) / kAlign * kAlign; };
   row_stride = std::max(row_stride, padded(source));
   // Not a multiple of 4 KiB apart, where one row's lines would push out another's.
   ring_stride = std::max(ring_stride, padded(2 * output));
@@ -27,9 +27,9 @@ void WordScratch::Fit(const WordPlan& plan) {
   beyond = AlignedArray<std::uint16_t>(static_cast<std::size_t>(ring_stride));
 }
 
-int WordBand::ClampRow(int y) const { return std::clamp(y, 0, in_.height - 1); }
+int Int16Band::ClampRow(int y) const { return std::clamp(y, 0, in_.height - 1); }
 
-void WordBand::Run(int first, int last) {
+void Int16Band::Run(int first, int last) {
   for (const Strip& strip : plan_.strips) {
     strip_ = strip;
     inside_ = std::max(strip.from, 0);
@@ -43,7 +43,7 @@ void WordBand::Run(int first, int last) {
 }
 
 /// Inputs of the strip that lie beyond the plane's ends repeat its first and last. Whole vectors: rows have room for them.
-void WordBand::ReplicateEdges(std::int16_t* row) const {
+void Int16Band::ReplicateEdges(std::int16_t* row) const {
   std::int16_t* const begin = row + (inside_ - strip_.from);
   std::int16_t* const end = row + (inside_end_ - strip_.from);
   for (int i = inside_ - strip_.from; i > 0; i -= kAlign) std::fill_n(begin - i, kAlign, begin[0]);
@@ -52,7 +52,7 @@ void WordBand::ReplicateEdges(std::int16_t* row) const {
 
 /// Source rows 2 × pair … + 3 to the ring's rows of pairs `pair` and the next. Rows beyond the plane's repeat its first
 /// and last, so that a pair always means the same rows.
-void WordBand::ProducePairs(int pair) {
+void Int16Band::ProducePairs(int pair) {
   constexpr int kRows = 4;
   const std::int16_t* rows[kRows];
   for (int i = 0; i < kRows; ++i) {
@@ -78,8 +78,8 @@ void WordBand::ProducePairs(int pair) {
 }
 
 /// The weights of outputs y … (none behind the last: it is repeated) for pairs of rows from first_row on.
-WordSums WordBand::SumsOf(int y, int last, int outputs, int first_row) const {
-  WordSums sums;
+Int16Sums Int16Band::SumsOf(int y, int last, int outputs, int first_row) const {
+  Int16Sums sums;
   const int end = y_.Start(std::min(y + outputs, last) - 1) + plan_.y.taps;
   sums.pairs = (end - first_row + 1) / 2;
   for (int i = 0; i < outputs; ++i) {
@@ -89,15 +89,15 @@ WordSums WordBand::SumsOf(int y, int last, int outputs, int first_row) const {
   return sums;
 }
 
-void WordBand::HorizontalFirst(int first, int last) {
+void Int16Band::HorizontalFirst(int first, int last) {
   constexpr int kOutputs = 2;
   constexpr int kPairs = 2;  // that ProducePairs makes
   int next = (y_.Start(first) >> 1) / kPairs * kPairs - kPairs;
   while (next + kPairs <= y_.Start(first) >> 1) next += kPairs;
-  const std::int16_t* rows[WordSums::kMostPairs];
+  const std::int16_t* rows[Int16Sums::kMostPairs];
   for (int y = first; y < last; y += kOutputs) {
     const int pair = y_.Start(y) >> 1;  // rounds down below 0 as well
-    const WordSums sums = SumsOf(y, last, kOutputs, 2 * pair);
+    const Int16Sums sums = SumsOf(y, last, kOutputs, 2 * pair);
     for (; next < pair + sums.pairs; next += kPairs) ProducePairs(next);
     for (int k = 0; k < sums.pairs; ++k) rows[k] = RingRow(pair + k);
     const int second = std::min(y + 1, last - 1);
@@ -108,29 +108,29 @@ void WordBand::HorizontalFirst(int first, int last) {
 }
 
 /// Vertical sums of outputs y … y + group − 1 into the scratch's rows, at half scale.
-void WordBand::SumRows(int y, int last) {
-  const std::uint16_t* rows[2 * WordSums::kMostPairs];
-  std::int16_t* outs[WordScratch::kRows];
+void Int16Band::SumRows(int y, int last) {
+  const std::uint16_t* rows[2 * Int16Sums::kMostPairs];
+  std::int16_t* outs[Int16Scratch::kRows];
   const int first = y_.Start(y);
-  for (int i = 0; i < WordScratch::kRows; ++i) outs[i] = s_.Row(i) + (inside_ - strip_.from);
-  for (int k = 0; k < 2 * WordSums::kMostPairs; ++k) rows[k] = in_.Row(ClampRow(first + k)) + inside_;
+  for (int i = 0; i < Int16Scratch::kRows; ++i) outs[i] = s_.Row(i) + (inside_ - strip_.from);
+  for (int k = 0; k < 2 * Int16Sums::kMostPairs; ++k) rows[k] = in_.Row(ClampRow(first + k)) + inside_;
   if (plan_.halves_y) {
     k_.halve_rows(rows, plan_.y_pairs.data(), outs, inside_end_ - inside_);
   } else {
-    k_.vertical_first(rows, SumsOf(y, last, WordSums::kOutputs, first), outs, inside_end_ - inside_);
+    k_.vertical_first(rows, SumsOf(y, last, Int16Sums::kOutputs, first), outs, inside_end_ - inside_);
   }
-  for (int i = 0; i < WordScratch::kRows; ++i) ReplicateEdges(s_.Row(i));
+  for (int i = 0; i < Int16Scratch::kRows; ++i) ReplicateEdges(s_.Row(i));
 }
 
 /// The scratch's rows to outputs y ….
-void WordBand::HorizontalOut(int y, int last) {
+void Int16Band::HorizontalOut(int y, int last) {
   if (plan_.halves_x) {
-    for (int i = 0; i < WordScratch::kRows && y + i < last; ++i) {
+    for (int i = 0; i < Int16Scratch::kRows && y + i < last; ++i) {
       k_.halve_out(s_.Row(i) + (x_.Start(strip_.first) - strip_.from), plan_.x_pairs.data(), Out(y + i), strip_.count());
     }
     return;
   }
-  for (int i = 0; i < WordScratch::kRows && y + i < last; i += 4) {
+  for (int i = 0; i < Int16Scratch::kRows && y + i < last; i += 4) {
     const std::int16_t* rows[4];
     std::uint16_t* outs[4];
     for (int r = 0; r < 4; ++r) {
@@ -141,8 +141,8 @@ void WordBand::HorizontalOut(int y, int last) {
   }
 }
 
-void WordBand::VerticalFirst(int first, int last) {
-  for (int y = first; y < last; y += WordScratch::kRows) {
+void Int16Band::VerticalFirst(int first, int last) {
+  for (int y = first; y < last; y += Int16Scratch::kRows) {
     SumRows(y, last);
     HorizontalOut(y, last);
   }

@@ -1,4 +1,4 @@
-#include "cpu/network_tensors.h"
+#include "cpu/tensor_converter.h"
 
 #include <algorithm>
 #include <utility>
@@ -99,34 +99,34 @@ void FillRows(const InputArea& area, int width, int height, pixel::ThreadPool& p
 void RepeatLast(float* row, int inside, int width) { std::fill(row + inside, row + width, row[inside - 1]); }
 
 /// From samples to a plane's values: (sample − offset) × scale.
-struct Units {
+struct LinearScale {
   float offset = 0;
   float scale = 1;
 };
 
-Units LumaUnits(pixel::Range range) {
+LinearScale LumaUnits(pixel::Range range) {
   const pixel::SampleLevels levels = pixel::SampleLevelsOf(range);
   return {static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
 }
 
-Units ChromaUnits(pixel::Range range) {
+LinearScale ChromaUnits(pixel::Range range) {
   return {kChromaZero, static_cast<float>(1 / pixel::SampleLevelsOf(range).chroma_span)};
 }
 
 /// One row of a plane of the input, which FillRows tells from where.
-void FillRow(const std::uint16_t* from, float* row, int inside, int width, Units units) {
+void FillRow(const std::uint16_t* from, float* row, int inside, int width, LinearScale units) {
   SamplesToFloats(from, row, inside, units.offset, units.scale);
   RepeatLast(row, inside, width);
 }
 
-class LumaBridge : public TensorBridge {
+class LumaBridge : public TensorConverter {
  public:
   LumaBridge(pixel::ColorSpec color, float strength) : strength_(strength), luma_(LumaUnits(color.range)) {}
 
   pixel::Subsampling output_subsampling() const override { return {1, 1}; }
   void Prepare(const Image&, pixel::ThreadPool&) override {}
 
-  void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
+  void PackInput(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
     const pixel::ConstPlane luma = image.plane(0);
     FillRows(area, luma.width, luma.height, pool, [&](int from, int to, int inside) {
       float* row = area.data + static_cast<std::ptrdiff_t>(to) * area.width;
@@ -135,7 +135,7 @@ class LumaBridge : public TensorBridge {
     });
   }
 
-  void Take(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
+  void UnpackOutput(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
     const auto rows = [&](int first, int last) {
       for (int y = first; y < last; ++y) TakeRow(area, 0, y, out, luma_.offset, 1 / luma_.scale);
     };
@@ -144,13 +144,13 @@ class LumaBridge : public TensorBridge {
 
  private:
   float strength_;
-  Units luma_;
+  LinearScale luma_;
 };
 
 /// Chroma planes on luma's grid.
-class FullChroma {
+class ChromaUpsampler {
  public:
-  FullChroma(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color) {
+  ChromaUpsampler(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color) {
     constexpr pixel::Subsampling kNone = {0, 0};
     if (subsampling == kNone) return;
     resizer_ = std::make_unique<pixel::Resizer>(width, height, subsampling, color, width, height, kNone);
@@ -183,7 +183,7 @@ class FullChroma {
   Image full_;
 };
 
-class YcbcrBridge : public TensorBridge {
+class YcbcrBridge : public TensorConverter {
  public:
   YcbcrBridge(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color, float strength)
       : strength_(strength),
@@ -194,7 +194,7 @@ class YcbcrBridge : public TensorBridge {
   pixel::Subsampling output_subsampling() const override { return {0, 0}; }
   void Prepare(const Image& image, pixel::ThreadPool& pool) override { full_.Run(image, pool); }
 
-  void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
+  void PackInput(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
     const std::ptrdiff_t plane = std::ptrdiff_t{area.width} * area.height;
     full_.FillAreaRows(image, area, pool, [&](const auto* y, const auto* cb, const auto* cr, float* row, int inside) {
       FillRow(y, row, inside, area.width, luma_);
@@ -204,7 +204,7 @@ class YcbcrBridge : public TensorBridge {
     });
   }
 
-  void Take(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
+  void UnpackOutput(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
     const auto rows = [&](int first, int last) {
       for (int y = first; y < last; ++y) {
         TakeRow(area, 0, y, out, luma_.offset, 1 / luma_.scale);
@@ -216,12 +216,12 @@ class YcbcrBridge : public TensorBridge {
 
  private:
   float strength_;
-  Units luma_;
-  Units chroma_;
-  FullChroma full_;
+  LinearScale luma_;
+  LinearScale chroma_;
+  ChromaUpsampler full_;
 };
 
-class RgbBridge : public TensorBridge {
+class RgbBridge : public TensorConverter {
  public:
   RgbBridge(int width, int height, pixel::Subsampling subsampling, pixel::ColorSpec color)
       : c_(pixel::MakeYcbcrToRgb(color.matrix, color.range)), full_(width, height, subsampling, color) {
@@ -235,7 +235,7 @@ class RgbBridge : public TensorBridge {
   pixel::Subsampling output_subsampling() const override { return {0, 0}; }
   void Prepare(const Image& image, pixel::ThreadPool& pool) override { full_.Run(image, pool); }
 
-  void Fill(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
+  void PackInput(const Image& image, const InputArea& area, pixel::ThreadPool& pool) override {
     const std::ptrdiff_t plane = std::ptrdiff_t{area.width} * area.height;
     full_.FillAreaRows(image, area, pool, [&](const auto* y, const auto* cb, const auto* cr, float* red, int inside) {
       ToRgb(y, cb, cr, inside, red, red + plane, red + 2 * plane);
@@ -243,7 +243,7 @@ class RgbBridge : public TensorBridge {
     });
   }
 
-  void Take(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
+  void UnpackOutput(const OutputArea& area, Image& out, pixel::ThreadPool& pool) override {
     const auto rows = [&](int first, int last) {
       for (int y = first; y < last; ++y) {
         const float* red = area.data + static_cast<std::ptrdiff_t>(y) * area.stride;
@@ -288,7 +288,7 @@ class RgbBridge : public TensorBridge {
   }
 
   pixel::YcbcrToRgb c_;
-  FullChroma full_;
+  ChromaUpsampler full_;
   float red_ = 0;   ///< weight of R′ in Y′
   float blue_ = 0;
 };
@@ -299,7 +299,7 @@ bool TakesShuffled(ModelFile::Layout layout) {
   return layout == ModelFile::Layout::kLumaStrength || layout == ModelFile::Layout::kYcbcrStrength;
 }
 
-std::unique_ptr<TensorBridge> MakeBridge(ModelFile::Layout layout, int width, int height,
+std::unique_ptr<TensorConverter> MakeTensorConverter(ModelFile::Layout layout, int width, int height,
                                          pixel::Subsampling subsampling, pixel::ColorSpec color, float strength) {
   if (layout == ModelFile::Layout::kRgb) return std::make_unique<RgbBridge>(width, height, subsampling, color);
   if (layout == ModelFile::Layout::kYcbcrStrength) {

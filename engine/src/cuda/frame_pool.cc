@@ -1,4 +1,4 @@
-#include "cuda/frame_ring.h"
+#include "cuda/frame_pool.h"
 
 #include <chrono>
 
@@ -17,13 +17,13 @@ constexpr std::ptrdiff_t RoundUp(std::ptrdiff_t value, std::ptrdiff_t multiple) 
 
 }  // namespace
 
-/// What libav's buffer keeps of a picture that is out; also keeps the ring alive.
-struct FrameRing::Loan {
-  std::shared_ptr<FrameRing> ring;
+/// What libav's buffer keeps of a picture that is out; also keeps the pool alive.
+struct FramePool::Lease {
+  std::shared_ptr<FramePool> pool;
   int slot;
 };
 
-FrameRing::FrameRing(std::shared_ptr<Device> device, Kind kind, int width, int height)
+FramePool::FramePool(std::shared_ptr<Device> device, Kind kind, int width, int height)
     : device_(std::move(device)), kind_(kind), width_(width), height_(height) {
   const bool is_nv12 = kind == Kind::kDevice;
   luma_stride_ = RoundUp(width, is_nv12 ? kDevicePitch : kHostPitch);
@@ -32,63 +32,63 @@ FrameRing::FrameRing(std::shared_ptr<Device> device, Kind kind, int width, int h
   bytes_ = static_cast<std::size_t>(luma_stride_ * height + chroma);
 }
 
-std::shared_ptr<FrameRing> FrameRing::Make(const std::shared_ptr<Device>& device, Kind kind, int width, int height,
+std::shared_ptr<FramePool> FramePool::Make(const std::shared_ptr<Device>& device, Kind kind, int width, int height,
                                            int count, AVBufferRef* hw_frames) {
-  std::shared_ptr<FrameRing> ring(new FrameRing(device, kind, width, height));
-  if (hw_frames != nullptr) ring->hw_frames_.reset(media::CheckAlloc(av_buffer_ref(hw_frames)));
+  std::shared_ptr<FramePool> pool(new FramePool(device, kind, width, height));
+  if (hw_frames != nullptr) pool->hw_frames_.reset(media::CheckAlloc(av_buffer_ref(hw_frames)));
   for (int i = 0; i < count; ++i) {
     Slot slot;
     if (kind == Kind::kDevice) {
-      slot.on_device = MakeClearedMemory(device, ring->bytes_);
+      slot.on_device = MakeClearedMemory(device, pool->bytes_);
     } else {
-      slot.on_host = MakePinnedMemory(device, ring->bytes_);
+      slot.on_host = MakePinnedMemory(device, pool->bytes_);
     }
     slot.memory = static_cast<std::uint8_t*>(kind == Kind::kDevice ? slot.on_device.get() : slot.on_host.get());
     slot.written = MakeEvent(device);
-    ring->slots_.push_back(std::move(slot));
-    ring->idle_.push_back(i);
+    pool->slots_.push_back(std::move(slot));
+    pool->idle_.push_back(i);
   }
-  return ring;
+  return pool;
 }
 
-FrameRing::~FrameRing() = default;
+FramePool::~FramePool() = default;
 
-int FrameRing::idle() const {
+int FramePool::idle() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(idle_.size());
 }
 
-void FrameRing::Close() {
+void FramePool::Close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   changed_.notify_all();
 }
 
-void FrameRing::Return(void* opaque, std::uint8_t*) {
-  const std::unique_ptr<Loan> loan(static_cast<Loan*>(opaque));
-  const std::lock_guard lock(loan->ring->mutex_);
-  loan->ring->idle_.push_back(loan->slot);
-  loan->ring->changed_.notify_all();
+void FramePool::Return(void* opaque, std::uint8_t*) {
+  const std::unique_ptr<Lease> lease(static_cast<Lease*>(opaque));
+  const std::lock_guard lock(lease->pool->mutex_);
+  lease->pool->idle_.push_back(lease->slot);
+  lease->pool->changed_.notify_all();
 }
 
-media::UniqueFrame FrameRing::Take() {
+media::UniqueFrame FramePool::Take() {
   std::unique_lock lock(mutex_);
   const auto has_one = [this] { return closed_ || !idle_.empty(); };
   if (!changed_.wait_for(lock, std::chrono::seconds(kPatienceSeconds), has_one)) {
     throw Error(ErrorCode::kInternal, "The encoder keeps more pictures than it declared to hold.");
   }
   if (closed_) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
-  auto loan = std::make_unique<Loan>(Loan{shared_from_this(), idle_.back()});
+  auto lease = std::make_unique<Lease>(Lease{shared_from_this(), idle_.back()});
   idle_.pop_back();
   lock.unlock();
-  Slot& slot = slots_[loan->slot];
+  Slot& slot = slots_[lease->slot];
   media::UniqueFrame frame = media::MakeFrame();
-  AVBufferRef* buffer = av_buffer_create(slot.memory, bytes_, Return, loan.get(), 0);
+  AVBufferRef* buffer = av_buffer_create(slot.memory, bytes_, Return, lease.get(), 0);
   if (buffer == nullptr) {
-    Return(loan.release(), nullptr);
+    Return(lease.release(), nullptr);
     throw std::bad_alloc();
   }
-  loan.release();  // the buffer's from here on
+  lease.release();  // the buffer's from here on
   frame->buf[0] = buffer;
   frame->width = width_;
   frame->height = height_;
@@ -105,18 +105,18 @@ media::UniqueFrame FrameRing::Take() {
   return frame;
 }
 
-FrameRing::Slot& FrameRing::SlotOf(const AVFrame& frame) {
-  const auto* loan = static_cast<const Loan*>(av_buffer_get_opaque(frame.buf[0]));
-  return slots_[loan->slot];
+FramePool::Slot& FramePool::SlotOf(const AVFrame& frame) {
+  const auto* lease = static_cast<const Lease*>(av_buffer_get_opaque(frame.buf[0]));
+  return slots_[lease->slot];
 }
 
-void FrameRing::MarkWritten(const AVFrame& frame, StreamHandle stream) {
+void FramePool::MarkWritten(const AVFrame& frame, StreamHandle stream) {
   device_->Record(SlotOf(frame).written.get(), stream);
 }
 
-void FrameRing::WaitWritten(const AVFrame& frame) { device_->WaitFor(SlotOf(frame).written.get()); }
+void FramePool::WaitWritten(const AVFrame& frame) { device_->WaitFor(SlotOf(frame).written.get()); }
 
-EncoderPicture FrameRing::Target(void* base) const {
+EncoderPicture FramePool::Target(void* base) const {
   EncoderPicture picture;
   picture.luma = static_cast<std::uint8_t*>(base);
   picture.luma_stride = luma_stride_;
@@ -134,12 +134,12 @@ EncoderPicture FrameRing::Target(void* base) const {
   return picture;
 }
 
-FrameHolds::FrameHolds(std::shared_ptr<Device> device, int capacity) : device_(std::move(device)) {
-  holds_.resize(static_cast<std::size_t>(capacity));
-  for (Hold& hold : holds_) hold = {media::MakeFrame(), MakeEvent(device_)};
+InFlightFrames::InFlightFrames(std::shared_ptr<Device> device, int capacity) : device_(std::move(device)) {
+  in_flight_.resize(static_cast<std::size_t>(capacity));
+  for (Hold& hold : in_flight_) hold = {media::MakeFrame(), MakeEvent(device_)};
 }
 
-FrameHolds::~FrameHolds() {
+InFlightFrames::~InFlightFrames() {
   try {
     Drain();
   } catch (const Error&) {
@@ -147,31 +147,31 @@ FrameHolds::~FrameHolds() {
   }
 }
 
-void FrameHolds::LetGo() {
-  av_frame_unref(holds_[oldest_].frame.get());
-  oldest_ = (oldest_ + 1) % static_cast<int>(holds_.size());
+void InFlightFrames::LetGo() {
+  av_frame_unref(in_flight_[oldest_].frame.get());
+  oldest_ = (oldest_ + 1) % static_cast<int>(in_flight_.size());
   --held_;
 }
 
-void FrameHolds::Sweep() {
-  while (held_ > 0 && device_->HasHappened(holds_[oldest_].done.get())) LetGo();
+void InFlightFrames::Sweep() {
+  while (held_ > 0 && device_->HasHappened(in_flight_[oldest_].done.get())) LetGo();
 }
 
-void FrameHolds::Drain() {
+void InFlightFrames::Drain() {
   while (held_ > 0) {
-    device_->WaitFor(holds_[oldest_].done.get());
+    device_->WaitFor(in_flight_[oldest_].done.get());
     LetGo();
   }
 }
 
-void FrameHolds::Keep(const AVFrame& frame, StreamHandle stream) {
+void InFlightFrames::Keep(const AVFrame& frame, StreamHandle stream) {
   Sweep();
-  const int capacity = static_cast<int>(holds_.size());
+  const int capacity = static_cast<int>(in_flight_.size());
   if (held_ == capacity) {
-    device_->WaitFor(holds_[oldest_].done.get());
+    device_->WaitFor(in_flight_[oldest_].done.get());
     LetGo();
   }
-  Hold& hold = holds_[(oldest_ + held_) % capacity];
+  Hold& hold = in_flight_[(oldest_ + held_) % capacity];
   media::CheckAv(av_frame_ref(hold.frame.get(), &frame), ErrorCode::kInternal, "No memory for a frame");
   device_->Record(hold.done.get(), stream);
   ++held_;

@@ -1,4 +1,4 @@
-// Device memory that is made once and kept together.
+// Device memory that is allocated once and freed together.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ inline Picture ShapeOf(int width, int height, pixel::Subsampling subsampling, pi
 }
 
 /// All functions throw OutOfDeviceMemory.
-class DeviceStore {
+class DeviceArena {
  public:
-  explicit DeviceStore(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  explicit DeviceArena(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   const std::shared_ptr<Device>& device() const { return device_; }
 
