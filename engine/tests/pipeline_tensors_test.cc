@@ -77,7 +77,7 @@ TEST(TensorConverter, YcbcrHasTheUnitsOfItsLayout) {
     for (const pixel::Subsampling subsampling : pixel::testing::Subsamplings()) {
       const pixel::ColorSpec color{pixel::Matrix::kBt709, c.range, pixel::ChromaSite::kLeft};
       Image image(9, 7, subsampling, color);
-      pixel::testing::PackInput(image, [&](int p, int, int) { return 256.0 * (p == 0 ? c.y : p == 1 ? c.cb : c.cr); });
+      pixel::testing::Fill(image, [&](int p, int, int) { return 256.0 * (p == 0 ? c.y : p == 1 ? c.cb : c.cr); });
       const auto converter = cpu::MakeTensorConverter(Layout::kYcbcrStrength, 9, 7, subsampling, color, 0.3F);
       converter->Prepare(image, pool);
       const Area in(4, 0, 0, 12, 8);

@@ -57,7 +57,7 @@ TEST(FitTarget, IsAlwaysEvenAndInsideTheBox) {
   }
 }
 
-TEST(plan::ChooseStrengths, LeavesACleanSourceAlone) {
+TEST(ChooseStrengths, LeavesACleanSourceAlone) {
   const plan::Strengths s = plan::ChooseStrengths({}, {0.5F, 0.9F}, 1.0);
   EXPECT_EQ(s.denoise, 0);
   EXPECT_EQ(s.sharpen, 0);
@@ -65,7 +65,7 @@ TEST(plan::ChooseStrengths, LeavesACleanSourceAlone) {
   EXPECT_EQ(s.face_restoration, 0);
 }
 
-TEST(plan::ChooseStrengths, FollowsNoiseScaleAndSpread) {
+TEST(ChooseStrengths, FollowsNoiseScaleAndSpread) {
   EXPECT_GT(plan::ChooseStrengths({}, {6, 0.9F}, 1).denoise, 0.3F);
   EXPECT_LE(plan::ChooseStrengths({}, {60, 0.9F}, 1).denoise, 0.6F);
   EXPECT_GT(plan::ChooseStrengths({}, {0, 0.9F}, 2).sharpen, 0.1F);
@@ -75,7 +75,7 @@ TEST(plan::ChooseStrengths, FollowsNoiseScaleAndSpread) {
   EXPECT_EQ(plan::ChooseStrengths({}, {0, 0.4F}, 1).adaptive_contrast, 0);
 }
 
-TEST(plan::ChooseStrengths, TakesFixedAndOffAsTheyAre) {
+TEST(ChooseStrengths, TakesFixedAndOffAsTheyAre) {
   EnhanceOptions options;
   options.denoise = {Strength::Mode::kFixed, 0.7F};
   options.sharpen = {Strength::Mode::kOff, 0.7F};
@@ -84,7 +84,7 @@ TEST(plan::ChooseStrengths, TakesFixedAndOffAsTheyAre) {
   EXPECT_EQ(s.sharpen, 0);
 }
 
-TEST(plan::CheckOptions, RefusesWhatIsOutOfRange) {
+TEST(CheckOptions, RefusesWhatIsOutOfRange) {
   const auto code = [](const EnhanceOptions& options) {
     try {
       plan::CheckOptions(options);
@@ -187,7 +187,7 @@ pixel::Image ChromaRamp(int width, int height, pixel::ChromaSite site, const std
   return image;
 }
 
-TEST(plan::Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
+TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
   pixel::ThreadPool pool(2);
   constexpr int kW = 96;
   constexpr int kH = 64;
@@ -221,7 +221,7 @@ TEST(plan::Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
   }
 }
 
-TEST(plan::Orient, MovesEverySampleToItsPlace) {
+TEST(Orient, MovesEverySampleToItsPlace) {
   pixel::ThreadPool pool(2);
   pixel::Image in(5, 3, {0, 0}, {});
   for (int p = 0; p < 3; ++p) {
