@@ -6,9 +6,9 @@ export interface SourceLimits {
   /** coded width × height of one frame */
   maxPixels?: number;
   maxStreams?: number;
-  /** seconds of presentation; 0 = no ceiling */
+  /** presentation duration in seconds; 0 = no limit */
   maxDurationS?: number;
-  /** frames for each second of the duration, rounded up; 0 = no ceiling */
+  /** frames per second of the duration, rounded up; 0 = no limit */
   maxFrameRate?: number;
 }
 
@@ -46,7 +46,7 @@ export interface ByteSource {
 
 export interface ProbeOptions {
   limits?: SourceLimits;
-  /** walk every packet for an exact duration (local files) */
+  /** reads every packet for an exact duration (local files) */
   walkPackets?: boolean;
   signal?: AbortSignal;
 }
@@ -62,9 +62,9 @@ export interface EnhanceOptions {
   /** installed networks: all files of all names */
   models?: ModelFile[];
   device?: string;
-  /** engines of networks for GPUs (compileModel); absent: each run builds its own */
+  /** folder of compiled networks for GPUs (compileModel); absent: each run builds its own */
   engineFolder?: string;
-  /** false: engines are taken from the folder, and what is missing is not added */
+  /** false: engines are read from the folder; missing ones are not added */
   mayWriteEngines?: boolean;
   threads?: number;
   encoder?: { preset?: string; crf?: number };
@@ -80,26 +80,26 @@ export interface ModelFile {
   path: string;
   layout: 'luma+strength' | 'ycbcr+strength' | 'rgb' | 'face';
   precision: 'fp32' | 'int8';
-  /** of each side, 1…8; 2 when absent */
+  /** enlargement of each side, 1…8; 2 when absent */
   scale?: number;
-  /** sides of the input must be divisible by this */
+  /** both sides of the input must be divisible by it */
   multiple?: number;
-  /** input pixels around a place that its output depends on */
+  /** receptive field: input pixels around a sample that its output depends on */
   halo?: number;
   input?: string;
   output?: string;
   /** 64 hexadecimal digits; checked when given */
   sha256?: string;
-  /** PSNR below the fp32 file of the same network */
+  /** PSNR lost against the fp32 file of the same network, in dB */
   lossDb?: number;
-  /** of restoration that it was trained for; 0: it only enlarges. 1 when absent */
+  /** largest strength of restoration it was trained for; 0: it only enlarges. 1 when absent */
   maxStrength?: number;
-  /** layout face: greatest change of a sample, 8-bit codes; 255 when absent */
+  /** layout face: largest change of a sample, in 8-bit levels; 255 when absent */
   maxChange?: number;
   allowBf16?: boolean;
 }
 
-/** A frame to try a model on. */
+/** The test frame of checkModel. */
 export interface ModelTrial {
   width?: number;
   height?: number;
@@ -109,7 +109,7 @@ export interface ModelTrial {
 
 export interface ModelReport {
   backend: string;
-  /** that inference ran in: fp32, bf16, int8 */
+  /** precision of the inference: fp32, bf16, int8 */
   precision: string;
   inputWidth: number;
   inputHeight: number;
@@ -121,7 +121,7 @@ export interface ModelReport {
   msPerFrame: number;
 }
 
-/** Engines ahead of time, for pictures of one size. */
+/** Builds engines ahead of time, for one size of input. */
 export interface CompileRequest {
   folder: string;
   width?: number;
@@ -132,22 +132,22 @@ export interface CompiledEngine {
   backend: string;
   /** compute capability, "8.9" */
   target: string;
-  /** the GPU's name where the engine is tied to it, else empty */
+  /** name of the GPU if the engine runs on that model only, else empty */
   device: string;
   precision: string;
   /** its name in the folder; empty where it could not be built */
   file: string;
   width: number;
   height: number;
-  /** 0: it was there already */
+  /** 0: it existed already */
   buildMs: number;
-  /** that jobs have at once, as measured on this machine's GPU; 0: it is not here */
+  /** best number of concurrent contexts, measured on this machine's GPU; 0: not measured */
   contexts: number;
-  /** pictures in each of them */
+  /** best number of frames in a context */
   batch: number;
-  /** one sentence, where the GPU has too little memory to build it; else empty */
+  /** one sentence if the GPU has too little memory to build it, else empty */
   notBuilt: string;
-  /** one sentence, where the GPU is here and could not be measured; else empty */
+  /** one sentence if the GPU is in this machine and could not be measured, else empty */
   notMeasured: string;
 }
 
@@ -176,19 +176,19 @@ export interface EnhanceResult {
     faceRestoration: number;
     model: string;
   };
-  /** as it was made before the first frame */
+  /** the plan made before the first frame */
   plan: PlannedStage[];
-  /** faces restored, each frame's counted */
+  /** restored faces, summed over all frames */
   faces: number;
   wallSeconds: number;
-  /** of them, until the first frame was in the stages */
+  /** seconds of wallSeconds before the first frame was processed */
   startSeconds: number;
   stages: { name: string; cpuSeconds: number }[];
 }
 
-/** What the next job is expected to be; without sizes the device alone is opened. */
+/** The expected next job; without sizes only the device is opened. */
 export interface Expectation {
-  /** of the picture as it is stored, turned upright */
+  /** stored size, turned upright */
   width?: number;
   height?: number;
   outputWidth?: number;
@@ -198,7 +198,7 @@ export interface Expectation {
   restoresFaces?: boolean;
 }
 
-/** One stage as it is planned, and the figures that decided. */
+/** One planned stage and the figures that decided. */
 export interface PlannedStage {
   /** denoise, model, face_restoration, sharpen, adaptive_contrast */
   name: string;
@@ -239,13 +239,13 @@ export function enhance(inputPath: string, outputPath: string, options: EnhanceO
  * expected one: the device, its libraries, the networks. What cannot be made ready is left to `enhance`.
  */
 export function prepare(options: EnhanceOptions, expectation: Expectation): Promise<void>;
-/** This process may use that much more processor time, all threads together, and is ended by the kernel after it. */
+/** Limits the processor time that this process may still use, all threads together; the kernel then ends it. */
 export function limitProcessorTime(seconds: number): void;
-/** What `enhance` would do, by a look at a few frames. */
+/** The plan that `enhance` would make; decodes a few frames. */
 export function plan(inputPath: string, options: EnhanceOptions): Promise<EnhancePlan>;
-/** Loads a model and runs it on a made-up frame. */
+/** Loads a model and runs it on a synthetic frame. */
 export function checkModel(model: ModelFile, trial?: ModelTrial): Promise<ModelReport>;
-/** Builds engines of a model for GPUs, here or not; a file of each in the folder. */
+/** Builds engines of a model for GPUs, in this machine or not; one file each in the folder. */
 export function compileModel(model: ModelFile, request: CompileRequest): Promise<CompiledEngine[]>;
 export function devices(): DeviceInfo[];
 export function version(): string;

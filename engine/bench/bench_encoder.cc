@@ -11,19 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
+#include "cpu/pixel_chain.h"
+#include "device/cores.h"
 #include "media/muxer.h"
 #include "media/video_encoder.h"
-#include "pipeline/cores.h"
-#include "pipeline/frame_source.h"
-#include "pipeline/pixel_chain.h"
-#include "pipeline/plan.h"
+#include "plan/plan.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
+#include "run/frame_source.h"
 
 namespace {
 
 using namespace reelmend;
-using namespace reelmend::pipeline;
 
 double Now(clockid_t clock) {
   timespec time{};
@@ -39,15 +38,15 @@ struct Rendered {
 
 class EncoderBench {
  public:
-  EncoderBench(const std::string& clip, const std::string& target, std::size_t count) : threads_(AvailableCores()) {
+  EncoderBench(const std::string& clip, const std::string& target, std::size_t count) : threads_(device::AvailableCores()) {
     EnhanceOptions options;
     options.target = target == "4k" ? Target::k4k : target == "source" ? Target::kSource : Target::k1080p;
-    plan_ = MakePlan(clip, options, threads_, {});
-    StageClocks clocks;
-    FrameSource source(clip, plan_, options, threads_, {}, clocks);
-    PixelChain chain(plan_, source.codec(), threads_, clocks);
+    plan_ = plan::MakePlan(clip, options, threads_, {});
+    device::StageClocks clocks;
+    run::FrameSource source(clip, plan_, options, threads_, {}, clocks);
+    cpu::PixelChain chain(plan_, source.codec(), threads_, clocks);
     pool_ = std::make_unique<media::VideoEncoder>(Settings({}));
-    source.Run([&](TimedFrame timed) {
+    source.Run([&](run::TimedFrame timed) {
       frames_.push_back({pool_->TakeFrame(), timed.pts, timed.duration});
       chain.Run(*timed.frame, *frames_.back().frame);
       return frames_.size() < count;
@@ -110,7 +109,7 @@ class EncoderBench {
   }
 
   int threads_;
-  Plan plan_;
+  plan::Plan plan_;
   std::unique_ptr<media::VideoEncoder> pool_;
   std::vector<Rendered> frames_;
 };

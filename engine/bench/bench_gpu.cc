@@ -15,7 +15,7 @@
 #include "cuda/stage_plan.h"
 #include "media/demuxer.h"
 #include "media/video_decoder.h"
-#include "pipeline/plan.h"
+#include "plan/plan.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -39,13 +39,6 @@ std::size_t Moved(const ResizeKernel<In, Out, kAcross>& k, Extent extent) {
   return (in * sizeof(In) + static_cast<std::size_t>(k.out[0].width) * k.rows * sizeof(Out)) * extent.z;
 }
 std::size_t Moved(const ImportKernel& k, Extent) { return Bytes(k.out) + Bytes(k.out) / (k.in.bits == 8 ? 2 : 1); }
-std::size_t Moved(const SurfaceToTensorKernel& k, Extent) {
-  return Bytes(k.shape) / (k.in.bits == 8 ? 2 : 1) +
-         static_cast<std::size_t>(k.out.channels) * k.out.width * k.out.height * 2;
-}
-std::size_t Moved(const TensorToPictureKernel& k, Extent) {
-  return Bytes(k.out) + static_cast<std::size_t>(k.in.channels) * k.in.width * k.in.height * 2;
-}
 std::size_t Moved(const Tensor& tensor, int planes) {
   return static_cast<std::size_t>(planes) * tensor.width * tensor.height * 2;
 }
@@ -169,11 +162,11 @@ void BenchKernels(const std::shared_ptr<Device>& device, double bandwidth, int w
   surface.data[0] = static_cast<const std::uint8_t*>(memory.get());
   surface.data[1] = surface.data[0] + width * height;
   surface.stride[0] = surface.stride[1] = width;
-  const auto ring = FrameRing::Make(device, FrameRing::Kind::kDevice, out_width, out_height, 1);
-  const media::UniqueFrame frame = ring->Take();
+  const auto pool = FramePool::Make(device, FramePool::Kind::kDevice, out_width, out_height, 1);
+  const media::UniqueFrame frame = pool->Take();
   plan.Process(surface, 0, true, stream.get());
   plan.Complete(0, stream.get());
-  plan.Finish(ring->Target(frame->data[0]), 0, stream.get());
+  plan.Finish(pool->Target(frame->data[0]), 0, stream.get());
   device->WaitForStream(stream.get());
   std::printf("    {\"from\": \"%dx%d\", \"to\": \"%dx%d\", \"hdr\": %s, \"kernels\": [\n", width, height, out_width,
               out_height, is_hdr ? "true" : "false");
@@ -197,7 +190,7 @@ struct Gpu {
   }
   std::shared_ptr<Device> device;
   Stream decode;
-  std::unique_ptr<pipeline::Processor> processor;
+  std::unique_ptr<device::Processor> processor;
 };
 
 struct Decoded {
@@ -230,7 +223,7 @@ Decoded BenchDecode(const std::string& clip, Gpu& gpu) {
   return decoded;
 }
 
-media::VideoEncoderOptions EncoderOf(const pipeline::Plan& plan) {
+media::VideoEncoderOptions EncoderOf(const plan::Plan& plan) {
   media::VideoEncoderOptions options;
   options.width = plan.output.width;
   options.height = plan.output.height;
@@ -245,21 +238,21 @@ void BenchPipeline(const std::string& clip, int index) {
   options.model = "none";
   options.device = "cuda:" + std::to_string(index);
   options.denoise = options.sharpen = options.adaptive_contrast = {Strength::Mode::kFixed, 0.4F};
-  const pipeline::Plan plan = pipeline::MakePlan(clip, options, 4, {});
+  const plan::Plan plan = plan::MakePlan(clip, options, 4, {});
   Gpu gpu(index);
   const Decoded decoded = BenchDecode(clip, gpu);
   const bool is_on_gpu = !decoded.first.empty() && decoded.first[0]->format == AV_PIX_FMT_CUDA;
   const auto encoder = gpu.processor->MakeEncoder(EncoderOf(plan), 3);
-  pipeline::StageClocks clocks;
+  device::StageClocks clocks;
   const auto chain = gpu.processor->MakeChain({plan, decoded.codec, 4, clocks, {}});
   const int frames = 300;
   media::UniqueFrame last;
   const auto stages = [&] {
     const auto start = Clock::now();
     for (int i = 0; i < frames; ++i) {
-      chain->Begin(*decoded.first[static_cast<std::size_t>(i) % decoded.first.size()], false);
+      chain->Submit(*decoded.first[static_cast<std::size_t>(i) % decoded.first.size()], false);
       last = encoder->TakeFrame();
-      chain->End(last.get());
+      chain->Retrieve(last.get());
     }
     encoder->Encode(*last, 0, 1, [](AVPacket&) {});  // waits until the last one is written
     return frames / Since(start);

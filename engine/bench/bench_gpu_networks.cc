@@ -11,10 +11,9 @@
 
 #include "cuda/network_rate.h"
 #include "cuda/processor.h"
+#include "inference/gpu_model.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "inference/gpu_model.h"
-#include "pipeline/stage_chain.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -86,7 +85,7 @@ void BenchContexts(const std::shared_ptr<Device>& device, const std::shared_ptr<
   options.file = model->file();
   options.load = [model](int width, int height, int pictures) { return model->Load(width, height, pictures); };
   for (int contexts = 1; contexts <= kMostContexts; ++contexts) {
-    options.occupancy = {contexts, batch};
+    options.concurrency = {contexts, batch};
     std::printf("%s{\"contexts\": %d, \"batch\": %d, \"network_fps\": %.1f, \"with_kernels_fps\": %.1f}", contexts + batch == 2 ? "" : ", ",
                 contexts, batch, batch * NetworkAlone(device, *network, contexts), NetworkRate(device, options, size));
   }
@@ -95,7 +94,7 @@ void BenchContexts(const std::shared_ptr<Device>& device, const std::shared_ptr<
 void BenchModel(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuBackend>& backend, const ModelFile& file,
                 const std::string& engines, bool is_last) {
   const DeviceFacts& facts = device->facts();
-  const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
+  const inference::TargetGpu place{{facts.compute_major, facts.compute_minor}, facts.name};
   std::printf("    {\"model\": \"%s\", \"sizes\": [\n", file.name.c_str());
   const Size sizes[] = {{960, 540}, {1280, 720}, {1920, 1080}};
   for (const Size& size : sizes) {

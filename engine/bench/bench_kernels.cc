@@ -5,8 +5,8 @@
 // Roofline (Williams, Waterman, Patterson 2009): a kernel that does F operations (2 a multiply-add; conversions and
 // shuffles count nothing) and moves B bytes can take no less than max(F ÷ peak, B ÷ bandwidth). The share printed is that
 // time over the measured one. Both bounds are measured here, on one core, right beside each kernel: the peak by
-// independent multiply-adds on registers, of floats or, for kernels named "words" and for whole resizes where they run in
-// words, of 16-bit numbers (twice as many); the bandwidth by a loop like STREAM's (McCalpin 1995) that reads and writes
+// independent multiply-adds on registers, of floats or, for kernels named "int16" and for whole resizes where they run in
+// int16, of 16-bit numbers (twice as many); the bandwidth by a loop like STREAM's (McCalpin 1995) that reads and writes
 // rows in about the proportion that the kernel does, through as much memory (rows of one band, so a cache: the one row that
 // comes in stays the same, those that go out take turns in a ring; for the whole resize the pictures). CPU time of the
 // thread counts, and the best of many short repetitions on both sides, which leaves out most of what other work on the
@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel_words.h"
+#include "kernel_int16.h"
 #include "pixel/resize_kernels.h"
 #include "pixel/resize_plan.h"
 #include "pixel/scratch.h"
@@ -158,7 +158,7 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) int WordPeakLoop(long lon
 int WordPeakLoop(long long) { return 0; }
 #endif
 
-/// The same for 16-bit multiply-adds, of which the kernels in words do two a lane.
+/// The same for 16-bit multiply-adds, of which the int16 kernels do two a lane.
 double PeakWords() {
   constexpr long long kRounds = 20'000;
   return kRounds * 2.0 * kWordChains * 32 * (1.0 / Best([] { g_sink = static_cast<float>(WordPeakLoop(kRounds)); }));
@@ -342,7 +342,7 @@ void WholeCase(int from_width, int from_height, int to_width, int to_height) {
   char name[64];
   std::snprintf(name, sizeof name, "resize %dx%d to %dx%d", from_width, from_height, to_width, to_height);
   Print({name, flops, bytes, static_cast<std::size_t>(bytes), [&] { resizer.Run(in, out, pool); }, mix,
-         GetWordKernels() != nullptr});
+         GetInt16Kernels() != nullptr});
 }
 
 }  // namespace
@@ -353,7 +353,7 @@ int RunBench(int argc, char** argv) {
   std::printf("{\"simd\": \"%s\", \"cores\": 1, \"kernels\": [", SimdTarget());
   VerticalCases(1920, GetResizeKernels());
   HorizontalCases(GetResizeKernels());
-  if (GetWordKernels() != nullptr) WordCases(*GetWordKernels(), Print);
+  if (GetInt16Kernels() != nullptr) WordCases(*GetInt16Kernels(), Print);
   WholeCase(960, 540, 1920, 1080);
   WholeCase(1920, 1080, 3840, 2160);
   WholeCase(1280, 720, 1920, 1080);

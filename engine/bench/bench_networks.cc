@@ -32,15 +32,15 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
 #include "layout_names.h"
 #include "network_methods.h"
 #include "network_samples.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
-#include "pipeline/plan.h"
 #include "pixel/stages.h"
+#include "plan/plan.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace {
 
@@ -134,7 +134,7 @@ float NoiseOf(const Plane& plane) {
 float StrengthFor(const Sample& sample, const Options& o) {
   if (o.strength) return *o.strength;
   if (o.degrade == "bicubic") return 0;
-  return pipeline::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), 1, sample.coding_error});
+  return plan::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), 1, sample.compression_error});
 }
 
 void Keep(const std::string& folder, const Sample& sample, const std::string& method, const std::vector<Plane>& frames,
@@ -226,7 +226,7 @@ void Sweep(Method& method, const Sample& sample, float automatic, const Options&
               "\"error\": %.3f, \"estimate\": %.3f, \"noise_estimate\": %.3f, \"clean_noise_estimate\": %.3f, "
               "\"strength\": %.4f, \"psnr_y\": %.3f, \"psnr_of\": {",
               method.name().c_str(), method.precision().c_str(), sample.name.c_str(), o.degrade.c_str(), o.parameter.c_str(),
-              sample.quantiser, sample.error, sample.coding_error, NoiseOf(sample.low[0]), NoiseOf(sample.clean),
+              sample.quantiser, sample.error, sample.compression_error, NoiseOf(sample.low[0]), NoiseOf(sample.clean),
               automatic, MeanPsnr(method, sample, automatic, o));
   const char* comma = "";
   for (const float strength : {0.0F, 0.02F, 0.04F, 0.06F, 0.08F, 0.1F, 0.13F, 0.16F, 0.2F, 0.25F, 0.3F, 0.4F, 0.5F, 0.65F, 0.8F, 1.0F}) {

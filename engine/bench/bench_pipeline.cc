@@ -18,19 +18,18 @@
 #include <utility>
 #include <vector>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
+#include "cpu/pixel_chain.h"
+#include "device/cores.h"
 #include "layout_names.h"
 #include "media/video_encoder.h"
-#include "pipeline/cores.h"
-#include "pipeline/frame_source.h"
-#include "pipeline/pixel_chain.h"
-#include "pipeline/plan.h"
+#include "plan/plan.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
+#include "run/frame_source.h"
 
 namespace {
 
 using namespace reelmend;
-using namespace reelmend::pipeline;
 
 /// Wall and CPU time of this process's threads from construction on.
 class Watch {
@@ -112,10 +111,10 @@ struct Bench {
   Bench(const std::string& path_in, const std::string& target, const Networks& networks)
       : path(path_in),
         options(Options(target, networks)),
-        threads(AvailableCores()),
-        plan(MakePlan(path, options, threads, {})) {}
+        threads(device::AvailableCores()),
+        plan(plan::MakePlan(path, options, threads, {})) {}
 
-  FrameSource Source() { return FrameSource(path, plan, options, threads, {}, clocks); }
+  run::FrameSource Source() { return run::FrameSource(path, plan, options, threads, {}, clocks); }
 
   media::VideoEncoderOptions EncoderSettings() const {
     media::VideoEncoderOptions settings;
@@ -130,11 +129,11 @@ struct Bench {
   }
 
   /// The first `count` frames.
-  std::vector<TimedFrame> Frames(std::size_t count) {
-    std::vector<TimedFrame> frames;
-    FrameSource source = Source();
+  std::vector<run::TimedFrame> Frames(std::size_t count) {
+    std::vector<run::TimedFrame> frames;
+    run::FrameSource source = Source();
     codec = source.codec();
-    source.Run([&](TimedFrame frame) {
+    source.Run([&](run::TimedFrame frame) {
       frames.push_back(std::move(frame));
       return frames.size() < count;
     });
@@ -144,16 +143,16 @@ struct Bench {
   std::string path;
   EnhanceOptions options;
   int threads;
-  StageClocks clocks;
-  Plan plan;
+  device::StageClocks clocks;
+  plan::Plan plan;
   AVCodecID codec = AV_CODEC_ID_NONE;
 };
 
 void Decode(Bench& bench) {
   long long frames = 0;
   const Watch watch;
-  FrameSource source = bench.Source();
-  source.Run([&](TimedFrame) {
+  run::FrameSource source = bench.Source();
+  source.Run([&](run::TimedFrame) {
     ++frames;
     return true;
   });
@@ -162,9 +161,9 @@ void Decode(Bench& bench) {
 
 void Pixels(Bench& bench, int count) {
   constexpr std::size_t kDistinct = 48;
-  const std::vector<TimedFrame> frames = bench.Frames(std::min<std::size_t>(kDistinct, count));
+  const std::vector<run::TimedFrame> frames = bench.Frames(std::min<std::size_t>(kDistinct, count));
   media::VideoEncoder encoder(bench.EncoderSettings());  // for its pool of frames only
-  PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
+  cpu::PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
   const Watch watch;
   for (int i = 0; i < count; ++i) {
     const media::UniqueFrame out = encoder.TakeFrame();
@@ -183,9 +182,9 @@ void Pixels(Bench& bench, int count) {
 void Encode(Bench& bench, int count) {
   media::VideoEncoder encoder(bench.EncoderSettings());
   std::vector<media::UniqueFrame> rendered;
-  const std::vector<TimedFrame> frames = bench.Frames(count);
-  PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
-  for (const TimedFrame& frame : frames) {
+  const std::vector<run::TimedFrame> frames = bench.Frames(count);
+  cpu::PixelChain chain(bench.plan, bench.codec, bench.threads, bench.clocks);
+  for (const run::TimedFrame& frame : frames) {
     rendered.push_back(encoder.TakeFrame());
     chain.Run(*frame.frame, *rendered.back());
   }

@@ -21,16 +21,16 @@
 #include <unistd.h>
 
 #include "../tests/helpers/onnx_file.h"
-#include "reelmend/error.h"
+#include "cpu/tensor_converter.h"
+#include "device/cores.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
 #include "network_samples.h"
 #include "picture_chroma.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
-#include "pipeline/cores.h"
-#include "pipeline/network_tensors.h"
 #include "pixel/stages.h"
+#include "reelmend/error.h"
 
 namespace reelmend::bench {
 
@@ -40,7 +40,7 @@ struct Times {
   double cpu = 1e30;
 };
 
-/// A frame that was enlarged, 8-bit codes.
+/// A frame that was enlarged, 8-bit levels.
 struct Enlarged {
   Plane luma;
   std::optional<Chroma> chroma;  ///< as 4:2:0; none: the engine scales it past the method, by Lanczos-3
@@ -89,7 +89,7 @@ class KernelMethod : public Method {
   }
   Times Time(int width, int height, int runs) override {
     if (name_ == "lanczos3") {
-      pixel::ThreadPool pool(pipeline::AvailableCores());
+      pixel::ThreadPool pool(device::AvailableCores());
       pixel::Image in(width, height, {1, 1}, {});
       pixel::Image out(width * scale_, height * scale_, {1, 1}, {});
       pixel::Resizer resizer(width, height, {1, 1}, {}, out.width(), out.height());
@@ -119,21 +119,21 @@ class KernelMethod : public Method {
 /// whoever takes the samples (CompileOptions::shuffle_multiple) is charged with all of that taking.
 inline Times TimeNetwork(inference::Model& model, const inference::Shape& shape, int runs, ModelFile::Layout layout = ModelFile::Layout::kLumaStrength,
                          int shuffle_multiple = 1) {
-  const int threads = pipeline::AvailableCores();
+  const int threads = device::AvailableCores();
   const int requests = std::min(threads, 4);
   inference::CompileOptions compile{shape, requests, threads, false};
   compile.shuffle_multiple = shuffle_multiple;
   const auto network = model.Compile(compile);
   const inference::Shape made = network->output_shape();
-  const auto bridge = pipeline::MakeBridge(layout, shape.width, shape.height, {1, 1}, {}, 0);
-  pixel::Image samples(made.width, made.height, bridge->output_subsampling(), {});
+  const auto converter = cpu::MakeTensorConverter(layout, shape.width, shape.height, {1, 1}, {}, 0);
+  pixel::Image samples(made.width, made.height, converter->output_subsampling(), {});
   pixel::ThreadPool one(1);
   const auto finish = [&](int r) {
     network->Wait(r);
     const int by = network->shuffle();
     if (by == 1) return;
     const int stride = made.width / by;
-    bridge->Take({network->Output(r), std::int64_t{stride} * (made.height / by), stride, 0, 0, made.width, made.height, by}, samples, one);
+    converter->UnpackOutput({network->Output(r), std::int64_t{stride} * (made.height / by), stride, 0, 0, made.width, made.height, by}, samples, one);
   };
   for (int r = 0; r < requests; ++r) {
     for (std::int64_t i = 0; i < shape.count(); ++i) network->Input(r)[i] = static_cast<float>(i % 251) / 250;
@@ -161,7 +161,7 @@ class NetworkMethod : public Method {
     const Plane& low = sample.low[frame];
     if (!network_ || width_ != low.width || height_ != low.height) {
       network_ = std::make_unique<inference::FrameNetwork>(
-          backend_, file_, inference::FrameNetworkOptions{low.width, low.height, pipeline::AvailableCores(), 1LL << 31, {}});
+          backend_, file_, inference::FrameNetworkOptions{low.width, low.height, device::AvailableCores(), 1LL << 31, {}});
       width_ = low.width;
       height_ = low.height;
     }
@@ -173,7 +173,7 @@ class NetworkMethod : public Method {
   Times Time(int width, int height, int runs) override {
     const auto model = inference::LoadModel(backend_, file_);
     const auto up = [&](int v) { return (v + file_.multiple - 1) / file_.multiple * file_.multiple; };
-    const int shuffle = pipeline::TakesShuffled(file_.layout) ? file_.multiple * file_.scale : 1;
+    const int shuffle = cpu::TakesShuffled(file_.layout) ? file_.multiple * file_.scale : 1;
     return TimeNetwork(*model, {inference::InputPlanes(file_.layout), up(height), up(width)}, runs, file_.layout, shuffle);
   }
 
@@ -182,7 +182,7 @@ class NetworkMethod : public Method {
 
   /// What the network makes of a picture whose planes have these values.
   std::vector<Plane> Run(int planes, const Values& value) {
-    network_->Begin([&](const inference::InputArea& area) {
+    network_->Submit([&](const inference::InputArea& area) {
       for (int p = 0; p < planes; ++p) {
         for (int y = 0; y < area.height; ++y) {
           float* row = area.data + (static_cast<std::ptrdiff_t>(p) * area.height + y) * area.width;
@@ -191,7 +191,7 @@ class NetworkMethod : public Method {
       }
     });
     std::vector<Plane> out(inference::OutputPlanes(file_.layout), Plane(network_->output_width(), network_->output_height()));
-    network_->End([&](const inference::OutputArea& area) {
+    network_->Retrieve([&](const inference::OutputArea& area) {
       for (std::size_t p = 0; p < out.size(); ++p) {
         for (int y = 0; y < area.height; ++y) {
           const float* row = area.data + static_cast<std::int64_t>(p) * area.plane + std::int64_t{y} * area.stride;
@@ -217,14 +217,14 @@ class NetworkMethod : public Method {
     return {LumaOf(rgb), To420(full, full.width(), full.height())};
   }
 
-  /// As in a job: by the engine's bridge, and back to 4:2:0 by its resizer.
+  /// As in a job: by the engine's converter, and back to 4:2:0 by its resizer.
   Enlarged EnlargeAll(const Plane& low, const Chroma& chroma, float strength) {
     const pixel::Image in = ToImage(&low, chroma, low.width, low.height, {1, 1});
-    const auto bridge = pipeline::MakeBridge(file_.layout, low.width, low.height, in.subsampling(), in.color(), strength);
-    pixel::Image out(network_->output_width(), network_->output_height(), bridge->output_subsampling(), in.color());
-    bridge->Prepare(in, pool_);
-    network_->Begin([&](const inference::InputArea& area) { bridge->Fill(in, area, pool_); });
-    network_->End([&](const inference::OutputArea& area) { bridge->Take(area, out, pool_); });
+    const auto converter = cpu::MakeTensorConverter(file_.layout, low.width, low.height, in.subsampling(), in.color(), strength);
+    pixel::Image out(network_->output_width(), network_->output_height(), converter->output_subsampling(), in.color());
+    converter->Prepare(in, pool_);
+    network_->Submit([&](const inference::InputArea& area) { converter->PackInput(in, area, pool_); });
+    network_->Retrieve([&](const inference::OutputArea& area) { converter->UnpackOutput(area, out, pool_); });
     return {CodesOf(std::as_const(out).plane(0)), To420(out, out.width(), out.height())};
   }
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "reelmend/error.h"
 #include "picture_chroma.h"
 #include "picture_quality.h"
 #include "picture_reader.h"
+#include "reelmend/error.h"
 
 namespace reelmend::bench {
 
@@ -31,15 +31,15 @@ struct SampleOptions {
 struct Sample {
   std::string name;
   bool is_still = true;
-  std::vector<Plane> high;             ///< luma, 8-bit codes
+  std::vector<Plane> high;             ///< luma, 8-bit levels
   std::vector<Plane> low;
-  std::vector<Chroma> high_chroma;     ///< as 4:2:0, rounded to codes
+  std::vector<Chroma> high_chroma;     ///< as 4:2:0, rounded to levels
   std::vector<Chroma> low_chroma;
   std::vector<Chroma> plain_chroma;    ///< the low pictures' at the size of the high ones, by Lanczos-3
   std::vector<std::vector<Plane>> low_rgb;  ///< of pictures only
-  float coding_error = 0;    ///< as the pipeline estimates it from the stream, in codes
+  float compression_error = 0;    ///< as the pipeline estimates it from the stream, in 8-bit levels
   float quantiser = 0;       ///< mean of the stream's, where it tells
-  float error = 0;           ///< root mean square of what was added to the luma, in codes
+  float error = 0;           ///< root mean square of what was added to the luma, in 8-bit levels
   Plane clean;               ///< the first low frame before anything was added
 };
 
@@ -123,7 +123,7 @@ inline void Compress(Sample& sample, const std::string& crf, double rate) {
       sample.low[i] = CodesOf(picture.plane(0));
       sample.low_chroma[i] = ChromaOf(picture);
     }
-    sample.coding_error = Median(read.coding_errors);
+    sample.compression_error = Median(read.compression_errors);
     sample.quantiser = Median(read.quantisers);
   }
   std::filesystem::remove_all(folder);

@@ -13,7 +13,7 @@
 
 namespace reelmend::bench {
 
-/// Cb and Cr, 8-bit codes of the limited range. As 4:2:0 sides are rounded up and samples lie left, as MPEG-2 has them.
+/// Cb and Cr, 8-bit levels of the limited range. As 4:2:0 sides are rounded up and samples lie left, as MPEG-2 has them.
 using Chroma = std::array<Plane, 2>;
 
 inline constexpr pixel::Subsampling kFullChroma = {0, 0};
@@ -26,7 +26,7 @@ inline void CopyCodes(const Plane& from, pixel::Plane to) {
   }
 }
 
-/// Working samples of codes, of the limited range of BT.601. Luma is left out where there is none.
+/// Working samples of levels, of the limited range of BT.601. Luma is left out where there is none.
 inline pixel::Image ToImage(const Plane* luma, const Chroma& chroma, int width, int height, pixel::Subsampling subsampling) {
   pixel::Image image(width, height, subsampling, {pixel::Matrix::kBt601, pixel::Range::kLimited, pixel::ChromaSite::kLeft});
   if (luma != nullptr) CopyCodes(*luma, image.plane(0));
@@ -53,7 +53,7 @@ inline Chroma To420(const pixel::Image& image, int width, int height) {
   return ChromaOf(out);
 }
 
-/// Of R′G′B′ in 8-bit codes, by BT.601, on luma's grid.
+/// Of R′G′B′ in 8-bit levels, by BT.601, on luma's grid.
 inline Chroma ChromaOfRgb(const std::vector<Plane>& rgb) {
   Chroma chroma = {Plane(rgb[0].width, rgb[0].height), Plane(rgb[0].width, rgb[0].height)};
   for (std::size_t i = 0; i < rgb[0].data.size(); ++i) {

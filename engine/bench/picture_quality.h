@@ -9,7 +9,7 @@
 
 namespace reelmend::bench {
 
-/// One plane of values on the scale of 8-bit codes, not rounded unless said so.
+/// One plane of values on the scale of 8-bit levels, not rounded unless said so.
 struct Plane {
   int width = 0;
   int height = 0;
@@ -86,7 +86,7 @@ inline void RoundToCodes(Plane& plane, float low, float high) {
   for (float& value : plane.data) value = std::clamp(std::round(value), low, high);
 }
 
-/// Of 8-bit codes, without a border.
+/// Of 8-bit levels, without a border.
 inline double Psnr(const Plane& a, const Plane& b, int border) {
   double squares = 0;
   std::int64_t count = 0;

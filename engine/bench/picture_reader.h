@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/error.h"
 #include "media/av_error.h"
 #include "media/av_handles.h"
 #include "picture_chroma.h"
 #include "picture_quality.h"
-#include "pipeline/coding_error.h"
+#include "plan/compression_error.h"
+#include "reelmend/error.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
@@ -27,7 +27,7 @@ namespace reelmend::bench {
 
 struct ReadFrames {
   std::vector<AVFrame*> frames;
-  std::vector<float> coding_errors;  ///< of the frames that tell it
+  std::vector<float> compression_errors;  ///< of the frames that tell it
   std::vector<float> quantisers;     ///< of the same
   bool is_still = false;
   double frames_per_second = 25;
@@ -85,9 +85,9 @@ inline ReadFrames Decode(const std::string& path, int most) {
         av_frame_free(&frame);
         return;
       }
-      if (const auto error = pipeline::CodingErrorOf(*frame)) {
-        result.coding_errors.push_back(*error);
-        result.quantisers.push_back(*pipeline::QuantiserOf(*frame));
+      if (const auto error = plan::CompressionErrorOf(*frame)) {
+        result.compression_errors.push_back(*error);
+        result.quantisers.push_back(*plan::QuantiserOf(*frame));
       }
       result.frames.push_back(frame);
     }
@@ -132,7 +132,7 @@ inline std::vector<Plane> RgbPlanes(const AVFrame& in) {
   return planes;
 }
 
-/// The picture as the stream has it, in working samples: its subsampling, and its codes taken for the limited range's.
+/// The picture as the stream has it, in working samples: its subsampling, and its levels taken for the limited range's.
 inline pixel::Image StreamPicture(const AVFrame& in) {
   const bool is_plain = in.format == AV_PIX_FMT_YUV420P || in.format == AV_PIX_FMT_YUV422P || in.format == AV_PIX_FMT_YUV444P;
   AVFrame* converted = is_plain ? nullptr : Converted(in, AV_PIX_FMT_YUV444P);
@@ -144,7 +144,7 @@ inline pixel::Image StreamPicture(const AVFrame& in) {
     const pixel::Plane plane = image.plane(p);
     for (int y = 0; y < plane.height; ++y) {
       const std::uint8_t* row = frame.data[p] + static_cast<std::ptrdiff_t>(y) * frame.linesize[p];
-      std::transform(row, row + plane.width, plane.Row(y), [](std::uint8_t code) { return static_cast<std::uint16_t>(code * pixel::kUnitsPerCode8); });
+      std::transform(row, row + plane.width, plane.Row(y), [](std::uint8_t level) { return static_cast<std::uint16_t>(level * pixel::kUnitsPerCode8); });
     }
   }
   av_frame_free(&converted);

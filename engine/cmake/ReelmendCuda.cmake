@@ -1,10 +1,10 @@
-# The CUDA stages: their machine code is made by nvcc where there is one, and everything else of them (plans, rings,
-# order) is built in any case. REELMEND_CUDA: AUTO (where nvcc is found), ON (required), OFF.
+# The CUDA stages. nvcc makes their machine code if it is found; everything else (plans, pools, order) is built in any
+# case. REELMEND_CUDA: AUTO (if nvcc is found), ON (required), OFF.
 #
-# nvcc is called by custom commands, not through CMake's CUDA language: that one wants to link and run a program at
-# configure time, with a toolkit laid out as NVIDIA's installers do. ccache stands before nvcc, so that a second build
-# folder costs seconds. libcuda is never linked: the static runtime loads it when it is first used, and a machine
-# without a driver gets a sentence instead of a loader's error.
+# nvcc is called by custom commands, not through CMake's CUDA language, which links and runs a program at configure time and
+# needs a toolkit laid out as NVIDIA's installers do. ccache wraps nvcc, so that a second build folder takes seconds. libcuda
+# is never linked: the static runtime loads it on first use, and a machine without a driver gets a sentence instead of a
+# loader's error.
 set(REELMEND_CUDA "AUTO" CACHE STRING "CUDA stages: AUTO, ON or OFF")
 set(REELMEND_CUDA_ARCHITECTURES "75;80;86;89;90;100;120" CACHE STRING "Compute capabilities with machine code")
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "cuda/processor.h"
+#include "device/cores.h"
 #include "inference/backend.h"
 #include "media/av_handles.h"
-#include "pipeline/cores.h"
 #include "pixel/simd.h"
 
 namespace reelmend {
@@ -25,7 +25,7 @@ DeviceInfo Cpu() {
   DeviceInfo info;
   info.id = "cpu";
   info.name = ProcessorName();
-  info.threads = pipeline::AvailableCores();
+  info.threads = device::AvailableCores();
   info.simd = pixel::SimdTarget();
   info.inference = inference::AvailableBackends();
   info.usable = avcodec_find_encoder_by_name("libx264") != nullptr;

@@ -2,12 +2,12 @@
 #include <chrono>
 #include <vector>
 
+#include "device/cores.h"
 #include "faces/restorer.h"
-#include "reelmend/error.h"
-#include "reelmend/model.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
-#include "pipeline/cores.h"
+#include "reelmend/error.h"
+#include "reelmend/model.h"
 
 namespace reelmend {
 namespace {
@@ -54,7 +54,7 @@ ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
   if (trial.width < 1 || trial.height < 1 || trial.frames < 1 || trial.threads < 0) {
     throw Error(ErrorCode::kInvalidArgument, "A trial needs a frame of at least 1×1, one frame and no negative threads.");
   }
-  const int threads = trial.threads > 0 ? trial.threads : pipeline::AvailableCores();
+  const int threads = trial.threads > 0 ? trial.threads : device::AvailableCores();
   if (model.layout == ModelFile::Layout::kFace) return CheckFaceModel(model, trial, threads);
   const auto start = Clock::now();
   const auto backend = inference::CreateBackend("openvino");
@@ -77,12 +77,12 @@ ModelReport CheckModel(const ModelFile& model, const ModelTrial& trial) {
   const auto fill = [&](const inference::InputArea& area) { FillRamp(area, planes); };
   const auto take = [](const inference::OutputArea&) {};
   // Frames back to back, as many in flight as in the pipeline; the first ones warm caches and threads.
-  for (int i = 0; i < network.depth(); ++i) network.Begin(fill);
+  for (int i = 0; i < network.depth(); ++i) network.Submit(fill);
   std::vector<double> times;
   auto last = Clock::now();
   for (int i = 0; i < network.depth() + trial.frames; ++i) {
-    network.End(take);
-    if (i < trial.frames) network.Begin(fill);
+    network.Retrieve(take);
+    if (i < trial.frames) network.Submit(fill);
     times.push_back(Milliseconds(last));
     last = Clock::now();
   }

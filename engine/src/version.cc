@@ -1,7 +1,7 @@
 #include <string>
 
-#include "reelmend/device.h"
 #include "media/av_handles.h"
+#include "reelmend/device.h"
 
 namespace reelmend {
 namespace {

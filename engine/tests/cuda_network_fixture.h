@@ -10,12 +10,12 @@
 
 #include "cuda/processor.h"
 #include "cuda_network_standin.h"
+#include "device/processor.h"
 #include "helpers/clips.h"
 #include "helpers/test_paths.h"
 #include "helpers/onnx_file.h"
 #include "inference/engine_cache.h"
 #include "inference/gpu_model.h"
-#include "pipeline/stage_chain.h"
 
 namespace reelmend::cuda::testing {
 
@@ -82,7 +82,7 @@ class CudaNetworkTest : public ::testing::Test {
     return options;
   }
 
-  std::unique_ptr<pipeline::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device) {
+  std::unique_ptr<device::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device) {
     return MakeProcessor(device, MakeStream(device), nullptr, std::make_shared<StandInBackend>(device, log_));
   }
 
@@ -97,7 +97,7 @@ class CudaNetworkTest : public ::testing::Test {
                                             const std::string& gpu = "stand-in") {
     const DeviceFacts& facts = device->facts();
     return std::make_shared<inference::GpuModel>(std::make_shared<StandInBackend>(device, log_), file,
-                                                 inference::GpuPlace{{facts.compute_major, facts.compute_minor}, gpu}, inference::EngineCache(engines));
+                                                 inference::TargetGpu{{facts.compute_major, facts.compute_minor}, gpu}, inference::EngineCache(engines));
   }
 
   TemporaryFolder folder_;

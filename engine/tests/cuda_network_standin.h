@@ -8,11 +8,11 @@
 #include <string>
 
 #include "cuda_standin.h"
-#include "reelmend/error.h"
 #include "inference/backend.h"
 #include "inference/gpu_backend.h"
 #include "inference/half.h"
 #include "inference/onnx_half.h"
+#include "reelmend/error.h"
 
 namespace reelmend::cuda::testing {
 
@@ -107,7 +107,7 @@ class StandInBackend : public inference::GpuBackend {
   bool Supports(const inference::GpuTarget&) const override { return true; }
   bool builds_anywhere() const override { return !log_->builds_slowly; }
 
-  std::string Build(const std::string& onnx, const inference::GpuBuildOptions& options, inference::GpuMemo&) override {
+  std::string Build(const std::string& onnx, const inference::GpuBuildOptions& options, inference::BackendCache&) override {
     if (!log_->refuses.empty()) throw Error(ErrorCode::kInvalidArgument, log_->refuses);
     if (log_->builds_up_to >= 0 && std::int64_t{options.input.width} * options.input.height > log_->builds_up_to)
       throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
@@ -118,7 +118,7 @@ class StandInBackend : public inference::GpuBackend {
     return std::to_string(options.batch) + " " + std::to_string(s.channels) + " " + std::to_string(s.height) + " " + std::to_string(s.width) + "\n" + onnx;
   }
 
-  std::unique_ptr<inference::GpuNetwork> Load(const std::string& engine, const inference::Shape& input, inference::GpuMemo&) override {
+  std::unique_ptr<inference::GpuNetwork> Load(const std::string& engine, const inference::Shape& input, inference::BackendCache&) override {
     inference::Shape shape;
     int batch = 1;
     ++log_->loaded;

@@ -8,11 +8,12 @@
 
 #include "cuda/network_runner.h"
 #include "cuda_network_fixture.h"
-#include "reelmend/error.h"
+#include "device/processor.h"
 #include "helpers/clips.h"
 #include "inference/engine_compiler.h"
 #include "inference/gpu_model.h"
-#include "pipeline/stage_chain.h"
+#include "reelmend/error.h"
+#include "run/enhance.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -66,7 +67,7 @@ TEST_F(CudaNetworks, MakeWhatTheCpuMakesOfTheSameFile) {
     options.device = "cpu";
     const EnhanceResult expected = Enhance(in, by_cpu, options);
     const auto device = Late();
-    const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
+    const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
     EXPECT_EQ(result.device, "cuda:0 (stand-in)");
     EXPECT_EQ(result.applied.model, model.name);
     EXPECT_EQ(expected.applied.model, result.applied.model);
@@ -86,12 +87,12 @@ TEST_F(CudaNetworks, PicturesAreInTheNetworkBesideEachOtherAndComeOutInOrder) {
   const std::string in = Clip("160x90", 0.8);
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   const std::string quiet = folder_.File("quiet.mp4");
-  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, quiet, options);
+  run::EnhanceOn(ProcessorOn(Late(0)), in, quiet, options);
   const auto expected = DecodeLuma(quiet);
   int most = 0;
   for (const int delay : {100, 2000}) {
     const std::string late = folder_.File("late.mp4");
-    pipeline::EnhanceOn(ProcessorOn(Late(delay)), in, late, options);
+    run::EnhanceOn(ProcessorOn(Late(delay)), in, late, options);
     EXPECT_EQ(DecodeLuma(late), expected) << delay;
     EXPECT_EQ(FrameTimes(late), FrameTimes(quiet));
     most = std::max<int>(most, log_->most_at_once);
@@ -104,10 +105,10 @@ TEST_F(CudaNetworks, ANetworkThatCannotBeCapturedRunsPieceByPiece) {
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
   const std::string with_graphs = folder_.File("graphs.mp4");
   const std::string without = folder_.File("pieces.mp4");
-  pipeline::EnhanceOn(ProcessorOn(Late()), in, with_graphs, options);
+  run::EnhanceOn(ProcessorOn(Late()), in, with_graphs, options);
   log_->refuses_capture = true;
   const auto device = Late();
-  pipeline::EnhanceOn(ProcessorOn(device), in, without, options);
+  run::EnhanceOn(ProcessorOn(device), in, without, options);
   EXPECT_EQ(device->graph_launches(), 0);
   EXPECT_EQ(DecodeLuma(without), DecodeLuma(with_graphs));
 }
@@ -119,7 +120,7 @@ TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
   log_->workspace_bytes = 8 << 20;
   const auto plenty = Late(0);
   const std::string whole = folder_.File("whole.mp4");
-  pipeline::EnhanceOn(ProcessorOn(plenty), in, whole, options);
+  run::EnhanceOn(ProcessorOn(plenty), in, whole, options);
   const auto expected = DecodeLuma(whole);
   std::set<int> engines;  // sizes that were tried
   bool was_cut = false;
@@ -129,7 +130,7 @@ TEST_F(CudaNetworks, TooLittleMemoryIsOneSlotThenTilesThenOneSentence) {
     const int before = log_->built;
     const std::string out = folder_.File("less.mp4");
     try {
-      pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
+      run::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
       EXPECT_GT(Psnr(DecodeLuma(out), expected), 60) << "tiles must equal the whole";
       was_cut = was_cut || log_->built - before > 1;
     } catch (const Error& error) {
@@ -149,13 +150,13 @@ TEST_F(CudaNetworks, TilesOfColourEqualTheWhole) {
   log_->workspace_bytes = 8 << 20;
   const auto plenty = Late(0);
   const std::string whole = folder_.File("whole.mp4");
-  pipeline::EnhanceOn(ProcessorOn(plenty), in, whole, options);
+  run::EnhanceOn(ProcessorOn(plenty), in, whole, options);
   bool was_cut = false;
   for (std::size_t memory = plenty->peak(); memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
     const int before = log_->built;
     const std::string out = folder_.File("less.mp4");
     try {
-      pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
+      run::EnhanceOn(ProcessorOn(Late(0, memory)), in, out, options);
     } catch (const Error&) {
       break;
     }
@@ -175,7 +176,7 @@ TEST_F(CudaNetworks, WhatTheNetworkRestoresIsNotDenoisedBefore) {
     const auto run = [&](const std::string& name, const Strength& denoise) {
       EnhanceOptions options = Options(model, Target::k1080p);
       options.denoise = denoise;
-      pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(name), options);
+      run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(name), options);
     };
     run("off.mp4", {Strength::Mode::kOff, 0});
     run("on.mp4", {Strength::Mode::kFixed, 1});
@@ -190,7 +191,7 @@ TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
   EnhanceOptions options = Options(Rgb(), Target::kSource);
   options.engine_folder = folder_.File("engines");
   options.may_write_engines = false;
-  const auto run = [&] { pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options); };
+  const auto run = [&] { run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options); };
   run();
   EXPECT_EQ(log_->built, 1);
   EXPECT_FALSE(FileExists(options.engine_folder)) << "a process without leave wrote";
@@ -205,7 +206,7 @@ TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
 TEST_F(CudaNetworks, Fault17_37ABuilderOutOfMemoryMeansTiles) {
   const std::string in = Clip("320x180", 0.12);
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
-  const auto run = [&](const std::string& out) { pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(out), options); };
+  const auto run = [&](const std::string& out) { run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File(out), options); };
   run("whole.mp4");
   log_->builds_up_to = 200 * 180;
   run("tiles.mp4");
@@ -220,7 +221,7 @@ TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
   for (const std::string& folder : {std::string(), folder_.File("engines")}) {
     options.engine_folder = folder;
     try {
-      pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
+      run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
       FAIL() << "an engine was built";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kNoEngine);
@@ -229,7 +230,7 @@ TEST_F(CudaNetworks, Fault17_37AJobBuildsNoEngineForMinutesToThrowItAway) {
     EXPECT_EQ(log_->built, 0);
   }
   options.may_write_engines = true;
-  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
+  run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("out.mp4"), options);
   EXPECT_EQ(log_->built, 1);
 }
 
@@ -240,7 +241,7 @@ TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
   const DeviceFacts& facts = plenty->facts();
   CompileRequest request;
   request.folder = folder_.File("engines");
-  const auto engines = inference::CompileEngines(std::make_shared<StandInBackend>(plenty, log_), Rgb(),
+  const auto engines = inference::CompileEngines(std::make_shared<StandInBackend>(plenty, log_), Ycbcr(),
                                                  {{facts.compute_major, facts.compute_minor}, facts.name}, request);
   ASSERT_EQ(engines.size(), 2U);
   EXPECT_EQ(engines[0].file, "");
@@ -250,24 +251,25 @@ TEST_F(CudaNetworks, WhereTheAskedSizeCannotBeBuiltTheRangeServesJobsAndTiles) {
   EXPECT_EQ(log_->built, 1);
 
   const std::string in = Clip("160x540", 0.12);
-  EnhanceOptions options = Options(Rgb(), Target::kSource);
+  EnhanceOptions options = Options(Ycbcr());
   options.engine_folder = request.folder;
   options.may_write_engines = false;
   log_->workspace_bytes = 8 << 20;
-  pipeline::EnhanceOn(ProcessorOn(plenty), in, folder_.File("whole.mp4"), options);
+  run::EnhanceOn(ProcessorOn(plenty), in, folder_.File("whole.mp4"), options);
   bool was_cut = false;
-  for (std::size_t memory = plenty->peak(); memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
+  for (std::size_t memory = plenty->peak() * 4 / 5; memory > plenty->peak() / 20 && !was_cut; memory = memory * 4 / 5) {
     const int before = log_->loaded;
     try {
-      pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("less.mp4"), options);
+      run::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("less.mp4"), options);
     } catch (const Error& error) {
-      FAIL() << error.what();
+      ASSERT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+      break;
     }
     was_cut = log_->loaded - before > 1;
   }
   EXPECT_TRUE(was_cut) << "no picture was done in tiles";
   EXPECT_EQ(log_->built, 1);
-  EXPECT_EQ(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4")));
+  EXPECT_GT(Psnr(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4"))), 60);
 }
 
 TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {
@@ -275,7 +277,7 @@ TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
   const std::string cold = folder_.File("cold.mp4");
   const std::string warm = folder_.File("warm.mp4");
-  pipeline::EnhanceOn(ProcessorOn(Late()), in, cold, options);
+  run::EnhanceOn(ProcessorOn(Late()), in, cold, options);
   for (const bool fits : {true, false}) {
     SCOPED_TRACE(fits);
     const int built = log_->built;
@@ -287,7 +289,7 @@ TEST_F(CudaNetworks, APreparedNetworkIsLoadedOnceAndMakesTheSame) {
     EXPECT_EQ(log_->built, built + 1);
     EXPECT_GT(log_->enqueued, enqueued) << "it did not run";
     EXPECT_EQ(log_->contexts, 0) << "its memory is not given back";
-    pipeline::EnhanceOn(std::move(processor), in, warm, options);
+    run::EnhanceOn(std::move(processor), in, warm, options);
     EXPECT_EQ(log_->built, built + (fits ? 1 : 2));
     EXPECT_EQ(log_->loaded, loaded + (fits ? 1 : 2));
     EXPECT_EQ(DecodeLuma(warm), DecodeLuma(cold));
@@ -312,7 +314,7 @@ TEST_F(CudaNetworks, AnEngineForAnySizeServesWhereBuildingTakesMinutes) {
   options.may_write_engines = false;
   const std::string exact = folder_.File("exact.mp4");
   const std::string any = folder_.File("any.mp4");
-  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, exact, options);
+  run::EnhanceOn(ProcessorOn(Late(0)), in, exact, options);
   const auto device = Late(0);
   const auto& facts = device->facts();
   inference::GpuModel model(std::make_shared<StandInBackend>(device, log_), options.models[0],
@@ -320,12 +322,12 @@ TEST_F(CudaNetworks, AnEngineForAnySizeServesWhereBuildingTakesMinutes) {
   const std::string quick = model.CompileRange();
   EXPECT_NE(quick.find("-any-"), std::string::npos) << quick;
   int built = log_->built;
-  pipeline::EnhanceOn(ProcessorOn(device), in, any, options);
+  run::EnhanceOn(ProcessorOn(device), in, any, options);
   EXPECT_EQ(log_->built, built + 1) << "one for the size is as soon built, and faster";
   log_->builds_slowly = true;
   model.CompileRange();  // under its own key: tied to the device
   built = log_->built;
-  pipeline::EnhanceOn(ProcessorOn(device), in, any, options);
+  run::EnhanceOn(ProcessorOn(device), in, any, options);
   EXPECT_EQ(log_->built, built);
   EXPECT_EQ(DecodeLuma(any), DecodeLuma(exact));
 }
@@ -346,7 +348,7 @@ TEST_F(CudaNetworks, AsManyContextsAsTheFreeMemoryAllows) {
   log_->workspace_bytes = 16 << 20;
   const auto most_on = [&](std::size_t memory) {
     log_->most_contexts = 0;
-    pipeline::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("out.mp4"), options);
+    run::EnhanceOn(ProcessorOn(Late(0, memory)), in, folder_.File("out.mp4"), options);
     return log_->most_contexts.load();
   };
   EXPECT_EQ(most_on(std::size_t{256} << 20), 2);
@@ -354,10 +356,10 @@ TEST_F(CudaNetworks, AsManyContextsAsTheFreeMemoryAllows) {
 }
 
 /// The error's sentence; the output must be gone.
-std::string Fault(std::unique_ptr<pipeline::Processor> processor, const std::string& in, const std::string& out, const EnhanceOptions& options,
+std::string Fault(std::unique_ptr<device::Processor> processor, const std::string& in, const std::string& out, const EnhanceOptions& options,
                   ErrorCode code, const EnhanceCallbacks& callbacks = {}) {
   try {
-    pipeline::EnhanceOn(std::move(processor), in, out, options, callbacks);
+    run::EnhanceOn(std::move(processor), in, out, options, callbacks);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code) << error.what();
     EXPECT_FALSE(FileExists(out));
@@ -407,12 +409,12 @@ TEST_F(CudaNetworks, TwoJobsShareADevice) {
   const std::string in = Clip("160x90", 0.8);
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
   const std::string alone = folder_.File("alone.mp4");
-  pipeline::EnhanceOn(ProcessorOn(Late(0)), in, alone, options);
+  run::EnhanceOn(ProcessorOn(Late(0)), in, alone, options);
   const auto expected = DecodeLuma(alone);
   const auto device = Late(500);
   std::vector<std::jthread> jobs;
   for (const char* name : {"one.mp4", "two.mp4"}) {
-    jobs.emplace_back([&, name] { pipeline::EnhanceOn(ProcessorOn(device), in, folder_.File(name), options); });
+    jobs.emplace_back([&, name] { run::EnhanceOn(ProcessorOn(device), in, folder_.File(name), options); });
   }
   jobs.clear();
   EXPECT_EQ(DecodeLuma(folder_.File("one.mp4")), expected);
@@ -424,7 +426,7 @@ TEST_F(CudaNetworks, ManyPicturesAllocateNothing) {
   const EnhanceOptions options = Options(Rgb(), Target::kSource);
   const auto allocations = [&](double seconds) {
     const auto device = Late(0);
-    pipeline::EnhanceOn(ProcessorOn(device), Clip("160x90", seconds), folder_.File("out.mp4"), options);
+    run::EnhanceOn(ProcessorOn(device), Clip("160x90", seconds), folder_.File("out.mp4"), options);
     return device->allocations();
   };
   EXPECT_EQ(allocations(0.4), allocations(1.6));

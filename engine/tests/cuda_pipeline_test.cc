@@ -7,11 +7,13 @@
 
 #include "cuda/processor.h"
 #include "cuda_standin.h"
-#include "reelmend/device.h"
-#include "reelmend/error.h"
+#include "device/processor.h"
 #include "helpers/clips.h"
 #include "media/av_error.h"
-#include "pipeline/stage_chain.h"
+#include "reelmend/device.h"
+#include "reelmend/error.h"
+#include "run/enhance.h"
+#include "run/open_processor.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
@@ -32,7 +34,7 @@ using reelmend::testing::VideoInput;
 using testing::StandInDevice;
 using testing::StandInOptions;
 
-std::unique_ptr<pipeline::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device,
+std::unique_ptr<device::Processor> ProcessorOn(const std::shared_ptr<StandInDevice>& device,
                                                  std::unique_ptr<CodecBridge> bridge = nullptr) {
   return MakeProcessor(device, MakeStream(device), std::move(bridge));
 }
@@ -70,7 +72,7 @@ class CudaPipeline : public ::testing::Test {
   std::string Fault(const std::shared_ptr<StandInDevice>& device, const EnhanceOptions& options, ErrorCode code) {
     const std::string out = folder_.File("fault.mp4");
     try {
-      pipeline::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, options);
+      run::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, options);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), code);
       EXPECT_FALSE(FileExists(out));
@@ -94,7 +96,7 @@ TEST_F(CudaPipeline, MakesWhatTheCpuMakesWithOneUploadAndOneDownloadAFrame) {
     StandInOptions late;
     late.longest_delay_us = 300;
     const auto device = std::make_shared<StandInDevice>(late);
-    const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
+    const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), in, by_gpu, options);
     EXPECT_EQ(result.device, "cuda:0 (stand-in)");
     EXPECT_EQ(expected.device, "cpu");
     EXPECT_EQ(result.frames, expected.frames);
@@ -112,7 +114,7 @@ TEST_F(CudaPipeline, ASegmentIsThePartOfTheWhole) {
   options.segment = Segment{0.4, 0.6, 24};
   const auto device = std::make_shared<StandInDevice>();
   const std::string part = folder_.File("part.mp4");
-  const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(device), in, part, options);
+  const EnhanceResult result = run::EnhanceOn(ProcessorOn(device), in, part, options);
   EXPECT_EQ(result.frames, 5);
   options.device = "cpu";
   Enhance(in, folder_.File("cpu-part.mp4"), options);
@@ -136,12 +138,12 @@ TEST_F(CudaPipeline, TooLittleMemoryIsBandsThenOneSentence) {
   options.target = Target::k1080p;
   const auto plenty = std::make_shared<StandInDevice>();
   const std::string whole = folder_.File("whole.mp4");
-  const EnhanceResult expected = pipeline::EnhanceOn(ProcessorOn(plenty), in, whole, options);
+  const EnhanceResult expected = run::EnhanceOn(ProcessorOn(plenty), in, whole, options);
   const std::vector<std::uint8_t> samples = DecodeLuma(whole);
   StandInOptions tight;
   tight.memory_bytes = plenty->peak() - 200'000;  // less than the resize's intermediate of floats
   const std::string banded = folder_.File("banded.mp4");
-  EXPECT_EQ(pipeline::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames,
+  EXPECT_EQ(run::EnhanceOn(ProcessorOn(std::make_shared<StandInDevice>(tight)), in, banded, options).frames,
             expected.frames);
   EXPECT_EQ(DecodeLuma(banded), samples) << "the same samples from less memory";
   tight.memory_bytes = 1'000'000;
@@ -158,14 +160,14 @@ TEST_F(CudaPipeline, CancellingEndsWithoutADeadlock) {
   callbacks.is_cancelled = [&] { return ++polls > 3; };
   const std::string out = folder_.File("cancelled.mp4");
   try {
-    pipeline::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, AllStages(), callbacks);
+    run::EnhanceOn(ProcessorOn(device), Make(kSources[0]), out, AllStages(), callbacks);
     FAIL() << "was not cancelled";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kCancelled);
   }
   EXPECT_FALSE(FileExists(out));
   for (int i = 0; i < 500 && device->used() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(device->used(), 0U) << "what the janitor took down is given back, too";
+  EXPECT_EQ(device->used(), 0U) << "deferred destruction returns its memory too";
 }
 
 TEST_F(CudaPipeline, ManyJobsLeaveNothingOnTheDevice) {
@@ -173,7 +175,7 @@ TEST_F(CudaPipeline, ManyJobsLeaveNothingOnTheDevice) {
   const auto device = std::make_shared<StandInDevice>();
   std::size_t peak = 0;
   for (int i = 0; i < 20; ++i) {
-    pipeline::EnhanceOn(ProcessorOn(device), in, folder_.File("many.mp4"), AllStages());
+    run::EnhanceOn(ProcessorOn(device), in, folder_.File("many.mp4"), AllStages());
     ASSERT_EQ(device->used(), 0U);
     if (i == 0) peak = device->peak();
   }
@@ -268,8 +270,8 @@ class FakeBridge : public CodecBridge {
   StreamHandle stream_;
 };
 
-pipeline::Plan PlanOf(int width, int height) {
-  pipeline::Plan plan;
+plan::Plan PlanOf(int width, int height) {
+  plan::Plan plan;
   plan.output = {width, height};
   plan.strengths = {};
   return plan;
@@ -292,10 +294,10 @@ TEST(CudaSurfaces, AreReadInOrderAndHeldUntilTheyWereRead) {
     SurfacePool pool(device, 6);  // the chain holds four, and one is in the caller's hands
     const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
     const auto encoder = processor->MakeEncoder(EncoderOf(92, 60), 3);
-    pipeline::StageClocks clocks;
-    const pipeline::Plan plan = PlanOf(92, 60);
+    device::StageClocks clocks;
+    const plan::Plan plan = PlanOf(92, 60);
     const auto chain = processor->MakeChain({plan, AV_CODEC_ID_H264, 1, clocks, {}});
-    constexpr std::size_t kLag = 6;  // all that the ring has: three queued, three in hands
+    constexpr std::size_t kLag = 6;  // all that the pool has: three queued, three in hands
     std::vector<media::UniqueFrame> made;
     for (int n = 0; n < SurfacePool::kPictures; ++n) {
       media::UniqueFrame frame;
@@ -303,10 +305,10 @@ TEST(CudaSurfaces, AreReadInOrderAndHeldUntilTheyWereRead) {
         ASSERT_LT(patience, 5000) << "surfaces are never given back";
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
-      ASSERT_TRUE(chain->Begin(*frame, false));
+      ASSERT_TRUE(chain->Submit(*frame, false));
       frame.reset();  // the decoder may write into it again as soon as the chain lets go
       media::UniqueFrame out = encoder->TakeFrame();
-      chain->End(out.get());
+      chain->Retrieve(out.get());
       made.push_back(std::move(out));
       if (made.size() < kLag) continue;
       const auto packet = [](AVPacket&) {};
@@ -364,17 +366,17 @@ TEST(Fault17_36, TheStagesStayWhereverFramesLie) {
   SurfacePool pool(device, 6);
   const auto processor = ProcessorOn(device, std::make_unique<FakeBridge>(pool.stream()));
   const auto encoder = processor->MakeEncoder(EncoderOf(92, 60), 3);
-  pipeline::StageClocks clocks;
-  const pipeline::Plan plan = PlanOf(92, 60);
+  device::StageClocks clocks;
+  const plan::Plan plan = PlanOf(92, 60);
   const auto chain = processor->MakeChain({plan, AV_CODEC_ID_H264, 1, clocks, {}});
   const auto packet = [](AVPacket&) {};
   for (int n = 0; n < 12; ++n) {
     media::UniqueFrame frame = n % 3 == 0 ? pool.Decode(n) : HostFrame(n % 3 == 1 ? AV_PIX_FMT_NV12 : AV_PIX_FMT_YUV420P, 40 + 4 * n);
     ASSERT_TRUE(frame);
     EXPECT_EQ(chain->Fits(*frame), n > 0) << "the stages are made anew for frame " << n;
-    ASSERT_TRUE(chain->Begin(*frame, false));
+    ASSERT_TRUE(chain->Submit(*frame, false));
     media::UniqueFrame out = encoder->TakeFrame();
-    chain->End(out.get());
+    chain->Retrieve(out.get());
     encoder->Encode(*out, n, 1, packet);
     EXPECT_EQ(int{out->data[0][0]}, 40 + 4 * n);
     EXPECT_EQ(int{out->data[1][29 * out->linesize[1] + 45]}, 40 + 4 * n);
@@ -384,8 +386,8 @@ TEST(Fault17_36, TheStagesStayWhereverFramesLie) {
 /// An encoder as NVENC is: keeps `surfaces` frames, looks at them late, gives them back in coding order.
 class HoardingEncoder {
  public:
-  HoardingEncoder(std::shared_ptr<FrameRing> ring, int surfaces, unsigned seed)
-      : ring_(std::move(ring)), surfaces_(static_cast<std::size_t>(surfaces)), random_(seed) {}
+  HoardingEncoder(std::shared_ptr<FramePool> pool, int surfaces, unsigned seed)
+      : pool_(std::move(pool)), surfaces_(static_cast<std::size_t>(surfaces)), random_(seed) {}
 
   void Send(media::UniqueFrame frame, int n) {
     held_.emplace_back(n, std::move(frame));
@@ -402,20 +404,20 @@ class HoardingEncoder {
     const std::size_t at = held_.size() >= 3 ? random_() % 3 : 0;
     const auto [n, frame] = std::move(held_[at]);
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
-    ring_->WaitWritten(*frame);
+    pool_->WaitWritten(*frame);
     EXPECT_EQ(int{frame->data[0][0]}, n % 200 + 16) << "a picture was written over while the encoder held it";
     EXPECT_EQ(int{frame->data[1][1]}, n % 200 + 16);
     ++encoded_;
   }
 
-  std::shared_ptr<FrameRing> ring_;
+  std::shared_ptr<FramePool> pool_;
   std::size_t surfaces_;
   std::minstd_rand random_;
   std::vector<std::pair<int, media::UniqueFrame>> held_;
   int encoded_ = 0;
 };
 
-TEST(CudaRing, NeitherStarvesNorOverwritesWithAnEncoderThatHoldsAllItMay) {
+TEST(CudaPool, NeitherStarvesNorOverwritesWithAnEncoderThatHoldsAllItMay) {
   for (const int surfaces : {1, 4, 16}) {
     for (const unsigned seed : {1U, 2U}) {
       StandInOptions late;
@@ -424,13 +426,13 @@ TEST(CudaRing, NeitherStarvesNorOverwritesWithAnEncoderThatHoldsAllItMay) {
       const auto device = std::make_shared<StandInDevice>(late);
       constexpr int kQueue = 3;
       constexpr int kFrames = 200;
-      const auto ring = FrameRing::Make(device, FrameRing::Kind::kDevice, 64, 48, surfaces + kQueue + 3);
+      const auto pool = FramePool::Make(device, FramePool::Kind::kDevice, 64, 48, surfaces + kQueue + 3);
       const Stream stream = MakeStream(device);
       std::mutex mutex;
       std::condition_variable changed;
       std::deque<std::pair<int, media::UniqueFrame>> queue;
       std::thread encode([&] {
-        HoardingEncoder encoder(ring, surfaces, seed);
+        HoardingEncoder encoder(pool, surfaces, seed);
         for (int n = 0; n < kFrames; ++n) {
           std::unique_lock lock(mutex);
           changed.wait(lock, [&] { return !queue.empty(); });
@@ -443,54 +445,54 @@ TEST(CudaRing, NeitherStarvesNorOverwritesWithAnEncoderThatHoldsAllItMay) {
         encoder.Drain();
         EXPECT_EQ(encoder.encoded(), kFrames);
       });
-      const PinnedMemory shades = MakePinnedMemory(device, ring->bytes() * kFrames);
+      const PinnedMemory shades = MakePinnedMemory(device, pool->bytes() * kFrames);
       for (int n = 0; n < kFrames; ++n) {
-        media::UniqueFrame frame = ring->Take();
-        auto* shade = static_cast<std::uint8_t*>(shades.get()) + ring->bytes() * n;
-        std::memset(shade, n % 200 + 16, ring->bytes());
-        device->CopyAsync({frame->data[0], 0, shade, 0, ring->bytes(), 1}, stream.get());
-        ring->MarkWritten(*frame, stream.get());
+        media::UniqueFrame frame = pool->Take();
+        auto* shade = static_cast<std::uint8_t*>(shades.get()) + pool->bytes() * n;
+        std::memset(shade, n % 200 + 16, pool->bytes());
+        device->CopyAsync({frame->data[0], 0, shade, 0, pool->bytes(), 1}, stream.get());
+        pool->MarkWritten(*frame, stream.get());
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return queue.size() < kQueue; });
         queue.emplace_back(n, std::move(frame));
         changed.notify_all();
       }
       encode.join();
-      EXPECT_EQ(ring->idle(), ring->count()) << "drained";
+      EXPECT_EQ(pool->idle(), pool->count()) << "drained";
     }
   }
 }
 
-TEST(CudaRing, OutlivesItsOwnersForTheFramesThatAreOut) {
+TEST(CudaPool, OutlivesItsOwnersForTheFramesThatAreOut) {
   const auto device = std::make_shared<StandInDevice>();
   media::UniqueFrame frame;
   {
-    const auto ring = FrameRing::Make(device, FrameRing::Kind::kHost, 64, 48, 2);
-    frame = ring->Take();
-    ring->Close();
-    EXPECT_THROW(ring->Take(), Error);
+    const auto pool = FramePool::Make(device, FramePool::Kind::kHost, 64, 48, 2);
+    frame = pool->Take();
+    pool->Close();
+    EXPECT_THROW(pool->Take(), Error);
   }
   std::memset(frame->data[0], 1, static_cast<std::size_t>(frame->linesize[0]) * 48);
   frame.reset();
 }
 
-TEST(CudaHolds, KeepFramesUntilTheEventAndNoLonger) {
+TEST(CudaInFlightFrames, KeepFramesUntilTheEventAndNoLonger) {
   StandInOptions late;
   late.longest_delay_us = 3000;
   const auto device = std::make_shared<StandInDevice>(late);
   const Stream stream = MakeStream(device);
-  const auto ring = FrameRing::Make(device, FrameRing::Kind::kDevice, 16, 16, 8);
-  FrameHolds holds(device, 3);
+  const auto pool = FramePool::Make(device, FramePool::Kind::kDevice, 16, 16, 8);
+  InFlightFrames in_flight(device, 3);
   const DeviceMemory memory = MakeDeviceMemory(device, 64);
   for (int i = 0; i < 20; ++i) {
-    const media::UniqueFrame frame = ring->Take();
+    const media::UniqueFrame frame = pool->Take();
     device->ClearAsync(memory.get(), 64, stream.get());
-    holds.Keep(*frame, stream.get());
-    EXPECT_LE(holds.held(), 3);
+    in_flight.Keep(*frame, stream.get());
+    EXPECT_LE(in_flight.held(), 3);
   }
-  EXPECT_LT(ring->idle(), ring->count());
-  holds.Drain();
-  EXPECT_EQ(ring->idle(), ring->count());
+  EXPECT_LT(pool->idle(), pool->count());
+  in_flight.Drain();
+  EXPECT_EQ(pool->idle(), pool->count());
 }
 
 TEST(CudaDevices, AMachineWithoutAGpuSaysWhy) {
@@ -508,19 +510,19 @@ TEST(CudaDevices, AMachineWithoutAGpuSaysWhy) {
   EXPECT_FALSE(devices[1].usable);
   EXPECT_EQ(devices[1].reason, state.reason);
   try {
-    pipeline::OpenProcessor("cuda:0", "auto");
+    run::OpenProcessor("cuda:0", "auto");
     FAIL() << "opened what is not there";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     EXPECT_EQ(error.what(), state.reason);
   }
-  EXPECT_EQ(pipeline::OpenProcessor("auto", "auto")->name(), "cpu");
-  EXPECT_EQ(pipeline::OpenProcessor("auto", "none")->name(), "cpu");
+  EXPECT_EQ(run::OpenProcessor("auto", "auto")->name(), "cpu");
+  EXPECT_EQ(run::OpenProcessor("auto", "none")->name(), "cpu");
 }
 
 TEST(CudaDevices, ANamedNetworkGoesWhereItCanRun) {
   if (FindCudaDevices().devices.empty()) {
-    EXPECT_EQ(pipeline::OpenProcessor("auto", "fast")->name(), "cpu");
+    EXPECT_EQ(run::OpenProcessor("auto", "fast")->name(), "cpu");
   }
   const auto device = std::make_shared<StandInDevice>();
   EXPECT_FALSE(ProcessorOn(device)->runs_networks()) << "no backend was given";

@@ -15,8 +15,8 @@ const std::vector<std::pair<PictureSize, PictureSize>>& Ratios() {
   return ratios;
 }
 
-/// Runs the same frames both ways and expects at most one code of difference, in few samples; in a few more where the CPU
-/// resizes in words, whose samples are up to a fiftieth of a code off.
+/// Runs the same frames both ways and expects at most one level of difference, in few samples; in a few more where the CPU
+/// resizes in int16 fixed point, whose samples are up to a fiftieth of a level off.
 void ExpectAgreement(const StageOptions& o, const pixel::PackedLayout& layout, const std::vector<RawFrame>& frames,
                      const std::string& name, double tolerated_share = 0.02) {
   constexpr double kByWords = 0.008;  // three samples of the smallest pictures
@@ -29,8 +29,8 @@ void ExpectAgreement(const StageOptions& o, const pixel::PackedLayout& layout, c
   };
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const auto made = device.Run(frames[i]);
-    if (pixel::GetWordKernels() != nullptr) expect(Compare(cpu_in_words.Run(frames[i]), made), tolerated_share + kByWords, i);
-    const pixel::testing::WithoutWords without;
+    if (pixel::GetInt16Kernels() != nullptr) expect(Compare(cpu_in_words.Run(frames[i]), made), tolerated_share + kByWords, i);
+    const pixel::testing::WithoutInt16 without;
     expect(Compare(cpu.Run(frames[i]), made), tolerated_share, i);
   }
 }
@@ -197,7 +197,7 @@ TEST(CudaStages, AllStagesTogetherAgree) {
 }
 
 TEST(CudaStages, ScenesAreCutAtTheSamePictures) {
-  // Contrast forgets at cuts: were one missed or invented, the pictures after it would differ by many codes.
+  // Contrast forgets at cuts: were one missed or invented, the pictures after it would differ by many levels.
   const PictureSize size{128, 72};
   const pixel::PackedLayout layout = Formats()[0].layout;
   StageOptions o = Plain(size, layout, size);

@@ -14,10 +14,10 @@
 #include "cuda/stage_plan.h"
 #include "cuda/uploader.h"
 #include "cuda_standin.h"
-#include "pipeline/orient.h"
 #include "pixel/scene_detector.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
+#include "plan/orient.h"
 
 namespace reelmend::cuda {
 
@@ -63,11 +63,11 @@ inline RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, uns
     for (int y = 0; y < rows; ++y) {
       for (int x = 0; x < samples; ++x) {
         const double wave = 45 * std::sin(0.13 * x + 0.07 * y * (p + 1)) + ((x / 11 + y / 9) % 2 == 0 ? 25 : -25);
-        const int code = std::clamp(static_cast<int>(120 + shade + wave + noise(random)), 1, 254);
+        const int level = std::clamp(static_cast<int>(120 + shade + wave + noise(random)), 1, 254);
         if (bytes == 1) {
-          raw.bytes[p][static_cast<std::size_t>(y) * stride + x] = static_cast<std::uint8_t>(code);
+          raw.bytes[p][static_cast<std::size_t>(y) * stride + x] = static_cast<std::uint8_t>(level);
         } else {
-          const auto value = static_cast<std::uint16_t>(code << shift);
+          const auto value = static_cast<std::uint16_t>(level << shift);
           std::memcpy(&raw.bytes[p][static_cast<std::size_t>(y) * stride + 2 * x], &value, 2);
         }
       }
@@ -78,7 +78,7 @@ inline RawFrame MakeRaw(PictureSize size, const pixel::PackedLayout& layout, uns
   return raw;
 }
 
-/// The CPU's stages in the order of pipeline::PixelChain.
+/// The CPU's stages in the order of cpu::PixelChain.
 class CpuTwin {
  public:
   explicit CpuTwin(const StageOptions& o, const pixel::PackedLayout& layout) : o_(o), layout_(layout), pool_(1) {}
@@ -98,10 +98,10 @@ class CpuTwin {
     orientation.flip_y = o_.flip_y;
     if (!orientation.is_identity()) {
       Image turned(o_.transpose ? image.height() : image.width(), o_.transpose ? image.width() : image.height(),
-                   pipeline::OrientedSubsampling(image.subsampling(), orientation), image.color());
-      pipeline::Orient(image, turned, orientation, pool_);
+                   plan::OrientedSubsampling(image.subsampling(), orientation), image.color());
+      plan::Orient(image, turned, orientation, pool_);
       pixel::ColorSpec color = image.color();
-      color.site = pipeline::OrientedSite(color.site, orientation);
+      color.site = plan::OrientedSite(color.site, orientation);
       turned.set_color(color);
       image = std::move(turned);
     }
@@ -146,15 +146,15 @@ class CpuTwin {
   std::vector<std::uint8_t> Export(const Image& image) {
     const int w = image.width();
     const int h = image.height();
-    std::vector<std::uint8_t> codes(static_cast<std::size_t>(w) * h * 3 / 2);
+    std::vector<std::uint8_t> levels(static_cast<std::size_t>(w) * h * 3 / 2);
     pixel::MutableRawPlanes raw;
-    raw.data[0] = codes.data();
-    raw.data[1] = codes.data() + w * h;
+    raw.data[0] = levels.data();
+    raw.data[1] = levels.data() + w * h;
     raw.data[2] = raw.data[1] + w / 2 * (h / 2);
     raw.stride[0] = w;
     raw.stride[1] = raw.stride[2] = w / 2;
     pixel::ExportYuv420p8(image, raw, pool_);
-    return codes;
+    return levels;
   }
 
   StageOptions o_;
@@ -202,18 +202,18 @@ class DeviceTwin {
     plan_->Finish(out, 0, stream_.get());
     device_->CopyAsync({host_.get(), 0, memory_.get(), 0, bytes_, 1}, stream_.get());
     device_->WaitForStream(stream_.get());
-    std::vector<std::uint8_t> codes;
+    std::vector<std::uint8_t> levels;
     const auto* host = static_cast<const std::uint8_t*>(host_.get());
     for (int y = 0; y < out.height; ++y) {
-      for (int x = 0; x < out.width; ++x) codes.push_back(host[y * stride_ + x]);
+      for (int x = 0; x < out.width; ++x) levels.push_back(host[y * stride_ + x]);
     }
     for (const std::uint8_t* on_device : out.chroma) {
       const std::uint8_t* plane = host + (on_device - out.luma);
       for (int y = 0; y < out.height / 2; ++y) {
-        for (int x = 0; x < out.width / 2; ++x) codes.push_back(plane[y * stride_ + x * out.chroma_step]);
+        for (int x = 0; x < out.width / 2; ++x) levels.push_back(plane[y * stride_ + x * out.chroma_step]);
       }
     }
-    return codes;
+    return levels;
   }
 
   int bands() const { return plan_->bands(); }

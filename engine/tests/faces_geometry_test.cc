@@ -133,7 +133,7 @@ TEST(FaceHistory, SteadiesAStillFaceAndLetsAMovingOneGo) {
   std::mt19937 random(3);
   std::normal_distribution<float> noise(0, 1);
   double raw = 0;
-  double steadied = 0;
+  double smoothed = 0;
   FaceHistory history;
   Point last_raw;
   Point last_shown;
@@ -144,12 +144,12 @@ TEST(FaceHistory, SteadiesAStillFaceAndLetsAMovingOneGo) {
     const Point shown = history.Shown().at(0).points[0];
     if (i > 20) {
       raw += std::hypot(face.points[0].x - last_raw.x, face.points[0].y - last_raw.y);
-      steadied += std::hypot(shown.x - last_shown.x, shown.y - last_shown.y);
+      smoothed += std::hypot(shown.x - last_shown.x, shown.y - last_shown.y);
     }
     last_raw = face.points[0];
     last_shown = shown;
   }
-  EXPECT_LT(steadied, raw / 3);
+  EXPECT_LT(smoothed, raw / 3);
   history.Forget();
   for (int i = 0; i < 30; ++i) {
     const Face face = MakeFace(100 + 6 * static_cast<float>(i), 100, 120);  // a twentieth of its side a frame

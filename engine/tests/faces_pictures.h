@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "faces/face_stage.h"
-#include "reelmend/enhance.h"
 #include "helpers/clips.h"
 #include "helpers/test_paths.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::faces {
 
@@ -88,7 +88,7 @@ inline pixel::Image Copy(const pixel::Image& image) {
 }
 
 struct Change {
-  double mean = 0;    ///< of luma in the face's box, in codes
+  double mean = 0;    ///< of luma in the face's box, in 8-bit levels
   double most = 0;    ///< of all planes, everywhere
   double outside = 0; ///< most, where the crop does not reach
 };

@@ -9,10 +9,10 @@
 
 #include "faces/face_stage.h"
 #include "faces_pictures.h"
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace reelmend::faces {
 namespace {
@@ -45,7 +45,7 @@ TEST(OperatorsFaceNetwork, IsGivenRedFirstFromMinusOneToOneAndAWeight) {
   FaceStage stage(StageOptions(image, FaceModel(folder.File("red.onnx"))));
   stage.Run(image, 0, true, false, pool);
   const Point nose = Find(frames[0]).at(0).points[2];
-  // 0.2 × 0.5 of −1…1 is 12.75 codes of red: by BT.709 that much luma and Cr, and less Cb.
+  // 0.2 × 0.5 of −1…1 is 12.75 levels of red: by BT.709 that much luma and Cr, and less Cb.
   const auto at = [&](int plane, int scale) {
     const int x = static_cast<int>(nose.x) / scale;
     const int y = static_cast<int>(nose.y) / scale;
@@ -159,7 +159,7 @@ TEST_F(FacesInVideos, StrengthsAreObeyedAndReported) {
   const auto stage = std::ranges::find(result.plan, "face_restoration", &PlannedStage::name);
   ASSERT_NE(stage, result.plan.end());
   EXPECT_EQ(stage->strength, result.applied.face_restoration);
-  EXPECT_NE(stage->why.find("coding error"), std::string::npos);
+  EXPECT_NE(stage->why.find("compression error"), std::string::npos);
 }
 
 TEST_F(FacesInVideos, SegmentsEqualTheWhole) {

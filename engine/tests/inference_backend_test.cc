@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "reelmend/error.h"
 #include "inference/backend.h"
+#include "reelmend/error.h"
 
 namespace reelmend::inference {
 namespace {

@@ -14,7 +14,6 @@
 #include <random>
 #include <thread>
 
-#include "reelmend/error.h"
 #include "helpers/onnx_file.h"
 #include "helpers/test_paths.h"
 #include "inference/backend.h"
@@ -24,6 +23,7 @@
 #include "inference/onnx_half.h"
 #include "inference/sha256.h"
 #include "inference/tensorrt/messages.h"
+#include "reelmend/error.h"
 
 namespace reelmend::inference {
 namespace {
@@ -416,18 +416,18 @@ TEST_F(TensorRtRtx, BuildsForTwoPicturesAtOnce) {
   }
 }
 
-TEST(EngineCache, OccupanciesAreKeptForEachGpuAndOnesThatMakeNoSenseAreNotUsed) {
+TEST(EngineCache, ConcurrenciesAreKeptForEachGpuAndOnesThatMakeNoSenseAreNotUsed) {
   const TemporaryFolder folder;
   const EngineCache cache(folder.path());
-  EXPECT_FALSE(cache.FindOccupancy(SomeKey(), "NVIDIA L4"));
-  cache.KeepOccupancy(SomeKey(), "NVIDIA L4", {3, 2});
-  EXPECT_EQ(cache.FindOccupancy(SomeKey(), "NVIDIA L4"), (Occupancy{3, 2}));
-  EXPECT_FALSE(cache.FindOccupancy(SomeKey(), "NVIDIA T4"));
+  EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA L4"));
+  cache.KeepConcurrency(SomeKey(), "NVIDIA L4", {3, 2});
+  EXPECT_EQ(cache.FindConcurrency(SomeKey(), "NVIDIA L4"), (Concurrency{3, 2}));
+  EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA T4"));
   EngineKey other = SomeKey();
   other.backend_version = "1.7.2.0";
-  EXPECT_FALSE(cache.FindOccupancy(other, "NVIDIA L4"));
-  cache.KeepOccupancy(SomeKey(), "NVIDIA L4", {0, 1});
-  EXPECT_FALSE(cache.FindOccupancy(SomeKey(), "NVIDIA L4"));
+  EXPECT_FALSE(cache.FindConcurrency(other, "NVIDIA L4"));
+  cache.KeepConcurrency(SomeKey(), "NVIDIA L4", {0, 1});
+  EXPECT_FALSE(cache.FindConcurrency(SomeKey(), "NVIDIA L4"));
 }
 
 TEST_F(TensorRtRtx, RefusesGpusThatItDoesNotKnow) {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/error.h"
 #include "helpers/onnx_file.h"
 #include "inference/frame_network.h"
 #include "inference/model_loader.h"
+#include "reelmend/error.h"
 
 namespace reelmend::inference {
 namespace {
@@ -45,7 +45,7 @@ Picture Noise(int width, int height, int planes, unsigned seed) {
   return picture;
 }
 
-FrameNetwork::Fill FillFrom(const Picture& picture) {
+FrameNetwork::PackInput PackFrom(const Picture& picture) {
   return [&picture](const InputArea& area) {
     for (int p = 0; p < picture.planes; ++p) {
       for (int y = 0; y < area.height; ++y) {
@@ -65,7 +65,7 @@ std::int64_t Place(const OutputArea& area, int plane, int x, int y) {
   return plane * area.plane + std::int64_t{y / b} * area.stride + x / b;
 }
 
-FrameNetwork::Take TakeInto(Picture& out) {
+FrameNetwork::UnpackOutput UnpackInto(Picture& out) {
   return [&out](const OutputArea& area) {
     for (int p = 0; p < out.planes; ++p) {
       for (int y = 0; y < area.height; ++y) {
@@ -110,8 +110,8 @@ class NetworkTest : public ::testing::Test {
     if (tiles != nullptr) *tiles = static_cast<int>(network.tiles().tiles.size());
     Picture out{network.output_width(), network.output_height(), OutputPlanes(file.layout), {}};
     out.data.assign(static_cast<std::size_t>(out.width) * out.height * out.planes, -1.0F);
-    network.Begin(FillFrom(in));
-    network.End(TakeInto(out));
+    network.Submit(PackFrom(in));
+    network.Retrieve(UnpackInto(out));
     return out;
   }
 
@@ -169,10 +169,10 @@ TEST_F(NetworkTest, AShuffleLeftToTheTakerGivesTheSame) {
       EXPECT_EQ(network.tiles().tiles.size() > 1, memory < (1LL << 32));
       Picture out{network.output_width(), network.output_height(), plain.planes, std::vector<float>(plain.data.size(), -1.0F)};
       std::set<int> shuffles;
-      network.Begin(FillFrom(in));
-      network.End([&](const OutputArea& area) {
+      network.Submit(PackFrom(in));
+      network.Retrieve([&](const OutputArea& area) {
         shuffles.insert(area.shuffle);
-        TakeInto(out)(area);
+        UnpackInto(out)(area);
       });
       EXPECT_EQ(shuffles, std::set<int>{c.shuffle});
       EXPECT_EQ(out.data, plain.data);
@@ -205,8 +205,8 @@ TEST_F(NetworkTest, AShuffleInAnotherOrderIsNotLeftToTheTaker) {
     if (planes == 3) file.layout = ModelFile::Layout::kYcbcrStrength;
     FrameNetwork network(*backend_, file, {32, 32, 1, 1LL << 30, {}, true});
     const Picture in = Noise(32, 32, planes + 1, 2);
-    network.Begin(FillFrom(in));
-    network.End([&](const OutputArea& area) { EXPECT_EQ(area.shuffle, shuffle) << planes; });
+    network.Submit(PackFrom(in));
+    network.Retrieve([&](const OutputArea& area) { EXPECT_EQ(area.shuffle, shuffle) << planes; });
   }
 }
 
@@ -272,9 +272,9 @@ TEST_F(NetworkTest, FramesInFlightComeOutInOrder) {
     for (unsigned i = 0; i < 12; ++i) in.push_back(Noise(96, 64, 2, 100 + i));
     std::size_t begun = 0;
     for (std::size_t ended = 0; ended < in.size(); ++ended) {
-      while (begun < in.size() && begun - ended < static_cast<std::size_t>(network.depth())) network.Begin(FillFrom(in[begun++]));
+      while (begun < in.size() && begun - ended < static_cast<std::size_t>(network.depth())) network.Submit(PackFrom(in[begun++]));
       Picture out{192, 128, 1, std::vector<float>(192 * 128)};
-      network.End(TakeInto(out));
+      network.Retrieve(UnpackInto(out));
       const Picture alone = Run(file, in[ended], 1LL << 30, 1);
       EXPECT_EQ(out.data, alone.data) << ended;
     }
@@ -284,9 +284,9 @@ TEST_F(NetworkTest, FramesInFlightComeOutInOrder) {
 TEST_F(NetworkTest, TooManyOrTooFewFramesAreRefused) {
   FrameNetwork network(*backend_, Save(NearestNetwork(2), 2, 0), {16, 16, 1, 1LL << 30, {}});
   const Picture in = Noise(16, 16, 2, 1);
-  EXPECT_THROW(network.End([](const OutputArea&) {}), Error);
-  network.Begin(FillFrom(in));
-  EXPECT_THROW(network.Begin(FillFrom(in)), Error);
+  EXPECT_THROW(network.Retrieve([](const OutputArea&) {}), Error);
+  network.Submit(PackFrom(in));
+  EXPECT_THROW(network.Submit(PackFrom(in)), Error);
 }
 
 TEST_F(NetworkTest, StopsBetweenTiles) {
@@ -294,10 +294,10 @@ TEST_F(NetworkTest, StopsBetweenTiles) {
   int asked = 0;
   FrameNetwork network(*backend_, Save(BoxNetwork(2, 7), 2, 3), {160, 120, 1, 500'000, [&] { return ++asked > 2; }});
   ASSERT_GT(network.tiles().tiles.size(), 3U);
-  network.Begin(FillFrom(in));
+  network.Submit(PackFrom(in));
   int taken = 0;
   try {
-    network.End([&](const OutputArea&) { ++taken; });
+    network.Retrieve([&](const OutputArea&) { ++taken; });
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kCancelled);
@@ -337,8 +337,8 @@ TEST_F(NetworkTest, MemoryStaysNearTheEstimateAndBelowTheBound) {
     out.data.resize(static_cast<std::size_t>(out.width) * out.height);
     std::int64_t peak = 0;
     for (int frame = 0; frame < 3; ++frame) {
-      network.Begin(FillFrom(in));
-      network.End(TakeInto(out));
+      network.Submit(PackFrom(in));
+      network.Retrieve(UnpackInto(out));
       peak = std::max(peak, OwnMemory() - before);
     }
     EXPECT_LE(peak, network.working_bytes() + kOverhead) << bound;

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "reelmend/error.h"
 #include "inference/tiles.h"
+#include "reelmend/error.h"
 
 namespace reelmend::inference {
 namespace {

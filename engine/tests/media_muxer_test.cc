@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "media/muxer.h"
+#include "reelmend/error.h"
 
 namespace reelmend::media {
 namespace {

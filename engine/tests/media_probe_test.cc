@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reelmend/error.h"
-#include "reelmend/probe.h"
 #include "helpers/clips.h"
 #include "media/av_handles.h"
 #include "media/byte_io.h"
 #include "media/demuxer.h"
+#include "reelmend/error.h"
+#include "reelmend/probe.h"
 
 namespace reelmend {
 namespace {

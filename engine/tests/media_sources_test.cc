@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "helpers/clips.h"
+#include "media/byte_io.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
 #include "reelmend/probe.h"
-#include "helpers/clips.h"
-#include "media/byte_io.h"
 
 namespace reelmend {
 namespace {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "reelmend/error.h"
 #include "media/frame_import.h"
 #include "media/geometry.h"
 #include "media/source_policy.h"
 #include "media/timestamps.h"
 #include "media/video_encoder.h"
+#include "reelmend/error.h"
 
 namespace reelmend::media {
 namespace {

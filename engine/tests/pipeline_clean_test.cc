@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/enhance.h"
+#include "cpu/pixel_chain.h"
 #include "helpers/test_paths.h"
 #include "media/frame_import.h"
-#include "pipeline/picture_stats.h"
-#include "pipeline/pixel_chain.h"
+#include "plan/picture_stats.h"
+#include "reelmend/enhance.h"
 
 extern "C" {
 #include <libavutil/frame.h>
 }
 
-namespace reelmend::pipeline {
+namespace reelmend::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +40,7 @@ media::UniqueFrame NewFrame(int width, int height) {
   return frame;
 }
 
-/// Of light, in stops; codes follow it by the usual gamma.
+/// Of light, in stops; levels follow it by the usual gamma.
 struct Exposure {
   const char* name;
   double stops;
@@ -104,21 +104,21 @@ std::vector<Source> Sources() {
   return sources;
 }
 
-SourceTraits TraitsOf(const AVFrame& frame) {
+plan::SourceTraits TraitsOf(const AVFrame& frame) {
   pixel::ThreadPool pool(2);
   media::FrameImporter importer(frame, AV_CODEC_ID_H264);
   pixel::Image image(importer.width(), importer.height(), importer.subsampling(), importer.color().spec);
   importer.Run(frame, image, pool);
-  return {pixel::EstimateNoise(image, pool), LumaSpread(MeasureLuma(image), image.color().range)};
+  return {pixel::EstimateNoise(image, pool), plan::LumaSpread(plan::MeasureLuma(image), image.color().range)};
 }
 
-media::UniqueFrame Process(const AVFrame& frame, int scale, const SourceTraits& traits, const Strengths& strengths) {
-  Plan plan;
+media::UniqueFrame Process(const AVFrame& frame, int scale, const plan::SourceTraits& traits, const plan::Strengths& strengths) {
+  plan::Plan plan;
   plan.output = {kWidth * scale, kHeight * scale};
   plan.traits = traits;
   plan.strengths = strengths;
-  StageClocks clocks;
-  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  device::StageClocks clocks;
+  cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
   media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
   chain.Run(frame, *out);
   return out;
@@ -135,12 +135,12 @@ double LumaPsnr(const AVFrame& a, const AVFrame& b) {
 }
 
 /// What the automatic strengths make of one clean picture.
-void CheckClean(const AVFrame& frame, const SourceTraits& traits, int scale, const std::string& name) {
+void CheckClean(const AVFrame& frame, const plan::SourceTraits& traits, int scale, const std::string& name) {
   constexpr double kNextToNothing = 45;  // dB
   constexpr float kWellSpread = 0.35F;
-  const Strengths strengths = ChooseStrengths({}, traits, scale);
+  const plan::Strengths strengths = plan::ChooseStrengths({}, traits, scale);
   const auto plain = Process(frame, scale, traits, {});
-  Strengths without_contrast = strengths;
+  plan::Strengths without_contrast = strengths;
   without_contrast.adaptive_contrast = 0;
   EXPECT_EQ(strengths.denoise, 0) << name;
   EXPECT_GE(LumaPsnr(*plain, *Process(frame, scale, traits, without_contrast)), kNextToNothing)
@@ -162,7 +162,7 @@ TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
     for (const Exposure& exposure : {Exposure{" as it is", 0}, Exposure{" darker", -1.5}, Exposure{" lighter", 1}}) {
       const media::UniqueFrame frame = Load(source.input, exposure.stops);
       if (!frame) continue;
-      const SourceTraits traits = TraitsOf(*frame);
+      const plan::SourceTraits traits = TraitsOf(*frame);
       const bool is_clean = traits.noise_sigma <= 1.5F;  // a photograph with grain is not
       ++(is_clean ? clean : noisy);
       for (const int scale : {1, 2}) {
@@ -175,4 +175,4 @@ TEST(CleanSources, AutomaticStrengthsDoNextToNothing) {
 }
 
 }  // namespace
-}  // namespace reelmend::pipeline
+}  // namespace reelmend::run

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "helpers/clips.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "helpers/clips.h"
 
 namespace reelmend {
 namespace {

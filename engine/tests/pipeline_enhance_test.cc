@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "helpers/clips.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "helpers/clips.h"
 
 namespace reelmend {
 namespace {
@@ -423,9 +423,9 @@ TEST_F(EnhanceTest, CarriesPrimariesAndTransfer) {
   EXPECT_EQ(facts.at("chroma_location"), "left");
 }
 
-/// A grey of `code` of 1023 in PQ, with a mastering display of `peak` nits.
-std::string GreyInPq(int code, int peak) {
-  const std::string luma = std::to_string(code);
+/// A grey of `level` of 1023 in PQ, with a mastering display of `peak` nits.
+std::string GreyInPq(int level, int peak) {
+  const std::string luma = std::to_string(level);
   return "-f lavfi -i color=gray:s=320x180:r=25:d=0.4,format=yuv420p10le,geq=lum=" + luma +
          ":cb=512:cr=512 -c:v libx265 -preset ultrafast -x265-params log-level=none:colorprim=bt2020:"
          "transfer=smpte2084:colormatrix=bt2020nc:hdr10=1:master-display='G(13250,34500)B(7500,3000)"
@@ -434,10 +434,10 @@ std::string GreyInPq(int code, int peak) {
 }
 
 TEST_F(EnhanceTest, ToneMapsHighDynamicRange) {
-  // 573 is the code of 203 nits. It is white for a display that goes no further, and lower the more is above it.
+  // 573 is the level of 203 nits. It is white for a display that goes no further, and lower the more is above it.
   struct Case {
     int peak;
-    double code;
+    double level;
   };
   for (const Case& c : {Case{203, 235}, Case{1000, 214}, Case{4000, 197}}) {
     const std::string source = Clip("hdr" + std::to_string(c.peak) + ".mkv", GreyInPq(573, c.peak));
@@ -447,7 +447,7 @@ TEST_F(EnhanceTest, ToneMapsHighDynamicRange) {
     EXPECT_EQ(facts.at("color_primaries"), "bt709");
     EXPECT_EQ(facts.at("color_transfer"), "bt709");
     const auto luma = testing::DecodeLuma(output_);
-    EXPECT_NEAR(luma.at(luma.size() / 2), c.code, 2) << c.peak;
+    EXPECT_NEAR(luma.at(luma.size() / 2), c.level, 2) << c.peak;
   }
 }
 

@@ -13,9 +13,9 @@
 #include <random>
 #include <thread>
 
+#include "helpers/clips.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "helpers/clips.h"
 
 namespace reelmend {
 namespace {

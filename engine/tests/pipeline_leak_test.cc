@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
+#include "helpers/clips.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
-#include "helpers/clips.h"
 
 namespace reelmend {
 namespace {

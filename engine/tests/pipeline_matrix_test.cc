@@ -7,10 +7,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/test_paths.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace reelmend {
 namespace {

@@ -8,21 +8,21 @@
 #include <fstream>
 #include <limits>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
+#include "cpu/network_stage.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
-#include "pipeline/coding_error.h"
-#include "pipeline/network_choice.h"
-#include "pipeline/network_stage.h"
-#include "pipeline/plan.h"
+#include "plan/compression_error.h"
+#include "plan/network_choice.h"
+#include "plan/plan.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace reelmend {
 namespace {
 
-using pipeline::FitNetwork;
-using pipeline::NetworkPlace;
+using plan::FitNetwork;
+using plan::NetworkDevice;
 using testing::DecodeLuma;
 using testing::DecodePlane;
 using testing::DeepNetwork;
@@ -85,13 +85,13 @@ TEST(FitNetwork, FilesOfOneNameMayHaveDifferentLayouts) {
 
 TEST(AutomaticModel, IsTheLargerNetworkWhereAGpuCanRunIt) {
   const std::vector<ModelFile> both = {Described("fast", 2), Described("quality", 2)};
-  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkPlace place) {
-    return pipeline::AutomaticModel(models, {960, 540}, out, place);
+  const auto of = [&](const std::vector<ModelFile>& models, Size out, NetworkDevice place) {
+    return plan::AutomaticModel(models, {960, 540}, out, place);
   };
-  EXPECT_EQ(of(both, {1920, 1080}, NetworkPlace::kGpu), "quality");
-  EXPECT_EQ(of(both, {1920, 1080}, NetworkPlace::kCpu), "fast");
-  EXPECT_EQ(of({Described("fast", 2)}, {1920, 1080}, NetworkPlace::kGpu), "fast");
-  EXPECT_EQ(of(both, {960, 540}, NetworkPlace::kGpu), "fast") << "there is no larger network for x1";
+  EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kGpu), "quality");
+  EXPECT_EQ(of(both, {1920, 1080}, NetworkDevice::kCpu), "fast");
+  EXPECT_EQ(of({Described("fast", 2)}, {1920, 1080}, NetworkDevice::kGpu), "fast");
+  EXPECT_EQ(of(both, {960, 540}, NetworkDevice::kGpu), "fast") << "there is no larger network for x1";
 }
 
 TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
@@ -107,7 +107,7 @@ TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
 
 TEST(NetworkStrength, FollowsNoiseAndCompression) {
   const auto strength = [](float noise, float coding) {
-    return pipeline::ChooseNetworkStrength({}, {noise, 0.9F, coding});
+    return plan::ChooseNetworkStrength({}, {noise, 0.9F, coding});
   };
   EXPECT_EQ(strength(0, 0), 0);
   EXPECT_EQ(strength(0.3F, 0.3F), 0);
@@ -118,14 +118,14 @@ TEST(NetworkStrength, FollowsNoiseAndCompression) {
   EXPECT_EQ(strength(80, 0), 1);
   EnhanceOptions options;
   options.denoise = {Strength::Mode::kOff, 0};
-  EXPECT_EQ(pipeline::ChooseNetworkStrength(options, {25, 0.9F, 5}), 0);
+  EXPECT_EQ(plan::ChooseNetworkStrength(options, {25, 0.9F, 5}), 0);
   options.denoise = {Strength::Mode::kFixed, 0.3F};
-  EXPECT_EQ(pipeline::ChooseNetworkStrength(options, {0, 0.9F, 0}), 0.3F);
+  EXPECT_EQ(plan::ChooseNetworkStrength(options, {0, 0.9F, 0}), 0.3F);
 }
 
-TEST(CodingError, FallsWithTheRate) {
+TEST(CompressionError, FallsWithTheRate) {
   const auto error = [](AVCodecID codec, std::int64_t rate) {
-    return pipeline::CodingErrorOfRate(codec, rate, 1280, 720, 25);
+    return plan::CompressionErrorOfRate(codec, rate, 1280, 720, 25);
   };
   EXPECT_GT(error(AV_CODEC_ID_H264, 500'000), error(AV_CODEC_ID_H264, 5'000'000));
   EXPECT_LT(error(AV_CODEC_ID_HEVC, 2'000'000), error(AV_CODEC_ID_H264, 2'000'000));

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reelmend/enhance.h"
-#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/onnx_file.h"
 #include "inference/backend.h"
+#include "reelmend/enhance.h"
+#include "reelmend/error.h"
 
 namespace reelmend {
 namespace {

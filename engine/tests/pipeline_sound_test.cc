@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "reelmend/enhance.h"
 #include "helpers/clips.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend {
 namespace {

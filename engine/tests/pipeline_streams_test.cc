@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "reelmend/enhance.h"
 #include "helpers/clips.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend {
 namespace {

@@ -6,15 +6,15 @@
 #include <random>
 #include <vector>
 
-#include "reelmend/enhance.h"
+#include "cpu/pixel_chain.h"
 #include "media/av_handles.h"
-#include "pipeline/pixel_chain.h"
+#include "reelmend/enhance.h"
 
 extern "C" {
 #include <libavutil/frame.h>
 }
 
-namespace reelmend::pipeline {
+namespace reelmend::run {
 namespace {
 
 constexpr int kWidth = 192;
@@ -59,14 +59,14 @@ media::UniqueFrame Negative(const AVFrame& frame) {
     for (int y = 0; y < height; ++y) {
       const std::uint8_t* row = frame.data[p] + (height - 1 - y) * frame.linesize[p];
       std::transform(row, row + (p == 0 ? kWidth : kWidth / 2), out->data[p] + y * out->linesize[p],
-                     [](std::uint8_t code) { return static_cast<std::uint8_t>(255 - code); });
+                     [](std::uint8_t level) { return static_cast<std::uint8_t>(255 - level); });
     }
   }
   return out;
 }
 
-Plan NoisyPlan() {
-  Plan plan;
+plan::Plan NoisyPlan() {
+  plan::Plan plan;
   plan.output = {2 * kWidth, 2 * kHeight};
   plan.traits = {6, 0.4F};
   plan.strengths.denoise = 0.4F;
@@ -86,18 +86,18 @@ bool AreEqual(const AVFrame& a, const AVFrame& b) {
 }
 
 TEST(TemporalStages, ASegmentEqualsTheWholeBitForBitAfterTheWarmUp) {
-  const Plan plan = NoisyPlan();
+  const plan::Plan plan = NoisyPlan();
   constexpr int kFrames = 60;
   const int warm_up = Segment().warm_up_frames;
   std::vector<media::UniqueFrame> whole;
-  StageClocks clocks;
-  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  device::StageClocks clocks;
+  cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
   for (int n = 0; n < kFrames; ++n) {
     whole.push_back(NewFrame(plan.output.width, plan.output.height));
     chain.Run(*Film(n), *whole.back());
   }
   for (const int start : {25, 27, 33, 38, 40, 46}) {
-    PixelChain segment(plan, AV_CODEC_ID_H264, 1, clocks);
+    cpu::PixelChain segment(plan, AV_CODEC_ID_H264, 1, clocks);
     for (int n = start - warm_up; n < start; ++n) segment.WarmUp(*Film(n));
     const media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
     for (int n = start; n < std::min(start + 8, kFrames); ++n) {
@@ -109,10 +109,10 @@ TEST(TemporalStages, ASegmentEqualsTheWholeBitForBitAfterTheWarmUp) {
 
 TEST(TemporalStages, NothingCrossesASceneCut) {
   // Denoising over time and contrast both look back; behind a cut the picture must be what it is without a past.
-  const Plan plan = NoisyPlan();
-  StageClocks clocks;
-  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
-  PixelChain fresh(plan, AV_CODEC_ID_H264, 2, clocks);
+  const plan::Plan plan = NoisyPlan();
+  device::StageClocks clocks;
+  cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  cpu::PixelChain fresh(plan, AV_CODEC_ID_H264, 2, clocks);
   const media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
   const media::UniqueFrame expected = NewFrame(plan.output.width, plan.output.height);
   for (int n = 0; n < 12; ++n) chain.Run(*Film(n), *out);
@@ -125,9 +125,9 @@ TEST(TemporalStages, NothingCrossesASceneCut) {
 }
 
 TEST(TemporalStages, AStillNoisySceneKeepsItsBrightness) {
-  const Plan plan = NoisyPlan();
-  StageClocks clocks;
-  PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
+  const plan::Plan plan = NoisyPlan();
+  device::StageClocks clocks;
+  cpu::PixelChain chain(plan, AV_CODEC_ID_H264, 2, clocks);
   const media::UniqueFrame out = NewFrame(plan.output.width, plan.output.height);
   double lowest = 1e9;
   double highest = -1e9;
@@ -152,4 +152,4 @@ TEST(TemporalStages, AStillNoisySceneKeepsItsBrightness) {
 }
 
 }  // namespace
-}  // namespace reelmend::pipeline
+}  // namespace reelmend::run

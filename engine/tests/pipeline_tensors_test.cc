@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "pipeline/network_tensors.h"
-#include "pixel/resize_words.h"
+#include "cpu/tensor_converter.h"
+#include "pixel/resize_int16.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
 
@@ -28,11 +28,11 @@ struct Area {
   inference::InputArea area;
 };
 
-/// Planes of an output, shuffled by hand as OutputArea says; taken by the bridge they must be what the plain ones are.
-TEST(TensorBridge, TakesWhatIsLeftShuffled) {
+/// Planes of an output, shuffled by hand as OutputArea says; taken by the converter they must be what the plain ones are.
+TEST(TensorConverter, TakesWhatIsLeftShuffled) {
   pixel::ThreadPool pool(2);
   for (const auto& [layout, planes] : {std::pair{Layout::kLumaStrength, 1}, {Layout::kYcbcrStrength, 3}}) {
-    ASSERT_TRUE(pipeline::TakesShuffled(layout));
+    ASSERT_TRUE(cpu::TakesShuffled(layout));
     const pixel::Subsampling subsampling = planes == 1 ? pixel::Subsampling{1, 1} : pixel::Subsampling{0, 0};
     for (const int by : {2, 3, 4, 8}) {
       for (const int width : {by * 3, by * 40 - 1, 1918, 2304 - by + 1}) {
@@ -52,12 +52,12 @@ TEST(TensorBridge, TakesWhatIsLeftShuffled) {
             }
           }
         }
-        const auto bridge = pipeline::MakeBridge(layout, width, height, {1, 1}, {}, 0);
+        const auto converter = cpu::MakeTensorConverter(layout, width, height, {1, 1}, {}, 0);
         Image expected(width + 8, height + 2, subsampling, {});
         Image out(width + 8, height + 2, subsampling, {});
-        bridge->Take({plain.data(), static_cast<std::int64_t>(whole), stride, 8, 2, width, height, 1}, expected, pool);
+        converter->UnpackOutput({plain.data(), static_cast<std::int64_t>(whole), stride, 8, 2, width, height, 1}, expected, pool);
         const std::int64_t plane = static_cast<std::int64_t>(stride / by) * (rows / by);
-        bridge->Take({shuffled.data(), plane, stride / by, 8, 2, width, height, by}, out, pool);
+        converter->UnpackOutput({shuffled.data(), plane, stride / by, 8, 2, width, height, by}, out, pool);
         for (int p = 0; p < planes; ++p) {
           EXPECT_GT(pixel::testing::MaxDifference(expected.plane(p), Image(width + 8, height + 2, subsampling, {}).plane(p)), 10'000);
           ASSERT_EQ(pixel::testing::MaxDifference(out.plane(p), expected.plane(p)), 0) << by << ", " << width << ", plane " << p;
@@ -68,7 +68,7 @@ TEST(TensorBridge, TakesWhatIsLeftShuffled) {
 }
 
 /// Codes of 8 bits to values of the tensor, by the definition of the layout.
-TEST(TensorBridge, YcbcrHasTheUnitsOfItsLayout) {
+TEST(TensorConverter, YcbcrHasTheUnitsOfItsLayout) {
   pixel::ThreadPool pool(1);
   struct Case { pixel::Range range; int y, cb, cr; double luma, blue, red; };
   for (const Case& c : {Case{pixel::Range::kLimited, 16, 16, 240, 0, -0.5, 0.5}, {pixel::Range::kLimited, 235, 128, 72, 1, 0, -0.25},
@@ -78,10 +78,10 @@ TEST(TensorBridge, YcbcrHasTheUnitsOfItsLayout) {
       const pixel::ColorSpec color{pixel::Matrix::kBt709, c.range, pixel::ChromaSite::kLeft};
       Image image(9, 7, subsampling, color);
       pixel::testing::Fill(image, [&](int p, int, int) { return 256.0 * (p == 0 ? c.y : p == 1 ? c.cb : c.cr); });
-      const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, 9, 7, subsampling, color, 0.3F);
-      bridge->Prepare(image, pool);
+      const auto converter = cpu::MakeTensorConverter(Layout::kYcbcrStrength, 9, 7, subsampling, color, 0.3F);
+      converter->Prepare(image, pool);
       const Area in(4, 0, 0, 12, 8);
-      bridge->Fill(image, in.area, pool);
+      converter->PackInput(image, in.area, pool);
       constexpr double kRounding = 6 / 57'344.0;  // of what brings chroma to luma's grid
       for (int y = 0; y < 8; ++y) {
         for (int x = 0; x < 12; ++x) {
@@ -97,7 +97,7 @@ TEST(TensorBridge, YcbcrHasTheUnitsOfItsLayout) {
 
 /// An area that goes in and comes out as it is. Luma, and chroma that lies on luma's grid, come back to the sample; other
 /// chroma is what the resizer makes of it.
-TEST(TensorBridge, YcbcrGoesThereAndBack) {
+TEST(TensorConverter, YcbcrGoesThereAndBack) {
   pixel::ThreadPool pool(2);
   for (const PictureSize size : {PictureSize{1, 1}, {2, 2}, {37, 21}, {160, 90}, {161, 119}}) {
     for (const pixel::Subsampling subsampling : pixel::testing::Subsamplings()) {
@@ -107,14 +107,14 @@ TEST(TensorBridge, YcbcrGoesThereAndBack) {
         const Image image = pixel::testing::RandomPicture(size, subsampling, 3, color);
         Image full(size.width, size.height, {0, 0}, color);
         pixel::Resizer(size.width, size.height, subsampling, color, size.width, size.height, {0, 0}).Run(image, full, pool);
-        const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, size.width, size.height, subsampling, color, 0.7F);
-        ASSERT_EQ(bridge->output_subsampling(), (pixel::Subsampling{0, 0}));
-        bridge->Prepare(image, pool);
+        const auto converter = cpu::MakeTensorConverter(Layout::kYcbcrStrength, size.width, size.height, subsampling, color, 0.7F);
+        ASSERT_EQ(converter->output_subsampling(), (pixel::Subsampling{0, 0}));
+        converter->Prepare(image, pool);
         // Of a tile that begins inside and ends behind the picture.
         const int x = size.width / 3;
         const int y = size.height / 4;
         const Area in(4, x, y, size.width - x + 5, size.height - y + 3);
-        bridge->Fill(image, in.area, pool);
+        converter->PackInput(image, in.area, pool);
         const int inside = size.width - x;
         const int rows = size.height - y;
         for (const int plane : {0, 2, 3}) {
@@ -129,7 +129,7 @@ TEST(TensorBridge, YcbcrGoesThereAndBack) {
         // The strength lies between luma and chroma, so that they are taken one after the other.
         std::vector<float> made(in.data.begin(), in.data.begin() + plane);
         made.insert(made.end(), in.data.begin() + 2 * plane, in.data.end());
-        bridge->Take({made.data(), plane, in.area.width, x, y, inside, rows, 1}, out, pool);
+        converter->UnpackOutput({made.data(), plane, in.area.width, x, y, inside, rows, 1}, out, pool);
         for (int p = 0; p < 3; ++p) {
           for (int row = y; row < size.height; ++row) {
             for (int column = x; column < size.width; ++column) {
@@ -143,14 +143,14 @@ TEST(TensorBridge, YcbcrGoesThereAndBack) {
 }
 
 /// Without interpolation between them: where a sample of 4:2:2 lies on luma's grid, it stays.
-TEST(TensorBridge, ChromaLiesWhereItsSitingSays) {
+TEST(TensorConverter, ChromaLiesWhereItsSitingSays) {
   pixel::ThreadPool pool(1);
   const Image image = pixel::testing::RandomPicture({64, 16}, {1, 0}, 5);
-  const auto bridge = pipeline::MakeBridge(Layout::kYcbcrStrength, 64, 16, {1, 0}, image.color(), 0);
-  bridge->Prepare(image, pool);
+  const auto converter = cpu::MakeTensorConverter(Layout::kYcbcrStrength, 64, 16, {1, 0}, image.color(), 0);
+  converter->Prepare(image, pool);
   const Area in(4, 0, 0, 64, 16);
-  bridge->Fill(image, in.area, pool);
-  const double allowed = pixel::GetWordKernels() != nullptr ? 5 : 1;
+  converter->PackInput(image, in.area, pool);
+  const double allowed = pixel::GetInt16Kernels() != nullptr ? 5 : 1;
   for (int y = 0; y < 16; ++y) {
     for (int x = 0; x < 32; ++x) {
       ASSERT_NEAR(in.at(2, 2 * x, y) * 224 * 256 + 32768, image.plane(1).Row(y)[x], allowed);

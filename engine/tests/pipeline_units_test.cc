@@ -7,15 +7,15 @@
 #include <cmath>
 #include <thread>
 
+#include "plan/orient.h"
+#include "plan/picture_stats.h"
+#include "plan/plan.h"
 #include "reelmend/device.h"
 #include "reelmend/error.h"
-#include "pipeline/bounded_queue.h"
-#include "pipeline/orient.h"
-#include "pipeline/picture_stats.h"
-#include "pipeline/plan.h"
-#include "pipeline/progress_meter.h"
+#include "run/bounded_queue.h"
+#include "run/progress_meter.h"
 
-namespace reelmend::pipeline {
+namespace reelmend::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -58,7 +58,7 @@ TEST(FitTarget, IsAlwaysEvenAndInsideTheBox) {
 }
 
 TEST(ChooseStrengths, LeavesACleanSourceAlone) {
-  const Strengths s = ChooseStrengths({}, {0.5F, 0.9F}, 1.0);
+  const plan::Strengths s = plan::ChooseStrengths({}, {0.5F, 0.9F}, 1.0);
   EXPECT_EQ(s.denoise, 0);
   EXPECT_EQ(s.sharpen, 0);
   EXPECT_EQ(s.adaptive_contrast, 0);
@@ -66,20 +66,20 @@ TEST(ChooseStrengths, LeavesACleanSourceAlone) {
 }
 
 TEST(ChooseStrengths, FollowsNoiseScaleAndSpread) {
-  EXPECT_GT(ChooseStrengths({}, {6, 0.9F}, 1).denoise, 0.3F);
-  EXPECT_LE(ChooseStrengths({}, {60, 0.9F}, 1).denoise, 0.6F);
-  EXPECT_GT(ChooseStrengths({}, {0, 0.9F}, 2).sharpen, 0.1F);
-  EXPECT_LT(ChooseStrengths({}, {6, 0.9F}, 2).sharpen, ChooseStrengths({}, {0, 0.9F}, 2).sharpen);
-  EXPECT_GT(ChooseStrengths({}, {0, 0.2F}, 1).adaptive_contrast, 0.15F);
-  EXPECT_EQ(ChooseStrengths({}, {0, 0.0F}, 1).adaptive_contrast, 0);
-  EXPECT_EQ(ChooseStrengths({}, {0, 0.4F}, 1).adaptive_contrast, 0);
+  EXPECT_GT(plan::ChooseStrengths({}, {6, 0.9F}, 1).denoise, 0.3F);
+  EXPECT_LE(plan::ChooseStrengths({}, {60, 0.9F}, 1).denoise, 0.6F);
+  EXPECT_GT(plan::ChooseStrengths({}, {0, 0.9F}, 2).sharpen, 0.1F);
+  EXPECT_LT(plan::ChooseStrengths({}, {6, 0.9F}, 2).sharpen, plan::ChooseStrengths({}, {0, 0.9F}, 2).sharpen);
+  EXPECT_GT(plan::ChooseStrengths({}, {0, 0.2F}, 1).adaptive_contrast, 0.15F);
+  EXPECT_EQ(plan::ChooseStrengths({}, {0, 0.0F}, 1).adaptive_contrast, 0);
+  EXPECT_EQ(plan::ChooseStrengths({}, {0, 0.4F}, 1).adaptive_contrast, 0);
 }
 
 TEST(ChooseStrengths, TakesFixedAndOffAsTheyAre) {
   EnhanceOptions options;
   options.denoise = {Strength::Mode::kFixed, 0.7F};
   options.sharpen = {Strength::Mode::kOff, 0.7F};
-  const Strengths s = ChooseStrengths(options, {60, 0.1F}, 3);
+  const plan::Strengths s = plan::ChooseStrengths(options, {60, 0.1F}, 3);
   EXPECT_FLOAT_EQ(s.denoise, 0.7F);
   EXPECT_EQ(s.sharpen, 0);
 }
@@ -87,7 +87,7 @@ TEST(ChooseStrengths, TakesFixedAndOffAsTheyAre) {
 TEST(CheckOptions, RefusesWhatIsOutOfRange) {
   const auto code = [](const EnhanceOptions& options) {
     try {
-      CheckOptions(options);
+      plan::CheckOptions(options);
     } catch (const Error& error) {
       return std::string(ErrorCodeName(error.code()));
     }
@@ -198,8 +198,8 @@ TEST(Orient, ChromaLiesWhereItWasAfterTurnAndResize) {
       const pixel::Image in = ChromaRamp(kW, kH, site, slope);
       const int width = o.transpose ? kH : kW;
       const int height = o.transpose ? kW : kH;
-      pixel::Image turned(width, height, {1, 1}, {pixel::Matrix::kBt709, pixel::Range::kLimited, OrientedSite(site, o)});
-      Orient(in, turned, o, pool);
+      pixel::Image turned(width, height, {1, 1}, {pixel::Matrix::kBt709, pixel::Range::kLimited, plan::OrientedSite(site, o)});
+      plan::Orient(in, turned, o, pool);
       pixel::Image out(width, height, {1, 1}, {});
       pixel::Resizer(width, height, {1, 1}, turned.color(), width, height).Run(turned, out, pool);
       // The same ramp as it lies in the turned picture, sampled at its left.
@@ -232,7 +232,7 @@ TEST(Orient, MovesEverySampleToItsPlace) {
   for (const media::Orientation o : {media::Orientation{true, true, false}, {true, false, true}, {true, true, true},
                                      {false, true, true}, {false, true, false}, {false, false, true}}) {
     pixel::Image out(o.transpose ? 3 : 5, o.transpose ? 5 : 3, {0, 0}, {});
-    Orient(in, out, o, pool);
+    plan::Orient(in, out, o, pool);
     for (int y = 0; y < out.height(); ++y) {
       for (int x = 0; x < out.width(); ++x) {
         int u = o.flip_x ? out.width() - 1 - x : x;
@@ -253,8 +253,8 @@ TEST(PictureStats, TellTheSpread) {
       ramp.plane(0).Row(y)[x] = static_cast<std::uint16_t>((16 + x * 219 / 63) << 8);
     }
   }
-  EXPECT_LT(LumaSpread(MeasureLuma(flat), pixel::Range::kLimited), 0.05F);
-  EXPECT_GT(LumaSpread(MeasureLuma(ramp), pixel::Range::kLimited), 0.9F);
+  EXPECT_LT(plan::LumaSpread(plan::MeasureLuma(flat), pixel::Range::kLimited), 0.05F);
+  EXPECT_GT(plan::LumaSpread(plan::MeasureLuma(ramp), pixel::Range::kLimited), 0.9F);
 }
 
 TEST(Devices, TellTheProcessorFirst) {
@@ -269,4 +269,4 @@ TEST(Devices, TellTheProcessorFirst) {
 }
 
 }  // namespace
-}  // namespace reelmend::pipeline
+}  // namespace reelmend::run

@@ -161,7 +161,7 @@ TEST(Color, ThereAndBackIsWithinAFractionOfACode) {
   Image image = testing::Copy(in);
   ConvertColor(image, b, pool);
   ConvertColor(image, a, pool);
-  EXPECT_LE(testing::MaxDifference(image, in), 3);  // 3/256 of a code
+  EXPECT_LE(testing::MaxDifference(image, in), 3);  // 3/256 of a level
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // AdaptiveContrast against a scalar double-precision version of its method, and its promises over time.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {
@@ -119,7 +119,7 @@ Image Enhance(const Image& in, float strength, int threads) {
   return image;
 }
 
-/// Grey shading between two codes with a little noise, the upper left darker.
+/// Grey shading between two levels with a little noise, the upper left darker.
 Image Foggy(PictureSize size, double low, double high, unsigned seed, Range range = Range::kLimited) {
   Image image(size.width, size.height, {1, 1}, {Matrix::kBt709, range, ChromaSite::kLeft});
   testing::Fill(image, [&](int p, int x, int y) {
@@ -181,17 +181,17 @@ TEST(Contrast, LiftsAFoggyPicture) {
 TEST(Contrast, AWellSpreadHistogramStays) {
   for (const Range range : {Range::kLimited, Range::kFull}) {
     const int first = range == Range::kLimited ? 16 : 0;
-    const int codes = range == Range::kLimited ? 220 : 256;
+    const int levels = range == Range::kLimited ? 220 : 256;
     const ColorSpec color{Matrix::kBt709, range, ChromaSite::kLeft};
-    Image even(880, 256, {1, 1}, color);  // every code equally often in every tile
+    Image even(880, 256, {1, 1}, color);  // every level equally often in every tile
     testing::Fill(
-        even, [&](int p, int x, int y) { return p > 0 ? 32768 : 256 * (first + (x * 7 + y * 13) % codes); });
-    EXPECT_LE(testing::MaxDifference(even, Enhance(even, 1, 2)), 256) << codes;
+        even, [&](int p, int x, int y) { return p > 0 ? 32768 : 256 * (first + (x * 7 + y * 13) % levels); });
+    EXPECT_LE(testing::MaxDifference(even, Enhance(even, 1, 2)), 256) << levels;
     Image noise(1920, 1080, {1, 1}, color);
     std::mt19937 random(5);
-    testing::Fill(noise, [&](int, int, int) { return 256 * (first + static_cast<int>(random() % codes)); });
+    testing::Fill(noise, [&](int, int, int) { return 256 * (first + static_cast<int>(random() % levels)); });
     const Image out = Enhance(noise, 1, 2);
-    EXPECT_GT(testing::Psnr(noise.plane(0), out.plane(0)), 40) << codes;
+    EXPECT_GT(testing::Psnr(noise.plane(0), out.plane(0)), 40) << levels;
   }
 }
 
@@ -200,8 +200,8 @@ TEST(Contrast, CodesOfTheRangeStayInIt) {
     Image in(480, 270, {1, 1}, {});
     std::mt19937 random(seed);
     testing::Fill(in, [&](int p, int x, int) {
-      const int code = x < 240 ? 16 + static_cast<int>(random() % 6) : 230 + static_cast<int>(random() % 6);
-      return p > 0 ? 32768 : 256 * code;
+      const int level = x < 240 ? 16 + static_cast<int>(random() % 6) : 230 + static_cast<int>(random() % 6);
+      return p > 0 ? 32768 : 256 * level;
     });
     const Image out = Enhance(in, 1, 2);
     for (int y = 0; y < 270; ++y) {
@@ -217,7 +217,7 @@ TEST(Contrast, BlackStaysBlack) {
   Image in = Foggy({640, 360}, 40, 120, 6);
   for (int y = 0; y < 45; ++y) std::fill_n(in.plane(0).Row(y), 640, std::uint16_t{4096});
   const Image out = Enhance(in, 1, 2);
-  for (int x = 0; x < 640; ++x) EXPECT_LE(out.plane(0).Row(20)[x], 4096 + 64);  // a quarter of a code
+  for (int x = 0; x < 640; ++x) EXPECT_LE(out.plane(0).Row(20)[x], 4096 + 64);  // a quarter of a level
 }
 
 TEST(Contrast, AStillSceneKeepsItsBrightness) {
@@ -235,7 +235,7 @@ TEST(Contrast, AStillSceneKeepsItsBrightness) {
 }
 
 TEST(Contrast, AFlashMovesThePicturesAfterItByLittle) {
-  // A picture has a sixteenth of the say: at most 220 / 16 codes anywhere, far less in the mean.
+  // A picture has a sixteenth of the say: at most 220 / 16 levels anywhere, far less in the mean.
   ThreadPool pool(2);
   AdaptiveContrast contrast(480, 270);
   double before = 0;

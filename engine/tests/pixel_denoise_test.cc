@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "reelmend/error.h"
 #include "helpers/test_paths.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "reelmend/error.h"
 #include "pixel/simd.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {
@@ -50,11 +50,11 @@ unsigned CodeAt(int plane, int x, int y, int bits) {
          (32 - bits);
 }
 
-void PutSample(std::uint8_t* row, int index, unsigned code, const PackedLayout& layout) {
+void PutSample(std::uint8_t* row, int index, unsigned level, const PackedLayout& layout) {
   if (layout.bits == 8) {
-    row[index] = static_cast<std::uint8_t>(code);
+    row[index] = static_cast<std::uint8_t>(level);
   } else {
-    const auto value = static_cast<std::uint16_t>(layout.left_aligned ? code << (16 - layout.bits) : code);
+    const auto value = static_cast<std::uint16_t>(layout.left_aligned ? level << (16 - layout.bits) : level);
     std::memcpy(row + 2 * index, &value, 2);
   }
 }

@@ -5,10 +5,10 @@
 #include <numbers>
 #include <utility>
 
-#include "reelmend/error.h"
-#include "pixel/resize_word_plan.h"
+#include "pixel/resize_int16_plan.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {
@@ -111,8 +111,8 @@ const std::vector<Ratio>& Ratios() {
   return ratios;
 }
 
-/// What Note [Words] in resize_words.h promises, and what sums of floats keep to.
-int Allowed() { return GetWordKernels() != nullptr ? 5 : 1; }
+/// What Note [Int16 fixed point] in resize_int16.h promises, and what sums of floats keep to.
+int Allowed() { return GetInt16Kernels() != nullptr ? 5 : 1; }
 
 class ResizeMatrix : public ::testing::TestWithParam<int> {};
 
@@ -135,8 +135,8 @@ void ExpectReference(const Ratio& ratio) {
 TEST_P(ResizeMatrix, EqualsTheDoublePrecisionReference) { ExpectReference(Ratios()[GetParam()]); }
 
 TEST_P(ResizeMatrix, SumsOfFloatsEqualItToo) {
-  if (GetWordKernels() == nullptr) GTEST_SKIP() << "This machine has sums of floats alone.";
-  const testing::WithoutWords without;
+  if (GetInt16Kernels() == nullptr) GTEST_SKIP() << "This machine has sums of floats alone.";
+  const testing::WithoutInt16 without;
   ExpectReference(Ratios()[GetParam()]);
 }
 
@@ -159,8 +159,8 @@ void ExpectConstants(const Ratio& ratio, std::initializer_list<int> values, int 
 TEST_P(ResizeMatrix, ConstantStaysConstant) {
   const Ratio& ratio = Ratios()[GetParam()];
   ExpectConstants(ratio, {0, 2, 16 * 256, 33334, 65280, 65534}, 0);
-  ExpectConstants(ratio, {1, 33333, 65535}, GetWordKernels() != nullptr ? 1 : 0);
-  const testing::WithoutWords without;
+  ExpectConstants(ratio, {1, 33333, 65535}, GetInt16Kernels() != nullptr ? 1 : 0);
+  const testing::WithoutInt16 without;
   ExpectConstants(ratio, {0, 16 * 256, 33333, 65280, 65535}, 0);
 }
 
@@ -192,7 +192,7 @@ void ExpectOtherSubsamplings() {
 
 TEST(Resize, ChromaGoesToAnyGrid) {
   ExpectOtherSubsamplings();
-  const testing::WithoutWords without;
+  const testing::WithoutInt16 without;
   ExpectOtherSubsamplings();
 }
 

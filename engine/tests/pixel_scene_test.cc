@@ -1,9 +1,9 @@
 // SceneDetector: cuts are found; pans, fades, flashes, noise and moving objects are none.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/scene_detector.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {

@@ -1,9 +1,9 @@
 // Sharpener against a scalar double-precision version of its formula, and its promises.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {
@@ -68,7 +68,7 @@ TEST(Sharpen, EqualsTheReference) {
         for (const Image& in :
              {testing::RandomPicture(size, {1, 1}, 6, color), testing::Pattern(size, {1, 1}, color)}) {
           EXPECT_LE(testing::MaxDifference(Sharpen(in, strength, 2), Reference(in, strength)),
-                    4)  // 4/256 of a code
+                    4)  // 4/256 of a level
               << testing::Name(size) << " strength " << strength;
         }
       }

@@ -60,14 +60,14 @@ TEST(Targets, AllInstructionSetsAgree) {
     const Image in_words = RunAll(source);  // where the machine has them
     const Image toned = ToneMapAll(source);
     const RestoreTargets restore;
-    const testing::WithoutWords without;
+    const testing::WithoutInt16 without;
     const Image expected = RunAll(source);
     EXPECT_LE(testing::MaxDifference(in_words, expected), 40);  // two resizes, and what sharpening makes of a deviation
     int sets = 0;
     for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
       hwy::SetSupportedTargetsForTest(left);  // the best is the lowest bit
       hwy::GetChosenTarget().Update(left);
-      EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 16) << SimdTarget();  // 16/256 of a code
+      EXPECT_LE(testing::MaxDifference(RunAll(source), expected), 16) << SimdTarget();  // 16/256 of a level
       EXPECT_LE(testing::MaxDifference(ToneMapAll(source), toned), 64) << SimdTarget();
       RecordProperty("set" + std::to_string(sets), SimdTarget());
       ++sets;

@@ -1,10 +1,10 @@
 // TemporalDenoiser: what it gains on still noise, what it leaves of motion, and how far back it looks.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/stages.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {
@@ -106,7 +106,7 @@ TEST(TemporalDenoise, AThinLineLeavesLittleInAQuietBlock) {
       if (i < 8) std::for_each_n(in.plane(0).Row(20), 64, [&](std::uint16_t& v) { v += contrast * 256; });
       denoiser.Run(in, out, 1, 8, pool);
     }
-    // 0.143 × T in each of three steps, T = 5 × √2 × 8 codes and less from step to step: below 18 codes.
+    // 0.143 × T in each of three steps, T = 5 × √2 × 8 levels and less from step to step: below 18 levels.
     EXPECT_LE(std::abs(out.plane(0).Row(20)[30] - 128 * 256) / 256.0, 18) << contrast;
     EXPECT_TRUE(contrast < 80 || out.plane(0).Row(20)[30] == 128 * 256);
   }

@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "pixel/resize_words.h"
 #include "pixel/image.h"
+#include "pixel/resize_int16.h"
 #include "pixel/thread_pool.h"
 
 namespace reelmend::pixel::testing {
 
-/// Resizes by sums of floats although the machine could do words (Note [Words] in pixel/resize_words.h).
-struct WithoutWords {
-  WithoutWords() { AllowWordKernels(false); }
-  ~WithoutWords() { AllowWordKernels(true); }
+/// Resizes by sums of floats although the machine has the int16 kernels (Note [Int16 fixed point] in pixel/resize_int16.h).
+struct WithoutInt16 {
+  WithoutInt16() { AllowInt16Kernels(false); }
+  ~WithoutInt16() { AllowInt16Kernels(true); }
 };
 
 struct PictureSize {
@@ -84,7 +84,7 @@ inline Image RandomPicture(PictureSize size, Subsampling subsampling, unsigned s
   return image;
 }
 
-/// Adds normal noise of `sigma` 8-bit codes to every plane.
+/// Adds normal noise of `sigma` 8-bit levels to every plane.
 inline void AddNoise(Image& image, double sigma, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal(0.0, sigma * 256);
@@ -121,7 +121,7 @@ inline int MaxDifference(const Image& a, const Image& b) {
   return worst;
 }
 
-/// Mean of a plane in 8-bit codes.
+/// Mean of a plane in 8-bit levels.
 inline double MeanCode(ConstPlane plane) {
   double sum = 0;
   for (int y = 0; y < plane.height; ++y) {
@@ -130,7 +130,7 @@ inline double MeanCode(ConstPlane plane) {
   return sum / 256 / plane.width / plane.height;
 }
 
-/// Peak signal-to-noise ratio of a plane in decibels against 255 codes.
+/// Peak signal-to-noise ratio of a plane in decibels against 255 levels.
 inline double Psnr(ConstPlane a, ConstPlane b) {
   double sum = 0;
   for (int y = 0; y < a.height; ++y) {

@@ -1,9 +1,9 @@
 // ToneMapper against a scalar double-precision version of its definition, its promises, and zimg as a witness.
 #include <gtest/gtest.h>
 
-#include "reelmend/error.h"
 #include "pixel/tone_map.h"
 #include "pixel_testing.h"
+#include "reelmend/error.h"
 
 namespace reelmend::pixel {
 namespace {
@@ -170,7 +170,7 @@ TEST(ToneMap, EqualsTheReference) {
 }
 
 TEST(ToneMap, StaysNearTheReferenceOnColoursThatCannotBe) {
-  // Most random codes lie outside of R′G′B′ and of the gamut, where the power 1/2.4 magnifies every rounding.
+  // Most random levels lie outside of R′G′B′ and of the gamut, where the power 1/2.4 magnifies every rounding.
   const Image in = testing::RandomPicture({200, 100}, {0, 0}, 5, kWide);
   for (const ToneMapOptions& options : Variants()) {
     const Image out = ToneMap(in, options);

@@ -86,13 +86,13 @@ const Case kCases[] = {{"yuv420p", "left", {1, 1}, ChromaSite::kLeft},
                        {"yuv422p", "left", {1, 0}, ChromaSite::kLeft},
                        {"yuv444p", "left", {0, 0}, ChromaSite::kLeft}};
 
-/// Largest difference in 8-bit codes away from the border, where zimg mirrors and we replicate.
+/// Largest difference in 8-bit levels away from the border, where zimg mirrors and we replicate.
 int InteriorDifference(ConstPlane a, ConstPlane b, int border_x, int border_y) {
   int worst = 0;
   for (int y = border_y; y < a.height - border_y; ++y) {
     for (int x = border_x; x < a.width - border_x; ++x) {
-      const int code = std::min(255, (a.Row(y)[x] + 128) / 256);
-      worst = std::max(worst, std::abs(code - b.Row(y)[x] / 256));
+      const int level = std::min(255, (a.Row(y)[x] + 128) / 256);
+      worst = std::max(worst, std::abs(level - b.Row(y)[x] / 256));
     }
   }
   return worst;
@@ -172,7 +172,7 @@ TEST(Zimg, ConvertsDarkHdrAsToneMappingDoes) {
     ThreadPool pool(2);
     Image out(256, 64, {0, 0}, {});
     ToneMapper({c.transfer, Primaries::kBt2020, 1000}).Run(in, out, pool);
-    EXPECT_LE(testing::MaxDifference(out, ZimgToSdr(in, c.name)), 512) << c.name;  // two 8-bit codes
+    EXPECT_LE(testing::MaxDifference(out, ZimgToSdr(in, c.name)), 512) << c.name;  // two 8-bit levels
   }
 }
 

@@ -7,18 +7,18 @@
 namespace reelmend {
 
 struct DeviceInfo {
-  std::string id;           ///< "cpu", "cuda:0"; "cuda" for the GPUs that are not there
+  std::string id;           ///< "cpu", "cuda:0"; "cuda" where no GPU can be used
   std::string name;         ///< marketing name of the processor
   bool usable = false;
   std::string reason;       ///< why it cannot be used, one sentence; empty when usable
   int threads = 0;          ///< cores this process may use (CPU)
   std::string simd;         ///< instruction set chosen at run time, e.g. "AVX3_DL", "sm_90"
-  std::string encoder;      ///< "libx264", or "h264_nvenc" where a session of the GPU's encoder could be opened
-  std::vector<std::string> inference;  ///< inference backends that work on it
+  std::string encoder;      ///< "libx264", or "h264_nvenc" if a session could be opened
+  std::vector<std::string> inference;  ///< inference backends that run on it
 };
 
-/// Every device, the CPU first. Where no GPU can be used there is one entry that says why (no CUDA in this build, no
-/// driver, no GPU). Never throws.
+/// All devices, the CPU first. If no GPU can be used, one entry says why (no CUDA in this build, no driver, no GPU).
+/// Never throws.
 std::vector<DeviceInfo> Devices();
 
 /// Version of the engine and of the libraries it was linked with, for logs.

@@ -17,28 +17,28 @@ namespace reelmend {
 struct Strength {
   enum class Mode { kAuto, kOff, kFixed };
   Mode mode = Mode::kAuto;
-  float value = 0.0F;  ///< only with kFixed; 0 is the same as off
+  float value = 0.0F;  ///< 0…1, for kFixed only; 0 equals off
 };
 
-/// The box that the picture is fitted into, for a landscape source; a portrait source uses it turned.
+/// The box that the output is fitted into. Given for landscape; portrait sources use it with both sides exchanged.
 enum class Target {
   k1080p,  ///< 1920 × 1080
   k4k,     ///< 3840 × 2160
-  kSource, ///< the source's own displayed size (made even): restoration without resizing
+  kSource, ///< the source's displayed size, made even: restores without resizing
 };
 
 /// Half-open range of presentation time, in seconds from the first displayed frame.
-/// One video can be split over many workers: each enhances one segment and the parts are joined without
-/// re-encoding. Frames of the warm-up before `start_s` are decoded and run through the temporal stages
-/// but not encoded, so that a segment equals the same frames of a whole run. The first frame of a segment
-/// is an IDR frame; audio is left out of segments (it is added when joining).
+/// One video can be split over many workers: each enhances one segment, and the parts are joined without re-encoding.
+/// The frames just before `start_s` (the warm-up) run through the temporal stages but are not encoded. That makes a
+/// segment equal to the same frames of a whole run. The first frame of a segment is an IDR frame. Segments have no
+/// audio; it is added when they are joined.
 struct Segment {
   double start_s = 0;
   double end_s = 0;
-  int warm_up_frames = 24;  ///< 23 are enough: contrast looks back 15 pictures, denoising 7, scene cuts 1 more
+  int warm_up_frames = 24;  ///< at least 23: contrast looks back 15 frames, denoising 7, scene cuts 1
 };
 
-/// The default keeps VMAF at 95 and above on every clip of bench/results/encoder.md, for the least time of all that do.
+/// Options of the H.264 encoder. The default is the fastest with VMAF ≥ 95 on all clips of bench/results/encoder.md.
 struct EncoderOptions {
   std::string preset = "superfast";  ///< x264 preset
   float crf = 16.0F;                 ///< x264 constant rate factor, 0…51
@@ -50,14 +50,14 @@ struct EnhanceOptions {
   Strength sharpen;
   Strength adaptive_contrast;
   Strength face_restoration;
-  /// Name of one of `models`; "none" is the plain filter. "auto" takes `quality` on a GPU and `fast` on a CPU, where
-  /// it is installed, can run and has something to do (enlarging, or restoring what is not clean), else none.
+  /// Name of one of `models`, or "none" for the plain filter. "auto" takes `quality` on a GPU and `fast` on a CPU if that
+  /// model is installed, can run and has something to do (enlarge, or restore a source that is not clean), else none.
   std::string model = "auto";
   std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"
-  /// Where engines of networks for GPUs are kept (reelmend/model.h, CompileModel); empty: nowhere, each run builds its own.
+  /// Folder of compiled networks for GPUs (CompileModel in reelmend/model.h). Empty: none is kept, each run builds its own.
   std::string engine_folder;
-  bool may_write_engines = true;  ///< false: engines are taken from the folder, and what is missing is not added
+  bool may_write_engines = true;  ///< false: engines are read from the folder; missing ones are not added
   int threads = 0;              ///< 0 = all cores this process may use
   EncoderOptions encoder;
   SourceLimits limits;
@@ -67,7 +67,7 @@ struct EnhanceOptions {
 struct Progress {
   double fraction = 0;           ///< 0…1, never falls
   std::int64_t frames_done = 0;  ///< frames handed to the encoder
-  double frames_per_second = 0;  ///< over the last few seconds
+  double frames_per_second = 0;  ///< average of the last few seconds
   double eta_s = 0;              ///< estimated seconds left; < 0 while unknown
 };
 
@@ -77,7 +77,7 @@ struct StageTime {
   double cpu_seconds = 0;
 };
 
-/// One stage as it is planned, and why it is so: one clause for people, with the figures that decided.
+/// One planned stage. `why` is one clause for people, with the figures that decided.
 struct PlannedStage {
   std::string name;  ///< denoise, model, face_restoration, sharpen, adaptive_contrast
   float strength = 0;
@@ -94,9 +94,9 @@ struct EnhancePlan {
   std::vector<PlannedStage> stages;
 };
 
-/// What was really applied; `model` is the network's name or "none".
+/// What was applied; `model` is the network's name or "none".
 struct AppliedEnhancements {
-  float denoise = 0;  ///< of the filters, or the strength that the network was given
+  float denoise = 0;  ///< strength of the filters, or of the network where it denoises
   float sharpen = 0;
   float adaptive_contrast = 0;
   float face_restoration = 0;  ///< 0 also when no face was found
@@ -113,10 +113,10 @@ struct EnhanceResult {
   std::int64_t size_bytes = 0;
   std::string device;               ///< "cpu" or "cuda:N (name)"
   AppliedEnhancements applied;
-  std::vector<PlannedStage> plan;   ///< as it was made before the first frame
-  std::int64_t faces = 0;           ///< restored, each frame's counted
+  std::vector<PlannedStage> plan;   ///< the plan made before the first frame
+  std::int64_t faces = 0;           ///< restored faces, summed over all frames
   double wall_seconds = 0;
-  double start_seconds = 0;         ///< of them, until the first frame was in the stages: opening, planning, loading
+  double start_seconds = 0;         ///< part of wall_seconds before the first frame was processed: opening, planning, loading
   std::vector<StageTime> stages;
 };
 
@@ -135,37 +135,37 @@ class Preparation {
   Preparation& operator=(const Preparation&) = delete;
 };
 
-/// Reads `input_path`, writes `output_path` (created or replaced; removed again when an error is thrown).
-/// Blocks until finished. Thread-safe: several calls may run at once. `prepared` saves what it holds that fits; the rest
-/// of it is let go. The result is the same with and without.
+/// Enhances `input_path` into `output_path`, which is created or replaced, and removed again when an error is thrown.
+/// Blocks until finished. Thread-safe: several calls may run at once. Parts of `prepared` that fit are used, the rest
+/// is released; the result is the same with and without it.
 EnhanceResult Enhance(const std::string& input_path, const std::string& output_path,
                       const EnhanceOptions& options, const EnhanceCallbacks& callbacks = {},
                       std::unique_ptr<Preparation> prepared = nullptr);
 
-/// What Enhance would do with `input_path`, by a look at a few of its frames. Throws what Enhance throws before its
+/// The plan that Enhance would make for `input_path`. Decodes a few frames. Throws what Enhance throws before its
 /// first frame.
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options,
                         const EnhanceCallbacks& callbacks = {});
 
-/// Size of the output for a displayed source size (square pixels): fits the box, keeps the aspect ratio,
-/// both sides even and at least 2. Larger sources are reduced, smaller ones enlarged.
+/// Output size for a displayed source size (square pixels). Fits the box, keeps the aspect ratio; both sides are even
+/// and at least 2. Larger sources are reduced, smaller ones enlarged.
 struct Size {
   int width = 0;
   int height = 0;
 };
 Size FitTarget(Size displayed, Target target);
 
-/// What the next call of Enhance is expected to meet; mostly what the last one met.
+/// The video that the next call of Enhance is expected to get, usually the same as the last one.
 struct Expectation {
-  Size picture;                ///< as it is stored, turned upright; {0, 0}: nothing is known, the device alone is opened
+  Size picture;                ///< stored size, turned upright; {0, 0}: unknown, only the device is opened
   Size output;
   std::string model = "none";  ///< the network that will run
   bool restores_faces = false;
 };
 
-/// Does ahead of time what Enhance with such options does before its first frame whatever the video is: opens the
-/// device and its libraries, loads and compiles the networks (engines of a GPU are taken from the folder or built).
-/// What cannot be made ready is left to Enhance, which says why; throws as Enhance does where the device is not there.
+/// Does ahead of time what Enhance does before its first frame for any video: opens the device and its libraries,
+/// loads and compiles the networks. Engines for GPUs are read from the folder or built. A part that fails is left to
+/// Enhance, which reports it. Throws like Enhance if the device does not exist.
 std::unique_ptr<Preparation> Prepare(const EnhanceOptions& options, const Expectation& expectation);
 
 }  // namespace reelmend

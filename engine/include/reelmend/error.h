@@ -8,17 +8,17 @@ namespace reelmend {
 
 /// What went wrong, in the vocabulary that callers act on. The service maps these to its public codes.
 enum class ErrorCode {
-  kInvalidArgument,   ///< an option is out of its documented range
+  kInvalidArgument,   ///< an option is outside its documented range
   kUnreadableVideo,   ///< no decodable video, damaged beyond the error budget, or a format that is not allowed
-  kLimitExceeded,     ///< a ceiling (pixels, duration, frames, streams) was passed
+  kLimitExceeded,     ///< a limit (pixels, duration, frames, streams) was exceeded
   kIo,                ///< reading the source or writing the output failed
   kCancelled,         ///< the caller's cancellation token fired
   kUnavailable,       ///< a backend or device that was asked for is not in this build or on this machine
   kInternal,          ///< everything else; a bug or an exhausted machine
-  kNoEngine,          ///< a GPU has no engine of the network, and building one takes minutes that a job does not have
+  kNoEngine,          ///< the GPU has no engine of the network, and building one takes minutes
 };
 
-/// snake_case name of a code, the same text that the addon puts on the JavaScript error's `code`.
+/// snake_case name of a level, the same text that the addon puts on the JavaScript error's `code`.
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
 /// The only exception that crosses the engine's public interface (std::bad_alloc apart).

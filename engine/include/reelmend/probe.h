@@ -10,8 +10,8 @@
 
 namespace reelmend {
 
-/// Random access to the bytes of a source. The demuxer asks only for what it needs, so that a remote
-/// file is measured by a few ranges. Called from one thread at a time; may throw reelmend::Error.
+/// Random access to the bytes of a source. The demuxer reads only what it needs, so that probing a remote file takes
+/// a few range requests. Called from one thread at a time; may throw reelmend::Error.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -21,7 +21,7 @@ class ByteSource {
   virtual std::size_t Read(std::int64_t offset, std::uint8_t* destination, std::size_t length) = 0;
 };
 
-/// Ceilings that a source must respect; anything above is Error{kLimitExceeded}.
+/// Limits of a source; exceeding one is Error{kLimitExceeded}.
 struct SourceLimits {
   std::int64_t max_pixels = 8192LL * 8192LL;  ///< coded width × height of one frame
   int max_streams = 64;                       ///< streams in the container
@@ -41,7 +41,7 @@ struct AudioStreamInfo {
   std::string language;    ///< ISO 639-2, empty when untagged
 };
 
-/// What is known of a source after probing. Sizes are of the displayed picture: rotation applied,
+/// Facts about a source. Sizes are those of the displayed picture: rotation applied,
 /// pixels squared (sample aspect ratio 1:1).
 struct ProbeResult {
   std::string container;        ///< libav's demuxer name, e.g. "mov,mp4,m4a,3gp,3g2,mj2"
@@ -52,7 +52,7 @@ struct ProbeResult {
   int width = 0;                ///< as displayed
   int height = 0;
   int rotation_degrees = 0;     ///< clockwise turn applied for display: 0, 90, 180, 270
-  Rational frame_rate;          ///< average as the container tells it, else that of the first second; 0/1 when unknown
+  Rational frame_rate;          ///< average according to the container, else of the first second; 0/1 if unknown
   double duration_s = 0;        ///< presentation duration of the video stream
   bool duration_is_exact = false;  ///< true when measured from packets, false when declared by the container
   std::int64_t size_bytes = 0;
@@ -62,16 +62,16 @@ struct ProbeResult {
 /// Options of Probe.
 struct ProbeOptions {
   SourceLimits limits;
-  /// true: every packet is walked and the duration is exact (local files); false: declared durations are
-  /// trusted where the container has them (remote sources, few ranges).
+  /// true: reads every packet for an exact duration (local files). false: trusts declared durations (remote sources,
+  /// few range requests).
   bool walk_packets = false;
   std::function<bool()> is_cancelled;  ///< polled; optional
 };
 
-/// Reads the headers and the first decodable frame of a source. All facts but the duration are the same with and without
+/// Reads the headers and the first decodable frame of a source. Only the duration depends on
 /// `walk_packets`.
-/// Throws Error{kUnreadableVideo} when no video frame can be decoded, when pictures or sound are encrypted, or when the format
-/// is not on the allow list.
+/// Throws Error{kUnreadableVideo} if no video frame can be decoded, if video or audio is encrypted, or if
+/// the format is not on the allow list.
 ProbeResult Probe(ByteSource& source, const ProbeOptions& options = {});
 
 /// The same over a local file. Throws Error{kIo} when it cannot be opened.

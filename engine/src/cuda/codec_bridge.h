@@ -1,24 +1,24 @@
-// libav's hardware decoders and encoders on a device of ours.
+// libav's hardware decoder and encoder on one of our CUDA devices.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "cuda/device.h"
-#include "cuda/frame_ring.h"
+#include "cuda/frame_pool.h"
 
 namespace reelmend::cuda {
 
-/// What libav needs to put decoded frames into a GPU's memory and to encode from there. The stand-in of the tests has
-/// none: frames are uploaded and downloaded.
+/// The libav objects that decode into a GPU's memory and encode from it. Tests on the stand-in device use none:
+/// frames are uploaded and downloaded.
 ///
 /// Note [Contexts and streams of libav]
-/// libav's own way of making a CUDA device takes a context of its own and the legacy default stream, which is in no
-/// order with ours. So each of the two contexts below is filled by hand: the primary context, which CUDA's runtime
-/// uses as well, and a stream of ours, for decoder and encoder one each, so that both overlap with the stages. The encoder
-/// must not have the stages' stream: libav hands it to NVENC as the stream to wait for and the stream that waits, so that
-/// each picture would be encoded after all the kernels put there so far, and those of the next ones run after that.
-/// Finished pictures are waited for by the encoder's thread instead.
+/// By default libav creates its own CUDA context and uses the legacy default stream, which is not ordered with our
+/// streams. So both libav devices are filled in by hand: with the primary context, which the CUDA runtime uses too,
+/// and with a stream of their own, one for the decoder and one for the encoder, so that both overlap with the stages.
+/// The encoder must not share the stages' stream: libav passes it to NVENC as input and output stream, so each
+/// picture would be encoded after all kernels enqueued so far, and the next kernels would run after that. Instead,
+/// the encoder's thread waits for finished pictures.
 class CodecBridge {
  public:
   virtual ~CodecBridge() = default;
@@ -26,8 +26,8 @@ class CodecBridge {
   virtual AVBufferRef* decoder_device() const = 0;
   /// The stream that decoded frames are written on.
   virtual StreamHandle decoder_stream() const = 0;
-  /// Frames context of NV12 pictures for an encoder; null where there is no such encoder. Whether the GPU encodes is
-  /// told by opening a session with it.
+  /// Frames context of NV12 pictures for the encoder; null if there is no such encoder. Only opening a session tells
+  /// whether the GPU can encode.
   virtual UniqueBuffer MakeEncoderFrames(int width, int height) = 0;
 };
 

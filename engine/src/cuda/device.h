@@ -1,14 +1,14 @@
-// What the engine asks of a GPU. One implementation talks to CUDA (cuda_device.cu); the tests bring another one that
-// computes on the CPU, late and out of step on purpose, and fails when it is told to.
+// A GPU as the engine uses it. One implementation calls CUDA (cuda_device.cc). The tests have another, which computes
+// on the CPU with random delays and fails on request.
 //
 // Note [Order on a device]
-// Work is put on streams and done later, in order within a stream and in no order between them. An event is recorded
-// on a stream and has happened when all that was put there before it is done; another stream, or the host, can wait
-// for it. Memory may be freed or used again only when the events of all that reads and writes it have happened.
+// Work is enqueued on streams and runs later: in order within a stream, in any order between streams. An event
+// recorded on a stream happens when all work enqueued before it is done; another stream, or the host, can wait for
+// it. Memory may be freed or reused only after the events of all its readers and writers.
 //
 // All functions may be called from any thread; a stream or event is used by one thread at a time. Failures are thrown
-// as Error{kUnavailable} with one plain sentence; OutOfDeviceMemory and DeviceLost are told apart, since the first
-// can be answered by asking for less.
+// as Error{kUnavailable} with one plain sentence. OutOfDeviceMemory and DeviceLost are separate types, because
+// callers answer the first by asking for less.
 #pragma once
 
 #include <atomic>
@@ -57,8 +57,8 @@ struct Copy {
   std::size_t rows = 1;
 };
 
-/// The engine's own count of what crossed between host and device, in frames and bytes. Small things (weights,
-/// coefficients) that are sent once a job are counted as bytes of `setup`.
+/// Transfers between host and device, in frames and bytes. Small data sent once a job (weights, coefficients) counts
+/// as bytes of `setup`.
 struct TransferCounts {
   std::int64_t frame_uploads = 0;
   std::int64_t frame_downloads = 0;
@@ -84,12 +84,12 @@ class Device {
   /// At least 256-byte aligned, contents undefined. Throws OutOfDeviceMemory.
   virtual void* Allocate(std::size_t bytes) = 0;
   virtual void Free(void* memory) noexcept = 0;
-  /// Host memory that the device copies to and from by itself.
+  /// Page-locked host memory, for asynchronous copies.
   virtual void* AllocatePinned(std::size_t bytes) = 0;
   virtual void FreePinned(void* memory) noexcept = 0;
   virtual std::size_t FreeBytes() = 0;
 
-  /// Makes the device the one that libraries work on which are called from this thread.
+  /// Makes this device the current one of the calling thread, for the libraries called from it.
   virtual void MakeCurrent() {}
 
   virtual StreamHandle MakeStream() = 0;
@@ -97,7 +97,7 @@ class Device {
   virtual EventHandle MakeEvent() = 0;
   virtual void DestroyEvent(EventHandle event) noexcept = 0;
   virtual void Record(EventHandle event, StreamHandle stream) = 0;
-  /// What is put on `stream` from now on begins after `event` has happened.
+  /// Work enqueued on `stream` from now on starts after `event` has happened.
   virtual void WaitOn(StreamHandle stream, EventHandle event) = 0;
   /// True for an event that was never recorded.
   virtual bool HasHappened(EventHandle event) = 0;
@@ -109,11 +109,11 @@ class Device {
   virtual void ClearAsync(void* memory, std::size_t bytes, StreamHandle stream) = 0;
   virtual void Launch(const KernelCall& call, StreamHandle stream) = 0;
 
-  /// From here to EndCapture, what this thread puts on `stream` is noted down instead of being done. Other threads and
-  /// other streams go on as ever.
+  /// From here to EndCapture, work that this thread enqueues on `stream` is recorded instead of run. Other threads
+  /// and streams are not affected.
   virtual void BeginCapture(StreamHandle stream) = 0;
   virtual GraphHandle EndCapture(StreamHandle stream) = 0;
-  /// Puts all that was noted down on `stream`. One launch of a graph at a time.
+  /// Enqueues the recorded work on `stream`. One launch of a graph at a time.
   virtual void LaunchGraph(GraphHandle graph, StreamHandle stream) = 0;
   virtual void DestroyGraph(GraphHandle graph) noexcept = 0;
 
@@ -159,7 +159,8 @@ using Event = Owned<EventHandle, &Device::DestroyEvent>;
 using Graph = Owned<GraphHandle, &Device::DestroyGraph>;
 
 DeviceMemory MakeDeviceMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
-/// All bytes are 0. For pictures: rows' ends, and pictures that no frame has filled yet, are read or copied as well.
+/// Memory filled with zeros. For pictures: the padding of rows and pictures that no frame has filled yet are read or
+/// copied too.
 DeviceMemory MakeClearedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 PinnedMemory MakePinnedMemory(const std::shared_ptr<Device>& device, std::size_t bytes);
 Stream MakeStream(const std::shared_ptr<Device>& device);
@@ -168,7 +169,7 @@ Event MakeEvent(const std::shared_ptr<Device>& device);
 /// Copies `bytes` of host memory to new device memory and waits for it. For what is made once a job.
 DeviceMemory Upload(const std::shared_ptr<Device>& device, const void* data, std::size_t bytes);
 
-/// What CUDA says of this machine; kept for the life of the process.
+/// The CUDA devices of this machine; found once per process.
 struct CudaState {
   std::vector<DeviceFacts> devices;
   std::string reason;  ///< why there are none, one sentence; empty when there are some

@@ -1,4 +1,4 @@
-// The GPU's launcher: any kernel of kernels.h as a grid of blocks.
+// The GPU's launcher: runs any kernel of kernels.h as a grid of blocks.
 #pragma once
 
 #include <cuda_runtime.h>

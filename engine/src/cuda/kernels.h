@@ -1,4 +1,4 @@
-// All kernels of the engine, in one list: the interface between the stages and whatever device runs them.
+// All kernels of the engine in one list: the interface between the stages and the devices that run them.
 #pragma once
 
 #include <cstring>
@@ -19,16 +19,13 @@ struct List {
   static constexpr int kCount = sizeof...(Kernels);
 };
 
-using KernelList = List<ImportKernel, SurfaceToTensorKernel, TensorToPictureKernel, LumaToTensorKernel,
-                        RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel, TensorToRgbPictureKernel,
-                        TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel, TemporalKernel,
-                        DenoiseKernel, WidenKernel, StackKernel, GatherKernel, NarrowKernel, CurveKernel,
-                        FinishLumaKernel, FinishChromaKernel>;
+using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
+                        TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
+                        TemporalKernel, DenoiseKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
+                        HorizontalSecondPass, CurveKernel, FinishLumaKernel, FinishChromaKernel>;
 
-/// Names in the order of KernelList, for messages and benches.
+/// Names in the order of KernelList, for messages and benchmarks.
 inline constexpr const char* kKernelNames[] = {"import",
-                                               "surface to tensor",
-                                               "tensor to picture",
                                                "luma to tensor",
                                                "RGB to tensor",
                                                "YCbCr to tensor",
@@ -40,10 +37,10 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "scene",
                                                "temporal denoise",
                                                "denoise",
-                                               "widen",
-                                               "stack",
-                                               "gather",
-                                               "narrow",
+                                               "horizontal, first pass",
+                                               "vertical, second pass",
+                                               "vertical, first pass",
+                                               "horizontal, second pass",
                                                "curves",
                                                "finish luma",
                                                "finish chroma"};

@@ -9,8 +9,6 @@ cudaError_t CheckMachineCode() {
 }
 
 template cudaError_t LaunchOnGpu<ImportKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<SurfaceToTensorKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<TensorToPictureKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<LumaToTensorKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<RgbToTensorKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<YcbcrToTensorKernel>(const void*, Extent, cudaStream_t);
@@ -19,10 +17,10 @@ template cudaError_t LaunchOnGpu<TensorToRgbPictureKernel>(const void*, Extent, 
 template cudaError_t LaunchOnGpu<TensorToYcbcrPictureKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<ToneKernelCall>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<ShrinkKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<WidenKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<StackKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<GatherKernel>(const void*, Extent, cudaStream_t);
-template cudaError_t LaunchOnGpu<NarrowKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<HorizontalFirstPass>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<VerticalSecondPass>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<VerticalFirstPass>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<HorizontalSecondPass>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<FinishChromaKernel>(const void*, Extent, cudaStream_t);
 
 }  // namespace reelmend::cuda

@@ -1,12 +1,12 @@
-// Kernels: plain structs that compute one group of samples, or one tile, of a picture. Each is written once and
-// launched by two launchers: HostLaunch below, and the GPU's in kernel_launch.cuh.
+// Kernels: plain structs that compute one group of samples, or one tile, of a picture. Each is written once and has
+// two launchers: HostLaunch below and the GPU's in kernel_launch.cuh.
 //
 // Note [Two forms of kernels]
-// - A pixel kernel has `operator()(int x, int y, int z) const` and computes alone.
-// - A tile kernel is what a block of GPU threads does together: `operator()(Block&, Shared&, int x, int y, int z)`,
-//   with `static constexpr int kThreads` and a struct `Shared` in the block's fast memory. Its work is a sequence of
-//   `block.Each([&](int thread) {…})`: all threads have done one Each before any begins the next. What one thread
-//   keeps from one Each to another lies in Shared.
+// - A pixel kernel has `operator()(int x, int y, int z) const`. Calls are independent.
+// - A tile kernel is run by a block of GPU threads: `operator()(Block&, Shared&, int x, int y, int z)`, with `static
+//   constexpr int kThreads` and a struct `Shared` in shared memory. It is a sequence of `block.Each([&](int thread)
+//   {…})`: all threads finish one Each before any starts the next. State that a thread keeps between two Each lies in
+//   Shared.
 // Kernels are trivially copyable and hold device pointers, so that they can be passed to a GPU by value.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Extent {
 template <typename K>
 concept TileKernel = requires { typename K::Shared; };
 
-/// The host's block: threads one after the other.
+/// A block on the host: its threads run one after the other.
 class HostBlock {
  public:
   explicit HostBlock(int threads) : threads_(threads) {}
@@ -62,7 +62,7 @@ void HostLaunch(const K& kernel, Extent extent) {
   }
 }
 
-/// A kernel with its data, without its type: what goes through a device's interface.
+/// A type-erased kernel with its data, as the device interface takes it.
 struct KernelCall {
   static constexpr std::size_t kMaxBytes = 1024;  ///< kernels are passed by value; a GPU takes 4 KiB
   int id = 0;                                    ///< place in KernelList

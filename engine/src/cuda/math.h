@@ -26,8 +26,7 @@ REELMEND_HD inline T Clamp(T v, T low, T high) {
   return Min(Max(v, low), high);
 }
 
-/// a × b + c, rounded once on the GPU. (The CPU's vector kernels round once, too; the host here rounds twice, which
-/// no 16-bit sample shows.)
+/// a × b + c. The GPU rounds once, the host here twice; no 16-bit sample shows the difference.
 REELMEND_HD inline float Fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
@@ -58,7 +57,7 @@ REELMEND_HD inline std::uint16_t ToSample(float v) {
 }
 
 /// Rounds a working sample to 8 bits, halves up, saturated: what the encoder gets.
-REELMEND_HD inline std::uint8_t ToCode8(std::uint16_t v) {
+REELMEND_HD inline std::uint8_t ToLevel8(std::uint16_t v) {
   return static_cast<std::uint8_t>(v >= 0xFF80 ? 255 : (v + 128) >> 8);
 }
 

@@ -8,7 +8,7 @@
 
 namespace reelmend::cuda {
 
-using inference::Occupancy;
+using inference::Concurrency;
 
 namespace {
 
@@ -24,7 +24,7 @@ double Run(Device& device, NetworkRunner& runner, const Picture& in, StreamHandl
   for (int i = 0; i < frames; ++i) {
     const int slot = i % runner.slots();
     runner.Wait(slot, stage);
-    runner.Begin(slot, in, stage);
+    runner.Submit(slot, in, stage);
   }
   for (int slot = 0; slot < runner.slots(); ++slot) runner.Wait(slot, stage);
   device.WaitForStream(stage);
@@ -33,21 +33,21 @@ double Run(Device& device, NetworkRunner& runner, const Picture& in, StreamHandl
 
 }  // namespace
 
-Picture MakeEmptyPicture(DeviceStore& store, const ModelFile& file, Size size) {
+Picture MakeEmptyPicture(DeviceArena& arena, const ModelFile& file, Size size) {
   const bool has_chroma = inference::MakesChroma(file.layout);
-  return store.MakePicture(size.width, size.height, has_chroma ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1}, {});
+  return arena.MakePicture(size.width, size.height, has_chroma ? pixel::Subsampling{0, 0} : pixel::Subsampling{1, 1}, {});
 }
 
 double NetworkRate(const std::shared_ptr<Device>& device, NetworkOptions options, Size size) {
   options.may_cut = false;
-  DeviceStore store(device);
+  DeviceArena arena(device);
   const Stream stage = MakeStream(device);
   try {
-    const Picture in = MakeEmptyPicture(store, options.file, size);
+    const Picture in = MakeEmptyPicture(arena, options.file, size);
     NetworkRunner runner(device, options, in);
-    if (runner.slots() < options.occupancy.pictures()) return 0;
+    if (runner.slots() < options.concurrency.pictures()) return 0;
     const auto run = [&](int turns) { return Run(*device, runner, in, stage.get(), turns * runner.slots()); };
-    // The first run of a lane prepares and the second is captured (Note [Contexts and tickets]).
+    // The first run of an inference slot prepares, the second is captured (Note [Inference slots]).
     for (double spent = run(2); spent < kSecondsOfWarmUp;) spent += run(kTurns);
     const int turns = std::clamp(static_cast<int>(kTurns * kSecondsOfRound / run(kTurns)), kTurns, 1'000);
     std::array<double, kRounds> rates{};
@@ -59,11 +59,11 @@ double NetworkRate(const std::shared_ptr<Device>& device, NetworkOptions options
   }
 }
 
-std::optional<Occupancy> ChooseOccupancy(const std::function<double(const Occupancy&)>& rate) {
-  std::optional<Occupancy> best;
+std::optional<Concurrency> ChooseConcurrency(const std::function<double(const Concurrency&)>& rate) {
+  std::optional<Concurrency> best;
   double best_rate = 0;
   for (int batch = 1; batch <= kMostBatch; ++batch) {
-    Occupancy chosen{kLeastContexts, batch};
+    Concurrency chosen{kLeastContexts, batch};
     double chosen_rate = rate(chosen);
     while (chosen_rate > 0 && chosen.contexts < kMostContexts) {
       const double next = rate({chosen.contexts + 1, batch});
@@ -78,24 +78,24 @@ std::optional<Occupancy> ChooseOccupancy(const std::function<double(const Occupa
   return best;
 }
 
-std::optional<Occupancy> MeasureOccupancy(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
+std::optional<Concurrency> MeasureConcurrency(const std::shared_ptr<Device>& device, const std::shared_ptr<inference::GpuModel>& model, Size size) {
   model->Hold();
   NetworkOptions options;
   options.file = model->file();
   options.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
-  const auto chosen = ChooseOccupancy([&](const Occupancy& occupancy) {
-    options.occupancy = occupancy;
+  const auto chosen = ChooseConcurrency([&](const Concurrency& concurrency) {
+    options.concurrency = concurrency;
     try {
       return NetworkRate(device, options, size);
     } catch (const DeviceLost&) {
       throw;
     } catch (const Error&) {
-      if (occupancy.batch == 1) throw;
+      if (concurrency.batch == 1) throw;
       return 0.0;  // the network counts on one picture
     }
   });
   model->LetGo();
-  model->KeepMemo();  // kernels that were compiled meanwhile
+  model->KeepBackendCache();  // kernels that were compiled meanwhile
   return chosen;
 }
 

@@ -11,7 +11,7 @@ namespace reelmend::cuda {
 namespace {
 
 constexpr std::int64_t kWhole = std::numeric_limits<std::int64_t>::max();
-/// Parts smaller than this are not worth cutting further: what does not fit then is not this picture's size.
+/// The smallest tile: if even that does not fit, the picture's size is not the problem.
 constexpr std::int64_t kSmallestTile = 96 * 96;
 
 RgbMatrix ToRgbMatrix(pixel::ColorSpec color) {
@@ -20,7 +20,7 @@ RgbMatrix ToRgbMatrix(pixel::ColorSpec color) {
   return {f(c.luma_offset), f(c.luma_scale), f(c.red_cr), f(c.green_cb), f(c.green_cr), f(c.blue_cb)};
 }
 
-/// The inverse, as pipeline/network_tensors.cc solves it.
+/// The inverse; the same as in cpu/tensor_converter.cc.
 YcbcrMatrix ToYcbcrMatrix(pixel::ColorSpec color) {
   const pixel::YcbcrToRgb c = pixel::MakeYcbcrToRgb(color.matrix, color.range);
   const double denominator = c.red_cr * c.blue_cb - c.green_cr * c.blue_cb - c.green_cb * c.red_cr;
@@ -30,27 +30,27 @@ YcbcrMatrix ToYcbcrMatrix(pixel::ColorSpec color) {
   return {{f(red), f(1 - red - blue), f(blue)}, f(1 / c.luma_scale), f(c.luma_offset), f(1 / c.blue_cb), f(1 / c.red_cr)};
 }
 
-Units LumaUnits(pixel::ColorSpec color) {
+LinearScale LumaUnits(pixel::ColorSpec color) {
   const pixel::SampleLevels levels = pixel::SampleLevelsOf(color.range);
   return {static_cast<float>(levels.luma_black), static_cast<float>(1 / levels.luma_span)};
 }
 
-Units ChromaUnits(pixel::ColorSpec color) {
+LinearScale ChromaUnits(pixel::ColorSpec color) {
   return {32768.0F, static_cast<float>(1 / pixel::SampleLevelsOf(color.range).chroma_span)};
 }
 
-/// The next smaller one; false: there is none.
-bool TakeLess(inference::Occupancy& occupancy, int contexts) {
-  if (occupancy.contexts > 1) {
-    --occupancy.contexts;
+/// The next smaller setting; false if there is none.
+bool TakeLess(inference::Concurrency& concurrency, int contexts) {
+  if (concurrency.contexts > 1) {
+    --concurrency.contexts;
     return true;
   }
-  if (occupancy.batch == 1) return false;
-  occupancy = {contexts, 1};
+  if (concurrency.batch == 1) return false;
+  concurrency = {contexts, 1};
   return true;
 }
 
-/// A picture's part of a tensor that holds several.
+/// One picture of a batched tensor.
 Tensor OfBatch(Tensor tensor, int place) {
   tensor.data += static_cast<std::ptrdiff_t>(place) * tensor.channels * tensor.height * tensor.width;
   return tensor;
@@ -64,19 +64,19 @@ int ContextsWithin(std::size_t free_bytes, std::size_t context_bytes, int most) 
 }
 
 NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOptions& options, const Picture& in)
-    : device_(device), options_(options), in_(in), store_(std::move(device)) {
+    : device_(device), options_(options), in_(in), arena_(std::move(device)) {
   device_->MakeCurrent();
   std::int64_t pixels = kWhole;
-  inference::Occupancy occupancy{std::max(1, options.occupancy.contexts), std::max(1, options.occupancy.batch)};
+  inference::Concurrency concurrency{std::max(1, options.concurrency.contexts), std::max(1, options.concurrency.batch)};
   for (;;) {
     try {
-      Make(occupancy, pixels);
+      Make(concurrency, pixels);
       break;
     } catch (const Error& error) {
       const bool is_memory = dynamic_cast<const OutOfDeviceMemory*>(&error) != nullptr || error.code() == ErrorCode::kLimitExceeded;
       if (!is_memory) throw;
       Release();
-      if (TakeLess(occupancy, options.occupancy.contexts)) continue;
+      if (TakeLess(concurrency, options.concurrency.contexts)) continue;
       if (!options.may_cut) throw;
       pixels = std::min(pixels, std::int64_t{in.width()} * in.height()) / 2;
       if (pixels < kSmallestTile) throw OutOfDeviceMemory("The GPU has too little free memory for the network.");
@@ -87,29 +87,29 @@ NetworkRunner::NetworkRunner(std::shared_ptr<Device> device, const NetworkOption
 
 NetworkRunner::~NetworkRunner() { Release(); }
 
-/// Nothing of the device's may read or write memory that goes away now.
+/// Waits until the device no longer uses memory that is freed now.
 void NetworkRunner::Release() {
   try {
-    for (const Lane& lane : lanes_) {
-      if (lane.stream) device_->WaitForStream(lane.stream.get());
+    for (const InferenceSlot& inference : inference_slots_) {
+      if (inference.stream) device_->WaitForStream(inference.stream.get());
     }
   } catch (const Error&) {
     // A lost device does neither.
   }
-  lanes_.clear();
+  inference_slots_.clear();
   passes_.clear();
-  store_.Clear();
+  arena_.Clear();
 }
 
-void NetworkRunner::Make(const inference::Occupancy& occupancy, std::int64_t most_pixels) {
-  batch_ = occupancy.batch;
+void NetworkRunner::Make(const inference::Concurrency& concurrency, std::int64_t most_pixels) {
+  batch_ = concurrency.batch;
   MakePasses(most_pixels);
-  const int fitting = ContextsWithin(device_->FreeBytes(), LaneBytes(), occupancy.contexts);
-  for (int i = 0; i < (is_cut() ? 1 : fitting); ++i) MakeLane();
+  const int fitting = ContextsWithin(device_->FreeBytes(), InferenceSlotBytes(), concurrency.contexts);
+  for (int i = 0; i < (is_cut() ? 1 : fitting); ++i) MakeInferenceSlot();
 }
 
-/// Device memory that a lane takes.
-std::size_t NetworkRunner::LaneBytes() const {
+/// Device memory of an inference slot.
+std::size_t NetworkRunner::InferenceSlotBytes() const {
   std::size_t bytes = 0;
   for (const Pass& pass : passes_) {
     std::size_t picture = static_cast<std::size_t>(pass.network->input_shape().count() + pass.network->output_shape().count()) * sizeof(Half);
@@ -138,7 +138,7 @@ void NetworkRunner::MakePasses(std::int64_t most_pixels) {
 Picture NetworkRunner::MakePicture(Picture shape) {
   std::size_t samples = 0;
   for (const Plane& plane : shape.planes) samples += static_cast<std::size_t>(plane.stride) * plane.height;
-  auto* data = static_cast<std::uint16_t*>(store_.Make(samples * sizeof(std::uint16_t)));
+  auto* data = static_cast<std::uint16_t*>(arena_.Make(samples * sizeof(std::uint16_t)));
   for (Plane& plane : shape.planes) {
     if (plane.height == 0) continue;
     plane.data = data;
@@ -147,37 +147,37 @@ Picture NetworkRunner::MakePicture(Picture shape) {
   return shape;
 }
 
-void NetworkRunner::MakeLane() {
-  lanes_.emplace_back();
-  Lane& lane = lanes_.back();
+void NetworkRunner::MakeInferenceSlot() {
+  inference_slots_.emplace_back();
+  InferenceSlot& inference = inference_slots_.back();
   const auto make_tensor = [&](const inference::Shape& shape) {
     const std::size_t samples = static_cast<std::size_t>(shape.count()) * static_cast<std::size_t>(batch_);
-    // Cleared, since a batch may run before all its places were filled.
-    return Tensor{static_cast<Half*>(store_.MakeCleared(samples * sizeof(Half))), shape.channels, shape.width, shape.height};
+    // Cleared, because a batch may run before all its positions were filled.
+    return Tensor{static_cast<Half*>(arena_.MakeCleared(samples * sizeof(Half))), shape.channels, shape.width, shape.height};
   };
   for (const Pass& pass : passes_) {
-    lane.inputs.push_back(make_tensor(pass.network->input_shape()));
-    lane.outputs.push_back(make_tensor(pass.network->output_shape()));
+    inference.inputs.push_back(make_tensor(pass.network->input_shape()));
+    inference.outputs.push_back(make_tensor(pass.network->output_shape()));
     const auto bytes = static_cast<std::size_t>(pass.network->workspace_bytes());
-    void* workspace = bytes > 0 ? store_.Make(bytes) : nullptr;
-    lane.contexts.push_back(pass.network->MakeContext({lane.inputs.back().data, lane.outputs.back().data, workspace}));
-    lane.pictures.emplace_back();
-    for (int place = 0; place < batch_; ++place) lane.pictures.back().push_back(MakePicture(pass.out));
+    void* workspace = bytes > 0 ? arena_.Make(bytes) : nullptr;
+    inference.contexts.push_back(pass.network->MakeContext({inference.inputs.back().data, inference.outputs.back().data, workspace}));
+    inference.pictures.emplace_back();
+    for (int place = 0; place < batch_; ++place) inference.pictures.back().push_back(MakePicture(pass.out));
   }
-  lane.is_filled.assign(static_cast<std::size_t>(batch_), false);
-  lane.stream = MakeStream(device_);
-  lane.filled = MakeEvent(device_);
-  lane.done = MakeEvent(device_);
+  inference.is_filled.assign(static_cast<std::size_t>(batch_), false);
+  inference.stream = MakeStream(device_);
+  inference.filled = MakeEvent(device_);
+  inference.done = MakeEvent(device_);
 }
 
-void NetworkRunner::Fill(const Lane& lane, std::size_t pass, int place, const Picture& in, const inference::Tile& tile, StreamHandle stream) {
-  const Tensor out = OfBatch(lane.inputs[pass], place);
+void NetworkRunner::PackInput(const InferenceSlot& inference, std::size_t pass, int place, const Picture& in, const inference::Tile& tile, StreamHandle stream) {
+  const Tensor out = OfBatch(inference.inputs[pass], place);
   const Extent extent{out.width, out.height, 1};
   const auto launch = [&](const auto& kernel) { device_->Launch(MakeCall(kernel, extent), stream); };
   if (options_.file.layout == ModelFile::Layout::kRgb) {
     return launch(RgbToTensorKernel{in, tile.x, tile.y, ToRgbMatrix(in_.color), out});
   }
-  const Units luma = LumaUnits(in_.color);
+  const LinearScale luma = LumaUnits(in_.color);
   const float strength = pass == 0 ? options_.strength : 0;
   if (options_.file.layout == ModelFile::Layout::kYcbcrStrength) {
     return launch(YcbcrToTensorKernel{in, tile.x, tile.y, luma, ChromaUnits(in_.color), strength, out});
@@ -185,18 +185,18 @@ void NetworkRunner::Fill(const Lane& lane, std::size_t pass, int place, const Pi
   launch(LumaToTensorKernel{in.planes[0], tile.x, tile.y, luma.offset, luma.scale, strength, out});
 }
 
-void NetworkRunner::Empty(const Lane& lane, std::size_t pass, int place, const inference::Tile& tile, StreamHandle stream) {
+void NetworkRunner::UnpackOutput(const InferenceSlot& inference, std::size_t pass, int place, const inference::Tile& tile, StreamHandle stream) {
   const int scale = options_.file.scale;
   const KeptPart part{(tile.keep_x - tile.x) * scale, (tile.keep_y - tile.y) * scale, tile.keep_x * scale,
                       tile.keep_y * scale,           tile.keep_width * scale,         tile.keep_height * scale};
   const Extent extent{part.width, part.height, 1};
   const auto launch = [&](const auto& kernel) { device_->Launch(MakeCall(kernel, extent), stream); };
-  const Picture& out = lane.pictures[pass][place];
-  const Tensor made = OfBatch(lane.outputs[pass], place);
+  const Picture& out = inference.pictures[pass][place];
+  const Tensor made = OfBatch(inference.outputs[pass], place);
   if (options_.file.layout == ModelFile::Layout::kRgb) {
     return launch(TensorToRgbPictureKernel{made, part, ToYcbcrMatrix(in_.color), out});
   }
-  const Units luma = LumaUnits(in_.color);
+  const LinearScale luma = LumaUnits(in_.color);
   if (options_.file.layout == ModelFile::Layout::kYcbcrStrength) {
     const float chroma_span = 1 / ChromaUnits(in_.color).scale;
     return launch(TensorToYcbcrPictureKernel{made, part, luma.offset, 1 / luma.scale, chroma_span, out});
@@ -204,78 +204,78 @@ void NetworkRunner::Empty(const Lane& lane, std::size_t pass, int place, const i
   launch(TensorToLumaKernel{made, part, luma.offset, 1 / luma.scale, out.planes[0]});
 }
 
-/// All that follows the filling of the first tensor, on the lane's stream.
-void NetworkRunner::PutWhole(Lane& lane) {
-  const StreamHandle stream = lane.stream.get();
+/// Everything after packing the first tensor, on the stream of the inference slot.
+void NetworkRunner::EnqueueWhole(InferenceSlot& inference) {
+  const StreamHandle stream = inference.stream.get();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const inference::Tile& whole = passes_[i].plan.tiles[0];
-    for (int place = 0; i > 0 && place < batch_; ++place) Fill(lane, i, place, lane.pictures[i - 1][place], whole, stream);
-    lane.contexts[i]->Enqueue(stream.value);
-    for (int place = 0; place < batch_; ++place) Empty(lane, i, place, whole, stream);
+    for (int place = 0; i > 0 && place < batch_; ++place) PackInput(inference, i, place, inference.pictures[i - 1][place], whole, stream);
+    inference.contexts[i]->Enqueue(stream.value);
+    for (int place = 0; place < batch_; ++place) UnpackOutput(inference, i, place, whole, stream);
   }
 }
 
-/// A network that cannot be captured goes on piece by piece. What else fails here fails there again, and is told then.
-void NetworkRunner::Capture(Lane& lane) {
-  const StreamHandle stream = lane.stream.get();
+/// A network that cannot be captured runs without a graph. Other failures here repeat there and are reported then.
+void NetworkRunner::Capture(InferenceSlot& inference) {
+  const StreamHandle stream = inference.stream.get();
   device_->BeginCapture(stream);
   bool is_whole = true;
   try {
-    PutWhole(lane);
+    EnqueueWhole(inference);
   } catch (const Error&) {
     is_whole = false;
   }
   try {
     Graph graph(device_, device_->EndCapture(stream));  // in any case: an open capture would poison the stream
-    if (is_whole) lane.graph = std::move(graph);
+    if (is_whole) inference.graph = std::move(graph);
   } catch (const Error&) {
     // The library ended the capture.
   }
 }
 
-void NetworkRunner::PutTiles(Lane& lane, const Picture& in, StreamHandle stream) {
+void NetworkRunner::EnqueueTiles(InferenceSlot& inference, const Picture& in, StreamHandle stream) {
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     for (const inference::Tile& tile : passes_[i].plan.tiles) {
       if (options_.is_stopped && options_.is_stopped()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
-      Fill(lane, i, 0, i == 0 ? in : lane.pictures[i - 1][0], tile, stream);
-      lane.contexts[i]->Enqueue(stream.value);
-      Empty(lane, i, 0, tile, stream);
+      PackInput(inference, i, 0, i == 0 ? in : inference.pictures[i - 1][0], tile, stream);
+      inference.contexts[i]->Enqueue(stream.value);
+      UnpackOutput(inference, i, 0, tile, stream);
     }
   }
 }
 
-/// The network on what the lane's tensor holds, once `stage` has filled it.
-void NetworkRunner::Run(Lane& lane, StreamHandle stage) {
+/// Runs the network once `stage` has packed the input tensor.
+void NetworkRunner::Run(InferenceSlot& inference, StreamHandle stage) {
   device_->MakeCurrent();
-  const StreamHandle stream = lane.stream.get();
-  device_->Record(lane.filled.get(), stage);
-  device_->WaitOn(stream, lane.filled.get());
-  if (lane.runs == 1) Capture(lane);
-  lane.graph ? device_->LaunchGraph(lane.graph.get(), stream) : PutWhole(lane);
-  lane.runs = std::min(lane.runs + 1, 2);
-  device_->Record(lane.done.get(), stream);
-  lane.is_filled.assign(lane.is_filled.size(), false);
+  const StreamHandle stream = inference.stream.get();
+  device_->Record(inference.filled.get(), stage);
+  device_->WaitOn(stream, inference.filled.get());
+  if (inference.runs == 1) Capture(inference);
+  inference.graph ? device_->LaunchGraph(inference.graph.get(), stream) : EnqueueWhole(inference);
+  inference.runs = std::min(inference.runs + 1, 2);
+  device_->Record(inference.done.get(), stream);
+  inference.is_filled.assign(inference.is_filled.size(), false);
 }
 
-void NetworkRunner::Begin(int slot, const Picture& in, StreamHandle stage) {
+void NetworkRunner::Submit(int slot, const Picture& in, StreamHandle stage) {
   device_->MakeCurrent();
-  Lane& lane = lanes_[slot / batch_];
+  InferenceSlot& inference = inference_slots_[slot / batch_];
   const int place = slot % batch_;
   if (is_cut()) {
-    PutTiles(lane, in, stage);
-    device_->Record(lane.done.get(), stage);
+    EnqueueTiles(inference, in, stage);
+    device_->Record(inference.done.get(), stage);
     return;
   }
   // The slot's last picture was waited for by `stage`, so nothing reads its part of the tensors any more.
-  Fill(lane, 0, place, in, passes_[0].plan.tiles[0], stage);
-  lane.is_filled[place] = true;
-  if (place + 1 == batch_) Run(lane, stage);
+  PackInput(inference, 0, place, in, passes_[0].plan.tiles[0], stage);
+  inference.is_filled[place] = true;
+  if (place + 1 == batch_) Run(inference, stage);
 }
 
 void NetworkRunner::Wait(int slot, StreamHandle stage) {
-  Lane& lane = lanes_[slot / batch_];
-  if (lane.is_filled[slot % batch_]) Run(lane, stage);
-  device_->WaitOn(stage, lane.done.get());
+  InferenceSlot& inference = inference_slots_[slot / batch_];
+  if (inference.is_filled[slot % batch_]) Run(inference, stage);
+  device_->WaitOn(stage, inference.done.get());
 }
 
 }  // namespace reelmend::cuda

@@ -8,7 +8,7 @@ namespace reelmend::cuda {
 
 std::shared_ptr<inference::GpuModel> NetworkSource::ModelOf(const NetworkRequest& request) {
   const DeviceFacts& facts = device_->facts();
-  const inference::GpuPlace place{{facts.compute_major, facts.compute_minor}, facts.name};
+  const inference::TargetGpu place{{facts.compute_major, facts.compute_minor}, facts.name};
   return std::make_shared<inference::GpuModel>(backend_, request.file, place,
                                                inference::EngineCache(request.engine_folder, request.may_write_engines));
 }
@@ -21,7 +21,7 @@ NetworkOptions OptionsWith(const std::shared_ptr<inference::GpuModel>& model, co
   network.passes = request.passes;
   network.strength = request.strength;
   if (request.passes == 1) {  // what was measured; a second pass would need engines for its own size
-    network.occupancy = model->MeasuredOccupancy(request.picture.width, request.picture.height).value_or(network.occupancy);
+    network.concurrency = model->MeasuredConcurrency(request.picture.width, request.picture.height).value_or(network.concurrency);
   }
   network.is_stopped = request.is_stopped;
   network.load = [model](int width, int height, int batch) { return model->Load(width, height, batch); };
@@ -36,7 +36,7 @@ NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
   NetworkOptions network = OptionsWith(model, request);
   network.made = [model] {
     model->LetGo();
-    model->KeepMemo();
+    model->KeepBackendCache();
   };
   return network;
 }
@@ -44,8 +44,8 @@ NetworkOptions NetworkSource::OptionsOf(const NetworkRequest& request) {
 void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& expectation) {
   prepared_.reset();
   if (expectation.model == "none" || expectation.picture.width < 1 || expectation.output.width < 1) return;
-  const auto fit = pipeline::FitNetwork(options.models, expectation.model, expectation.picture, expectation.output,
-                                        pipeline::NetworkPlace::kGpu);
+  const auto fit = plan::FitNetwork(options.models, expectation.model, expectation.picture, expectation.output,
+                                        plan::NetworkDevice::kGpu);
   if (!fit) return;
   NetworkRequest request;
   request.file = fit->file;
@@ -56,13 +56,13 @@ void NetworkSource::Prepare(const EnhanceOptions& options, const Expectation& ex
   const auto model = ModelOf(request);
   model->Hold();
   NetworkOptions network = OptionsWith(model, request);
-  network.occupancy.contexts = 1;  // of the batch that the job will take
+  network.concurrency.contexts = 1;  // of the batch that the job will take
   network.may_cut = false;  // a size that the job would not ask for is of no use
-  DeviceStore store(device_);
+  DeviceArena arena(device_);
   const Stream stream = MakeStream(device_);
-  const Picture empty = MakeEmptyPicture(store, request.file, request.picture);
+  const Picture empty = MakeEmptyPicture(arena, request.file, request.picture);
   NetworkRunner runner(device_, network, empty);
-  runner.Begin(0, empty, stream.get());
+  runner.Submit(0, empty, stream.get());
   runner.Wait(0, stream.get());
   device_->WaitForStream(stream.get());
   prepared_ = model;

@@ -1,4 +1,4 @@
-// Where the networks of a device's jobs come from: engines in the folder, newly built ones, and those made ready before.
+// Networks for the jobs of a device: from engines in the folder, newly built ones, or prepared ones.
 #pragma once
 
 #include <functional>
@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cuda/network_runner.h"
-#include "reelmend/enhance.h"
 #include "inference/gpu_model.h"
-#include "pipeline/network_choice.h"
+#include "plan/network_choice.h"
+#include "reelmend/enhance.h"
 
 namespace reelmend::cuda {
 
@@ -30,10 +30,10 @@ class NetworkSource {
   /// What a NetworkRunner needs. Throws what inference::GpuModel's constructor throws.
   NetworkOptions OptionsOf(const NetworkRequest& request);
 
-  /// Loads the network that `expectation` names and runs it once on an empty picture, so that kernels are compiled and
-  /// loaded; engines are kept until OptionsOf is asked for the first network. Throws what the runner throws.
+  /// Loads the expected network and runs it once on an empty picture, so that its kernels are compiled and loaded.
+  /// Engines are kept until OptionsOf is called for the first network. Throws what the runner throws.
   void Prepare(const EnhanceOptions& options, const Expectation& expectation);
-  /// What was prepared is not needed.
+  /// Releases what was prepared.
   void LetGo() { prepared_.reset(); }
 
  private:

@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "cuda/frame_ring.h"
+#include "cuda/frame_pool.h"
 #include "cuda/network_source.h"
 #include "cuda/stage_plan.h"
 #include "cuda/uploader.h"
 #include "media/av_error.h"
 #include "media/frame_import.h"
-#include "pipeline/network_choice.h"
+#include "plan/network_choice.h"
 
 extern "C" {
 #include <libavutil/hwcontext.h>
@@ -20,48 +20,48 @@ extern "C" {
 namespace reelmend::cuda {
 namespace {
 
-using pipeline::Stage;
-using pipeline::StageScope;
+using device::Stage;
+using device::StageScope;
 
-/// Pictures that NVENC may hold at once; told to it as its number of surfaces (Note [Rings cannot starve]).
+/// Pictures that NVENC may hold at once; set as its number of surfaces (Note [Pools cannot starve]).
 constexpr int kEncoderSurfaces = 16;
 /// x264 copies what it gets before Encode returns.
 constexpr int kHeldByX264 = 0;
-/// In the hands of the stages, in the hands of the encoder's thread, and one to spare.
+/// One in the stages, one in the encoder's thread, one spare.
 constexpr int kInHands = 3;
 /// Decoded surfaces that kernels may still read when the next ones come.
 constexpr int kHeldSurfaces = 4;
 
 /// An encoder that reads what kernels write: on the GPU from device memory, or libx264 from pinned memory.
-class RingEncoder : public pipeline::FrameEncoder {
+class PooledEncoder : public device::FrameEncoder {
  public:
-  RingEncoder(std::unique_ptr<media::VideoEncoder> encoder, std::shared_ptr<FrameRing> ring)
-      : ring_(std::move(ring)), encoder_(std::move(encoder)) {}
-  ~RingEncoder() override { ring_->Close(); }
+  PooledEncoder(std::unique_ptr<media::VideoEncoder> encoder, std::shared_ptr<FramePool> pool)
+      : pool_(std::move(pool)), encoder_(std::move(encoder)) {}
+  ~PooledEncoder() override { pool_->Close(); }
 
   const AVCodecContext& context() const override { return encoder_->context(); }
-  media::UniqueFrame TakeFrame() override { return ring_->Take(); }
+  media::UniqueFrame TakeFrame() override { return pool_->Take(); }
   void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
               const std::function<void(AVPacket&)>& on_packet) override {
-    // NVENC reads on a stream of its own (Note [Contexts and streams of libav]). Waiting costs this thread alone, and a
-    // fault of a kernel is told before its picture is encoded.
-    ring_->WaitWritten(frame);
+    // NVENC reads on its own stream (Note [Contexts and streams of libav]). Only this thread waits, and a kernel's
+    // error is reported before its picture is encoded.
+    pool_->WaitWritten(frame);
     encoder_->Encode(frame, pts, duration, on_packet);
   }
   void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_->Drain(on_packet); }
 
  private:
-  std::shared_ptr<FrameRing> ring_;
+  std::shared_ptr<FramePool> pool_;
   std::unique_ptr<media::VideoEncoder> encoder_;
 };
 
-/// What a processor and its parts share.
+/// State shared by a processor and its parts.
 struct Session {
   std::shared_ptr<Device> device;
   Stream compute;
   Stream decode;  ///< only with a bridge
   std::unique_ptr<CodecBridge> bridge;
-  std::shared_ptr<FrameRing> ring;  ///< made with the encoder
+  std::shared_ptr<FramePool> pool;  ///< made with the encoder
   std::unique_ptr<NetworkSource> networks;  ///< null: none
   std::string why_no_networks;
 };
@@ -73,7 +73,7 @@ AVPixelFormat SampleFormat(const AVFrame& frame) {
 
 bool IsOnDevice(const AVFrame& frame) { return frame.format == AV_PIX_FMT_CUDA; }
 
-/// Of the picture within a decoded surface: libav crops hardware frames at the right and bottom only.
+/// Size of the picture in a decoded surface: libav crops hardware frames at the right and bottom only.
 Size SizeOf(const AVFrame& frame) {
   if (!IsOnDevice(frame)) return {frame.width, frame.height};
   return {std::max(1, frame.width - static_cast<int>(frame.crop_left)), std::max(1, frame.height - static_cast<int>(frame.crop_top))};
@@ -84,23 +84,23 @@ bool IsOfSize(const AVFrame& frame, Size size) {
   return own.width == size.width && own.height == size.height;
 }
 
-/// The stages on a GPU. Frames come from the GPU's decoder as they are, or from a CPU's decoder through the uploader.
-class CudaChain : public pipeline::StageChain {
+/// The stages on a GPU. Frames come from the GPU's decoder directly or from a CPU's decoder through the uploader.
+class CudaChain : public device::StageChain {
  public:
-  CudaChain(std::shared_ptr<Session> session, const pipeline::ChainOptions& options)
+  CudaChain(std::shared_ptr<Session> session, const device::ChainOptions& options)
       : session_(std::move(session)),
         plan_(options.plan),
         codec_(options.codec),
         clocks_(options.clocks),
         is_stopped_(options.is_stopped),
         uploader_(session_->device),
-        holds_(session_->device, kHeldSurfaces),
+        in_flight_(session_->device, kHeldSurfaces),
         decoded_(MakeEvent(session_->device)),
         finished_(MakeEvent(session_->device)) {
-    if (session_->ring->kind() != FrameRing::Kind::kHost) return;
+    if (session_->pool->kind() != FramePool::Kind::kHost) return;
     download_ = MakeStream(session_->device);
     for (Finish& finish : finish_) {
-      finish.memory = MakeClearedMemory(session_->device, session_->ring->bytes());
+      finish.memory = MakeClearedMemory(session_->device, session_->pool->bytes());
       finish.downloaded = MakeEvent(session_->device);
     }
   }
@@ -122,7 +122,7 @@ class CudaChain : public pipeline::StageChain {
            media::DescribeColor(frame, codec_) == color_;
   }
 
-  bool Begin(const AVFrame& frame, bool is_warm_up) override {
+  bool Submit(const AVFrame& frame, bool is_warm_up) override {
     if (is_warm_up && plan_.strengths.adaptive_contrast <= 0 && plan_.strengths.denoise <= 0) return false;
     const StageScope scope(clocks_, Stage::kConvert);
     if (!Fits(frame)) Prepare(frame);
@@ -132,7 +132,7 @@ class CudaChain : public pipeline::StageChain {
       session_->device->Record(decoded_.get(), session_->bridge->decoder_stream());
       session_->device->WaitOn(compute, decoded_.get());
       stages_->Process(SurfaceOf(frame), next_slot_, needs_picture, compute);
-      holds_.Keep(frame, compute);
+      in_flight_.Keep(frame, compute);
     } else {
       if (!importer_ || !importer_->Fits(frame, codec_)) PrepareUpload(frame);
       const Surface surface = uploader_.Send(importer_->Planes(frame), importer_->layout(), size_.width, size_.height, compute);
@@ -143,19 +143,19 @@ class CudaChain : public pipeline::StageChain {
     return needs_picture;
   }
 
-  void End(AVFrame* out) override {
+  void Retrieve(AVFrame* out) override {
     const StageScope scope(clocks_, Stage::kConvert);
     const StreamHandle compute = session_->compute.get();
     const int slot = std::exchange(oldest_slot_, (oldest_slot_ + 1) % stages_->slots());
     stages_->Complete(slot, compute);
     if (out == nullptr) return;
-    if (session_->ring->kind() == FrameRing::Kind::kHost) return Download(*out, slot);
-    stages_->Finish(session_->ring->Target(out->data[0]), slot, compute);
-    session_->ring->MarkWritten(*out, compute);
+    if (session_->pool->kind() == FramePool::Kind::kHost) return Download(*out, slot);
+    stages_->Finish(session_->pool->Target(out->data[0]), slot, compute);
+    session_->pool->MarkWritten(*out, compute);
   }
 
  private:
-  /// A finished picture on its way to the host; two, so that the next one is made meanwhile.
+  /// A finished picture that is downloaded; two, so that the next one can be made meanwhile.
   struct Finish {
     DeviceMemory memory;
     Event downloaded;
@@ -186,13 +186,13 @@ class CudaChain : public pipeline::StageChain {
     }
   }
 
-  /// For frames in the host's memory. Stages stay: a frame is to them what it shows, wherever it lies.
+  /// For frames in host memory. Stages are kept, because they depend on the picture, not on its memory.
   void PrepareUpload(const AVFrame& frame) {
     importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
     uploader_.Prepare(importer_->layout(), size_.width, size_.height);
   }
 
-  /// How the stages get the frame's samples.
+  /// Sample layout of the frame for the stages.
   pixel::PackedLayout LayoutOf(const AVFrame& frame) const {
     if (!IsOnDevice(frame)) return media::ImportedLayout(static_cast<AVPixelFormat>(frame.format));
     const auto layout = media::NativeLayout(SampleFormat(frame));
@@ -206,7 +206,7 @@ class CudaChain : public pipeline::StageChain {
     if (plan_.model == "none") return session_->networks->LetGo();
     Size in{o.stored_width, o.stored_height};
     if (o.transpose) std::swap(in.width, in.height);
-    const auto fit = pipeline::FitNetwork(plan_.models, plan_.model, in, plan_.output, pipeline::NetworkPlace::kGpu);
+    const auto fit = plan::FitNetwork(plan_.models, plan_.model, in, plan_.output, plan::NetworkDevice::kGpu);
     if (!fit) return;
     NetworkRequest request;
     request.file = fit->file;
@@ -225,7 +225,7 @@ class CudaChain : public pipeline::StageChain {
     o.restores_luma = plan_.restores_luma;
   }
 
-  /// What a GPU cannot run the CPU may: said as a fault of the device, not of the request.
+  /// The CPU may run what a GPU cannot: reports an error of the device, not of the request.
   [[noreturn]] static void RefuseNetwork(const Error& error) {
     if (error.code() == ErrorCode::kInvalidArgument) throw Error(ErrorCode::kUnavailable, error.what());
     throw;
@@ -243,7 +243,7 @@ class CudaChain : public pipeline::StageChain {
     o.flip_y = plan_.orientation.flip_y;
     if (color_.hdr) o.tone = pixel::ToneMapOptions{*color_.hdr, color_.gamut, plan_.peak_nits};
     o.denoise_strength = plan_.strengths.denoise;
-    o.temporal_strength = pipeline::TemporalStrength(plan_.strengths.denoise);
+    o.temporal_strength = plan::TemporalStrength(plan_.strengths.denoise);
     o.noise_sigma = plan_.traits.noise_sigma;
     o.contrast_strength = plan_.strengths.adaptive_contrast;
     o.sharpen_strength = plan_.strengths.sharpen;
@@ -271,25 +271,25 @@ class CudaChain : public pipeline::StageChain {
 
   void Download(AVFrame& out, int slot) {
     Device& device = *session_->device;
-    FrameRing& ring = *session_->ring;
+    FramePool& pool = *session_->pool;
     next_finish_ = (next_finish_ + 1) % 2;
     Finish& finish = finish_[next_finish_];
     const StreamHandle compute = session_->compute.get();
     device.WaitOn(compute, finish.downloaded.get());
-    stages_->Finish(ring.Target(finish.memory.get()), slot, compute);
+    stages_->Finish(pool.Target(finish.memory.get()), slot, compute);
     device.Record(finished_.get(), compute);
     device.WaitOn(download_.get(), finished_.get());
-    const auto row = static_cast<std::ptrdiff_t>(ring.bytes());
-    device.CopyAsync({out.data[0], row, finish.memory.get(), row, ring.bytes(), 1}, download_.get());
+    const auto row = static_cast<std::ptrdiff_t>(pool.bytes());
+    device.CopyAsync({out.data[0], row, finish.memory.get(), row, pool.bytes(), 1}, download_.get());
     device.Record(finish.downloaded.get(), download_.get());
-    ring.MarkWritten(out, download_.get());
-    device.CountDownload(ring.bytes());
+    pool.MarkWritten(out, download_.get());
+    device.CountDownload(pool.bytes());
   }
 
   std::shared_ptr<Session> session_;
-  pipeline::Plan plan_;
+  plan::Plan plan_;
   AVCodecID codec_;
-  pipeline::StageClocks& clocks_;
+  device::StageClocks& clocks_;
   std::function<bool()> is_stopped_;
   std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
   Size size_;
@@ -297,7 +297,7 @@ class CudaChain : public pipeline::StageChain {
   media::SourceColor color_;
   std::unique_ptr<media::FrameImporter> importer_;  ///< of frames in the host's memory
   Uploader uploader_;
-  FrameHolds holds_;
+  InFlightFrames in_flight_;
   Event decoded_;
   Event finished_;
   Stream download_;
@@ -308,7 +308,7 @@ class CudaChain : public pipeline::StageChain {
   std::unique_ptr<StagePlan> stages_;
 };
 
-class CudaProcessor : public pipeline::Processor {
+class CudaProcessor : public device::Processor {
  public:
   explicit CudaProcessor(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
@@ -318,12 +318,12 @@ class CudaProcessor : public pipeline::Processor {
   }
   bool runs_networks() const override { return session_->networks != nullptr; }
   std::string why_no_networks() const override { return session_->why_no_networks; }
-  pipeline::NetworkPlace network_place() const override { return pipeline::NetworkPlace::kGpu; }
+  plan::NetworkDevice network_device() const override { return plan::NetworkDevice::kGpu; }
   AVBufferRef* decoder_device() const override {
     return session_->bridge ? session_->bridge->decoder_device() : nullptr;
   }
 
-  std::unique_ptr<pipeline::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
+  std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) override {
     if (session_->bridge) {
       if (const UniqueBuffer frames = session_->bridge->MakeEncoderFrames(options.width, options.height)) {
         try {
@@ -338,11 +338,11 @@ class CudaProcessor : public pipeline::Processor {
     }
     auto encoder = std::make_unique<media::VideoEncoder>(options);
     const int count = queued + kInHands + kHeldByX264;
-    session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kHost, options.width, options.height, count);
-    return std::make_unique<RingEncoder>(std::move(encoder), session_->ring);
+    session_->pool = FramePool::Make(session_->device, FramePool::Kind::kHost, options.width, options.height, count);
+    return std::make_unique<PooledEncoder>(std::move(encoder), session_->pool);
   }
 
-  std::unique_ptr<pipeline::StageChain> MakeChain(const pipeline::ChainOptions& options) override {
+  std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& options) override {
     return std::make_unique<CudaChain>(session_, options);
   }
   void Prepare(const EnhanceOptions& options, const Expectation& expectation) override {
@@ -350,15 +350,15 @@ class CudaProcessor : public pipeline::Processor {
   }
 
  private:
-  /// The session first: some GPUs have none to give, and then no picture was made for it.
-  std::unique_ptr<pipeline::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
+  /// Opens the session first: GPUs without one then allocate no pictures.
+  std::unique_ptr<device::FrameEncoder> MakeGpuEncoder(media::VideoEncoderOptions options, AVBufferRef* frames,
                                                          int queued) {
     options.hw_frames = frames;
     options.hw_surfaces = kEncoderSurfaces;
     auto encoder = std::make_unique<media::VideoEncoder>(options);
     const int count = queued + kInHands + encoder->hw_surfaces();
-    session_->ring = FrameRing::Make(session_->device, FrameRing::Kind::kDevice, options.width, options.height, count, frames);
-    return std::make_unique<RingEncoder>(std::move(encoder), session_->ring);
+    session_->pool = FramePool::Make(session_->device, FramePool::Kind::kDevice, options.width, options.height, count, frames);
+    return std::make_unique<PooledEncoder>(std::move(encoder), session_->pool);
   }
 
   std::shared_ptr<Session> session_;
@@ -366,7 +366,7 @@ class CudaProcessor : public pipeline::Processor {
 
 }  // namespace
 
-std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
+std::unique_ptr<device::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
                                                    std::unique_ptr<CodecBridge> bridge,
                                                    std::shared_ptr<inference::GpuBackend> networks) {
   auto session = std::make_shared<Session>();
@@ -385,7 +385,7 @@ std::shared_ptr<inference::GpuBackend> OpenNetworks(const DeviceFacts& facts) {
 
 }  // namespace
 
-std::unique_ptr<pipeline::Processor> OpenProcessor(int index) {
+std::unique_ptr<device::Processor> OpenProcessor(int index) {
   auto session = std::make_shared<Session>();
   session->device = OpenCudaDevice(index);
   session->compute = MakeStream(session->device);

@@ -1,4 +1,4 @@
-// The GPU as a device of the pipeline: decoder, stages and encoder that share its memory.
+// A GPU as the device of a job: decoder, stages and encoder share its memory.
 #pragma once
 
 #include <memory>
@@ -7,16 +7,16 @@
 
 #include "cuda/codec_bridge.h"
 #include "cuda/device.h"
+#include "device/processor.h"
 #include "inference/gpu_backend.h"
-#include "pipeline/stage_chain.h"
 
 namespace reelmend::cuda {
 
-/// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing. Where no backend for its networks is here, it
-/// works without them.
-std::unique_ptr<pipeline::Processor> OpenProcessor(int index);
+/// Opens GPU `index`. Throws Error{kUnavailable} naming what is missing. Without a backend for networks it works
+/// without them.
+std::unique_ptr<device::Processor> OpenProcessor(int index);
 
-/// What a GPU of this machine is good for.
+/// What a GPU of this machine can do.
 struct GpuReport {
   DeviceFacts facts;
   bool is_usable = false;
@@ -26,12 +26,12 @@ struct GpuReport {
   std::string encoder;  ///< "h264_nvenc" where a real session of it could be opened, else "libx264"
 };
 
-/// Looks at every GPU that the driver tells of. Never throws; takes some tenths of a second a GPU.
+/// Describes every GPU that the driver reports. Never throws; takes some tenths of a second per GPU.
 std::vector<GpuReport> DescribeGpus();
 
-/// OpenProcessor on any Device, with the codecs that `bridge` brings; null: decoding and encoding on the CPU, each
-/// frame uploaded once and downloaded once. `networks` null: it runs none.
-std::unique_ptr<pipeline::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
+/// A processor on any Device. `bridge`: hardware decoding and encoding; null: the CPU decodes and encodes, and each
+/// frame is uploaded once and downloaded once. `networks`: null for none.
+std::unique_ptr<device::Processor> MakeProcessor(std::shared_ptr<Device> device, Stream compute,
                                                    std::unique_ptr<CodecBridge> bridge,
                                                    std::shared_ptr<inference::GpuBackend> networks = nullptr);
 

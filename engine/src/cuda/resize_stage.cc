@@ -13,7 +13,7 @@ constexpr int kSmallestBand = 16;  // output rows
 }  // namespace
 
 ResizeStage::ResizeStage(std::shared_ptr<Device> device, const Picture& from, const Picture& to, int planes)
-    : store_(std::move(device)), from_(from), to_(to) {
+    : arena_(std::move(device)), from_(from), to_(to) {
   for (int p = 0; p < 2; ++p) {
     if ((planes & (1 << p)) == 0) continue;
     const auto site = from.color.site;
@@ -37,8 +37,8 @@ DeviceAxis ResizeStage::SendAxis(const pixel::AxisPlan& plan) {
   std::vector<int> starts(static_cast<std::size_t>(plan.dst));
   for (int i = 0; i < plan.dst; ++i) starts[i] = plan.Start(i);
   DeviceAxis axis;
-  axis.starts = store_.Send(starts);
-  axis.weights = store_.Send(plan.weights);
+  axis.starts = arena_.Send(starts);
+  axis.weights = arena_.Send(plan.weights);
   axis.taps = plan.taps;
   axis.sets = static_cast<int>(plan.weights.size()) / plan.taps;
   return axis;
@@ -72,7 +72,7 @@ void ResizeStage::MakeRoom() {
   band_rows_ = all;
   while (const std::size_t bytes = IntermediateBytes(band_rows_)) {
     try {
-      intermediate_ = MakeDeviceMemory(store_.device(), bytes);
+      intermediate_ = MakeDeviceMemory(arena_.device(), bytes);
       break;
     } catch (const OutOfDeviceMemory&) {
       if (band_rows_ <= kSmallestBand) throw;
@@ -111,19 +111,19 @@ void ResizeStage::RunBand(const Picture& from, const Picture& to, int plane, int
     kernel.axis = axis;
     kernel.first_row = from_row;
     kernel.rows = row_count;
-    store_.device()->Launch(MakeCall(kernel, {kernel.out[0].width, row_count, count}), stream);
+    arena_.device()->Launch(MakeCall(kernel, {kernel.out[0].width, row_count, count}), stream);
   };
   const auto source_plane = [&](int i) { return from.planes[plane + i]; };
   const auto target_plane = [&](int i) { return to.planes[plane + i]; };
   if (plan.reduces_height) {
-    GatherKernel gather;
+    VerticalFirstPass gather;
     fill(gather, source_plane, in_between, plan.y, first, rows);
-    NarrowKernel narrow;
+    HorizontalSecondPass narrow;
     fill(narrow, in_between, target_plane, plan.x, first, rows);
   } else {
-    WidenKernel widen;
+    HorizontalFirstPass widen;
     fill(widen, source_plane, in_between, plan.x, top, held);
-    StackKernel stack;
+    VerticalSecondPass stack;
     fill(stack, in_between, target_plane, plan.y, first, rows);
   }
 }

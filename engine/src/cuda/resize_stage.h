@@ -1,10 +1,10 @@
-// Resizing on a device: what pixel/resize.cc does, from pictures to pictures in device memory.
+// Resizing on a device: the same as pixel/resize.cc, between pictures in device memory.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "cuda/device_store.h"
+#include "cuda/device_arena.h"
 #include "cuda/kernels.h"
 
 namespace reelmend::pixel {
@@ -13,8 +13,8 @@ struct AxisPlan;
 
 namespace reelmend::cuda {
 
-/// From one shape of pictures to another: size, subsampling, siting (the target's is ChromaSite::kLeft). Made once; Run
-/// allocates nothing. What it needs of memory beside the pictures comes with MakeRoom (Note [Less memory] in stage_plan.h).
+/// Resizes pictures of one shape to another: size, subsampling, siting (the target's is ChromaSite::kLeft). Made
+/// once; Run allocates nothing. MakeRoom allocates the intermediate memory (Note [Less memory] in stage_plan.h).
 class ResizeStage {
  public:
   /// `planes`: of luma (1), of chroma (2) or of both (3).
@@ -25,7 +25,7 @@ class ResizeStage {
   bool is_identity() const { return resize_[0].is_identity && resize_[1].is_identity; }
 
   void MakeRoom();
-  /// Bands that the output is made in; 1 where memory is plenty.
+  /// Number of row bands of the output; 1 if memory suffices.
   int bands() const { return bands_; }
 
   /// Fills the planes of `to` that are not identical; the others are left alone.
@@ -43,7 +43,7 @@ class ResizeStage {
   std::size_t IntermediateBytes(int band_rows) const;
   void RunBand(const Picture& from, const Picture& to, int plane, int first, int rows, StreamHandle stream);
 
-  DeviceStore store_;
+  DeviceArena arena_;
   Picture from_;
   Picture to_;
   PlanePair resize_[2];  ///< luma, chroma

@@ -37,7 +37,7 @@ struct CurvePiece {
   float slope;
 };
 
-/// Counts one tile of the picture (x, y), moves the window on and makes the tile's curve.
+/// Updates the histogram window of one tile (x, y) and computes the tile's curve.
 struct CurveKernel {
   static constexpr int kThreads = 256;
   struct Shared {
@@ -48,7 +48,7 @@ struct CurveKernel {
   pixel::RangeLayout layout;
   int across = 1;  ///< tiles
   int down = 1;
-  const TimeState* state = nullptr;
+  const TemporalState* state = nullptr;
   std::uint32_t* history = nullptr;  ///< [kContrastWindow][down × across][kMaxBins]
   std::uint32_t* sums = nullptr;     ///< [down × across][kMaxBins]
   CurvePiece* pieces = nullptr;      ///< [down × across][kMaxSegments]
@@ -150,7 +150,7 @@ struct ContrastMap {
     const float value = Fma(column.way, right.value - left.value, left.value);
     const float slope = Fma(column.way, right.slope - left.slope, left.slope);
     const float curved = luma + Fma(slope, luma, value);
-    // Codes of the range stay in it; codes outside (headroom, sync) stay as they are.
+    // Levels within the range stay within it; levels outside (headroom, sync) stay as they are.
     return Min(Max(curved, Min(luma, domain.black)), Max(luma, domain.white));
   }
 };
@@ -198,15 +198,15 @@ struct FinishLumaKernel {
     return static_cast<std::uint16_t>(Min(Max(sharp, low), high));
   }
 
-  REELMEND_HD void Store(const std::uint8_t (&codes)[kLanes], int x, int y) const {
+  REELMEND_HD void Store(const std::uint8_t (&levels)[kLanes], int x, int y) const {
     std::uint8_t* to = out.luma + y * out.luma_stride + x;
 #if defined(__CUDA_ARCH__)
     if (x + kLanes <= out.width) {  // rows and tiles begin at multiples of four
-      *reinterpret_cast<uchar4*>(to) = make_uchar4(codes[0], codes[1], codes[2], codes[3]);
+      *reinterpret_cast<uchar4*>(to) = make_uchar4(levels[0], levels[1], levels[2], levels[3]);
       return;
     }
 #endif
-    for (int i = 0; i < kLanes && x + i < out.width; ++i) to[i] = codes[i];
+    for (int i = 0; i < kLanes && x + i < out.width; ++i) to[i] = levels[i];
   }
 
   template <typename Block>
@@ -226,10 +226,10 @@ struct FinishLumaKernel {
       const int y = thread * kLanes / kWidth;
       if (x0 + x >= out.width || y0 + y >= out.height) return;
       const std::uint16_t* first = s.samples + (y + 1) * kSharedWidth + x + 1;
-      std::uint8_t codes[kLanes] = {};
+      std::uint8_t levels[kLanes] = {};
       for (int i = 0; i < kLanes && x0 + x + i < out.width; ++i)
-        codes[i] = ToCode8(lobe == 0 ? first[i] : Sharpened(first + i));
-      Store(codes, x0 + x, y0 + y);
+        levels[i] = ToLevel8(lobe == 0 ? first[i] : Sharpened(first + i));
+      Store(levels, x0 + x, y0 + y);
     });
   }
 };
@@ -252,8 +252,8 @@ struct FinishChromaKernel {
       cr = ToSample(Fma(r, matrix[1][1], Fma(b, matrix[1][0], 32768.0F)));
     }
     const std::ptrdiff_t at = y * out.chroma_stride + static_cast<std::ptrdiff_t>(x) * out.chroma_step;
-    out.chroma[0][at] = ToCode8(cb);
-    out.chroma[1][at] = ToCode8(cr);
+    out.chroma[0][at] = ToLevel8(cb);
+    out.chroma[1][at] = ToLevel8(cr);
   }
 };
 

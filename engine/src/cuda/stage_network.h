@@ -1,4 +1,4 @@
-// Kernels between working pictures and the tensors of networks (TensorBridge in pipeline/network_tensors.cc is the CPU's).
+// Kernels between working pictures and the tensors of networks; cpu/tensor_converter.cc is the CPU's counterpart.
 #pragma once
 
 #include "cuda/launch.h"
@@ -7,8 +7,8 @@
 
 namespace reelmend::cuda {
 
-/// Luma of a part of a picture, 0 = black … 1 = white, and the plane that holds the strength of restoration. Rows and
-/// columns beyond the picture repeat its last.
+/// Packs luma of an area (0 = black … 1 = white) and a plane that holds the strength of restoration. Rows and columns
+/// beyond the picture repeat its last ones.
 struct LumaToTensorKernel {
   Plane luma;
   int x = 0;  ///< of the part, in the picture
@@ -26,7 +26,7 @@ struct LumaToTensorKernel {
   }
 };
 
-/// R′G′B′ of a part of a picture without subsampling; networks of this layout know nothing beyond [0, 1].
+/// Packs R′G′B′ of an area of a picture without subsampling, clipped to [0, 1].
 struct RgbToTensorKernel {
   Picture in;
   int x = 0;
@@ -47,21 +47,21 @@ struct RgbToTensorKernel {
   }
 };
 
-/// From a plane's samples to its values: (sample − offset) × scale.
-struct Units {
+/// Sample → value: (sample − offset) × scale.
+struct LinearScale {
   float offset = 0;
   float scale = 1;
 
   REELMEND_HD Half FromSample(std::uint16_t sample) const { return ToHalf((static_cast<float>(sample) - offset) * scale); }
 };
 
-/// Y′, the strength of restoration, Cb and Cr of a part of a picture without subsampling: 0 … 1, and −0.5 … 0.5.
+/// Packs Y′ (0 … 1), the strength of restoration, Cb and Cr (−0.5 … 0.5) of an area of a picture without subsampling.
 struct YcbcrToTensorKernel {
   Picture in;
   int x = 0;
   int y = 0;
-  Units luma;
-  Units chroma;
+  LinearScale luma;
+  LinearScale chroma;
   float strength = 0;
   Tensor out;
 
@@ -75,7 +75,7 @@ struct YcbcrToTensorKernel {
   }
 };
 
-/// Where a tensor's kept part comes from and goes to.
+/// The part of a tensor that is kept, and its place in the picture.
 struct KeptPart {
   int from_x = 0;  ///< in the tensor
   int from_y = 0;
@@ -85,7 +85,7 @@ struct KeptPart {
   int height = 0;
 };
 
-/// Bounded before it becomes a whole number; NaN becomes 0.
+/// Clamps, then rounds. NaN becomes 0.
 REELMEND_HD inline std::uint16_t ToBoundedSample(float value) { return ToSample(value > 0 ? Min(value, 65535.0F) : 0.0F); }
 
 struct TensorToLumaKernel {
@@ -102,7 +102,7 @@ struct TensorToLumaKernel {
   }
 };
 
-/// Y′, Cb and Cr to a picture without subsampling.
+/// Unpacks Y′, Cb and Cr into a picture without subsampling.
 struct TensorToYcbcrPictureKernel {
   Tensor in;
   KeptPart part;
@@ -123,7 +123,7 @@ struct TensorToYcbcrPictureKernel {
   }
 };
 
-/// R′G′B′ to a picture without subsampling.
+/// Unpacks R′G′B′ into a picture without subsampling.
 struct TensorToRgbPictureKernel {
   Tensor in;
   KeptPart part;

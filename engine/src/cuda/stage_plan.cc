@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "pipeline/orient.h"
 #include "pixel/color_matrix.h"
 #include "pixel/resize_plan.h"
 #include "pixel/scene_detector.h"
+#include "plan/orient.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -16,7 +16,7 @@ int Blocks(int count, int size) { return (count + size - 1) / size; }
 }  // namespace
 
 StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options)
-    : device_(device), options_(options), store_(std::move(device)) {
+    : device_(device), options_(options), arena_(std::move(device)) {
   int width = options.stored_width;
   int height = options.stored_height;
   pixel::Subsampling subsampling = options.stored_subsampling;
@@ -26,17 +26,17 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   }
   denoises_ = options.denoise_strength > 0 && options.noise_sigma > 0;
   working_color_ = options.color;
-  working_color_.site = pipeline::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
-  first_ = store_.MakePicture(width, height, subsampling, working_color_);
+  working_color_.site = plan::OrientedSite(options.color.site, {options.transpose, options.flip_x, options.flip_y});
+  first_ = arena_.MakePicture(width, height, subsampling, working_color_);
   first_.shift_x = options.flip_x && subsampling.log2_x != 0 ? width % 2 : 0;
   first_.shift_y = options.flip_y && subsampling.log2_y != 0 ? height % 2 : 0;
   if (options.tone) {
     working_color_ = {pixel::Matrix::kBt709, pixel::Range::kLimited, working_color_.site};
     auto tables = std::make_unique<pixel::ToneTables>();
     pixel::FillToneTables(*options.tone, *tables);
-    tone_tables_ = store_.SendOne(*tables);
+    tone_tables_ = arena_.SendOne(*tables);
   }
-  if (options.tone || denoises_) second_ = store_.MakePicture(width, height, subsampling, working_color_);
+  if (options.tone || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
   MakeContrast();
   MakeNetwork();
@@ -50,8 +50,8 @@ StagePlan::~StagePlan() = default;
 
 void StagePlan::MakeTimeStages() {
   if (options_.denoise_strength <= 0 && options_.contrast_strength <= 0) return;
-  const TimeState fresh{};
-  state_ = const_cast<TimeState*>(store_.SendOne(fresh));
+  const TemporalState fresh{};
+  state_ = const_cast<TemporalState*>(arena_.SendOne(fresh));
   const Plane& luma = first_.planes[0];
   // pixel::SceneDetector's cells.
   shrink_.cell = std::clamp(std::min(luma.width / 32, luma.height / 18), 1, 8);
@@ -59,10 +59,10 @@ void StagePlan::MakeTimeStages() {
   shrink_.rows = std::max(1, luma.height / shrink_.cell);
   shrink_.state = state_;
   const std::vector<float> empty(static_cast<std::size_t>(3) * shrink_.columns * shrink_.rows);
-  thumbnails_ = const_cast<float*>(store_.Send(empty));
+  thumbnails_ = const_cast<float*>(arena_.Send(empty));
   shrink_.thumbnails = thumbnails_;
   if (!denoises_) return;
-  const auto older = [&] { return store_.MakePicture(luma.width, luma.height, first_.subsampling(), working_color_); };
+  const auto older = [&] { return arena_.MakePicture(luma.width, luma.height, first_.subsampling(), working_color_); };
   for (int i = 0; i < 7; ++i) {
     const Picture picture = older();
     for (int p = 0; p < 3; ++p) {
@@ -72,7 +72,7 @@ void StagePlan::MakeTimeStages() {
   }
 }
 
-/// Pictures of the network: those that go in, and whether the source's chroma goes its own way.
+/// Pictures of the network: its input, and whether chroma bypasses it.
 void StagePlan::MakeNetwork() {
   pixel::ColorSpec color = working_color_;
   color.site = pixel::ChromaSite::kLeft;
@@ -106,12 +106,12 @@ void StagePlan::MakeSlots() {
     slot.finished = output_;
     slot.resized = output_;
     const bool needs_resized = network_ || !resize_->is_identity();
-    if (needs_resized) slot.resized = store_.MakePicture(output_.width(), output_.height(), {}, output_.color);
+    if (needs_resized) slot.resized = arena_.MakePicture(output_.width(), output_.height(), {}, output_.color);
     if (makes_chroma()) {
       const Picture& from = options_.network_is_last ? output_ : first_;
-      slot.full = store_.MakePicture(from.width(), from.height(), {0, 0}, working_color_);
+      slot.full = arena_.MakePicture(from.width(), from.height(), {0, 0}, working_color_);
     }
-    slot.state = network_ && state_ != nullptr ? const_cast<TimeState*>(store_.SendOne(TimeState{})) : state_;
+    slot.state = network_ && state_ != nullptr ? const_cast<TemporalState*>(arena_.SendOne(TemporalState{})) : state_;
     slots_.push_back(slot);
   }
 }
@@ -127,9 +127,9 @@ void StagePlan::MakeContrast() {
   curves.down = down.count;
   curves.state = state_;
   curves.history =
-      const_cast<std::uint32_t*>(store_.Send(std::vector<std::uint32_t>(pixel::kContrastWindow * tiles * pixel::kMaxBins)));
-  curves.sums = const_cast<std::uint32_t*>(store_.Send(std::vector<std::uint32_t>(tiles * pixel::kMaxBins)));
-  curves.pieces = const_cast<CurvePiece*>(store_.Send(std::vector<CurvePiece>(tiles * pixel::kMaxSegments)));
+      const_cast<std::uint32_t*>(arena_.Send(std::vector<std::uint32_t>(pixel::kContrastWindow * tiles * pixel::kMaxBins)));
+  curves.sums = const_cast<std::uint32_t*>(arena_.Send(std::vector<std::uint32_t>(tiles * pixel::kMaxBins)));
+  curves.pieces = const_cast<CurvePiece*>(arena_.Send(std::vector<CurvePiece>(tiles * pixel::kMaxSegments)));
   curves_ = curves;
   contrast_.pieces = curves.pieces;
   contrast_.domain = curves.layout.domain;
@@ -210,7 +210,7 @@ void StagePlan::Enlarge(const Picture& working, int index, StreamHandle stream) 
       if (widen_->is_identity(p)) in.planes[p] = upright.planes[p];
     }
   }
-  network_->Begin(index, in, stream);
+  network_->Submit(index, in, stream);
 }
 
 LumaReader StagePlan::ReaderOf(const Picture& picture) const {
@@ -232,7 +232,7 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
   surface.transpose = options_.transpose;
   surface.flip_x = options_.flip_x;
   surface.flip_y = options_.flip_y;
-  Put(MakeCall(ImportKernel{surface, first_}, {Blocks(first_.width(), ImportKernel::kLanes), first_.height(), 3}),
+  Put(MakeCall(ImportKernel{surface, first_}, {Blocks(first_.width(), ImportKernel::kSamplesPerThread), first_.height(), 3}),
       stream);
   const Picture* picture = &first_;
   if (options_.tone) {
@@ -245,8 +245,8 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
   Picture working = denoises_ ? Denoise(picture, stream) : *picture;
   working.color = working_color_;
   if (!needs_picture) return;
-  if (TimeState* kept = slots_[slot].state; kept != state_) {
-    constexpr std::size_t kBytes = sizeof(TimeState);
+  if (TemporalState* kept = slots_[slot].state; kept != state_) {
+    constexpr std::size_t kBytes = sizeof(TemporalState);
     device_->CopyAsync({kept, kBytes, state_, kBytes, kBytes, 1}, stream);
   }
   Enlarge(working, slot, stream);

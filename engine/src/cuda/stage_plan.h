@@ -1,4 +1,4 @@
-// What the kernels of a job are made from: sizes, weights and memory, for one kind of source picture.
+// Sizes, weights and memory of a job's kernels, for one shape of source pictures.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cuda/device.h"
-#include "cuda/device_store.h"
+#include "cuda/device_arena.h"
 #include "cuda/kernels.h"
 #include "cuda/network_runner.h"
 #include "cuda/resize_stage.h"
@@ -16,7 +16,7 @@
 
 namespace reelmend::cuda {
 
-/// What is done to pictures, in plain numbers (pipeline::Plan without libav).
+/// The job in plain numbers: plan::Plan without libav types.
 struct StageOptions {
   int stored_width = 0;  ///< of the surface, after cropping
   int stored_height = 0;
@@ -29,7 +29,7 @@ struct StageOptions {
   std::optional<pixel::ToneMapOptions> tone;
   float temporal_strength = 0;
   float denoise_strength = 0;
-  float noise_sigma = 0;  ///< in 8-bit codes
+  float noise_sigma = 0;  ///< in 8-bit levels
   float contrast_strength = 0;
   float sharpen_strength = 0;
   int output_width = 0;
@@ -39,18 +39,18 @@ struct StageOptions {
   bool restores_luma = false;    ///< it takes the place of the spatial denoising of luma, and of chroma where it makes that
 };
 
-/// The stages of one kind of picture. Made once; Run allocates nothing.
+/// The stages for one shape of pictures. Made once; Run allocates nothing.
 ///
 /// Note [Less memory]
-/// What a stage needs besides its pictures is the resize's intermediate of floats. Where the device has no room for
-/// all of it, the output is made in bands of rows with an intermediate for one band: the same samples from less
-/// memory, and no frame is dropped. Where even the pictures find no room, the constructor throws OutOfDeviceMemory.
-/// A network has its own ways of making do (network_runner.h).
+/// Besides its pictures, only the resize needs memory: an intermediate picture of floats. If the device has too
+/// little memory for all of it, the output is made in bands of rows with an intermediate for one band. The samples
+/// are the same and no frame is dropped. If even the pictures do not fit, the constructor throws OutOfDeviceMemory. A
+/// network has its own ways to save memory (network_runner.h).
 ///
 /// Note [Slots]
-/// With a network, pictures are on their way beside each other: Process takes one up to the network, into a slot;
-/// Complete, in the same order, takes it on from there. What belongs to a picture between the two (its chroma, what was
-/// found of its scene) lies in its slot. Without a network there is one slot.
+/// With a network, several pictures are in progress at once: Process runs one up to the network, into a slot;
+/// Complete, in the same order, continues from there. A slot holds what belongs to its picture between the two: its
+/// chroma and its scene state. Without a network there is one slot.
 class StagePlan {
  public:
   StagePlan(std::shared_ptr<Device> device, const StageOptions& options);
@@ -59,12 +59,12 @@ class StagePlan {
   StagePlan& operator=(const StagePlan&) = delete;
 
   int slots() const { return network_ ? network_->slots() : 1; }
-  /// Puts the stages up to the network on `stream`; afterwards nothing of `surface` is read any more. `needs_picture`
-  /// false: the stages that look back in time alone, without a Complete.
+  /// Enqueues the stages up to the network; work enqueued afterwards may overwrite `surface`. `needs_picture` false:
+  /// runs only the stages that look back in time, and Complete is not called.
   void Process(Surface surface, int slot, bool needs_picture, StreamHandle stream);
-  /// Puts what follows the network, up to the contrast's curves, on `stream`.
+  /// Enqueues the stages after the network, up to the curves of the contrast.
   void Complete(int slot, StreamHandle stream);
-  /// Puts the last ones on `stream`: `out` gets the picture that Complete made.
+  /// Enqueues the last stages: the picture of Complete goes into `out`.
   void Finish(const EncoderPicture& out, int slot, StreamHandle stream);
 
   /// Bands that the resize is made in; 1 where memory is plenty.
@@ -79,7 +79,7 @@ class StagePlan {
     Picture resized;   ///< of the output's size
     Picture finished;  ///< what Finish reads: planes of `resized`, of the source or of the network's picture
     Picture full;      ///< what a network that makes chroma reads
-    TimeState* state = nullptr;  ///< as it was for this picture
+    TemporalState* state = nullptr;  ///< as it was for this picture
   };
   void MakeTimeStages();
   void MakeNetwork();
@@ -90,13 +90,13 @@ class StagePlan {
   Picture Denoise(const Picture* picture, StreamHandle stream);
   void FindCuts(const Picture& picture, StreamHandle stream);
   void Enlarge(const Picture& working, int slot, StreamHandle stream);
-  /// Whether all planes come out of the network, without subsampling; else luma alone, and chroma goes past it.
+  /// Whether the network makes all planes, without subsampling; else only luma, and chroma bypasses it.
   bool makes_chroma() const { return options_.network && inference::MakesChroma(options_.network->file.layout); }
   bool restores_all() const { return options_.restores_luma && makes_chroma(); }
 
   std::shared_ptr<Device> device_;
   StageOptions options_;
-  DeviceStore store_;
+  DeviceArena arena_;
   Picture first_;    ///< of the displayed source's size …
   Picture second_;   ///< … and its partner, where a stage cannot work in place
   pixel::ColorSpec working_color_;  ///< after tone mapping
@@ -104,7 +104,7 @@ class StagePlan {
   const pixel::ToneTables* tone_tables_ = nullptr;
   TemporalHistory history_[3];
   bool denoises_ = false;
-  TimeState* state_ = nullptr;
+  TemporalState* state_ = nullptr;
   float* thumbnails_ = nullptr;
   ShrinkKernel shrink_;
   std::unique_ptr<ResizeStage> resize_;  ///< source → output: all of it, or chroma alone beside a network of luma

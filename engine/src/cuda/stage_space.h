@@ -105,9 +105,9 @@ struct ResizeKernel {
     StoreResized(sum, to.At(x, y));
   }
 };
-using WidenKernel = ResizeKernel<std::uint16_t, float, true>;    ///< enlarging: rows first …
-using StackKernel = ResizeKernel<float, std::uint16_t, false>;   ///< … then columns
-using GatherKernel = ResizeKernel<std::uint16_t, float, false>;  ///< reducing in height: columns first …
-using NarrowKernel = ResizeKernel<float, std::uint16_t, true>;   ///< … then rows
+using HorizontalFirstPass = ResizeKernel<std::uint16_t, float, true>;    ///< enlarging: rows first …
+using VerticalSecondPass = ResizeKernel<float, std::uint16_t, false>;   ///< … then columns
+using VerticalFirstPass = ResizeKernel<std::uint16_t, float, false>;  ///< reducing in height: columns first …
+using HorizontalSecondPass = ResizeKernel<float, std::uint16_t, true>;   ///< … then rows
 
 }  // namespace reelmend::cuda

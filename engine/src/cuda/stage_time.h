@@ -2,8 +2,8 @@
 // (Note [Temporal denoising] in pixel/temporal_denoise.h).
 //
 // Note [State on the device]
-// Whether a picture begins a scene is decided by a kernel and read by kernels: what comes before a picture is counted
-// in device memory, so that no frame waits for an answer to cross to the host.
+// One kernel decides whether a picture starts a scene and others read the decision. The state lies in device memory,
+// so that no frame waits for a transfer to the host.
 #pragma once
 
 #include "cuda/launch.h"
@@ -13,7 +13,7 @@
 
 namespace reelmend::cuda {
 
-/// What is known of a thumbnail beside its codes.
+/// Statistics of a thumbnail.
 struct ThumbnailFacts {
   float histogram[64];
   float mean;
@@ -21,7 +21,7 @@ struct ThumbnailFacts {
 };
 
 /// Zeroed at the start of a stream, and again when its pictures change their size.
-struct TimeState {
+struct TemporalState {
   ThumbnailFacts facts[3];
   int next_thumbnail;
   int seen;
@@ -31,11 +31,11 @@ struct TimeState {
   int contrast_slot;    ///< of the window's ring, for this picture
 };
 
-/// Cells of luma → mean codes.
+/// Averages cells of luma to the samples of a thumbnail, in 8-bit levels.
 struct ShrinkKernel {
   Plane luma;
   float* thumbnails = nullptr;  ///< three of columns × rows
-  const TimeState* state = nullptr;
+  const TemporalState* state = nullptr;
   int cell = 8;
   int columns = 0;
   int rows = 0;
@@ -49,8 +49,8 @@ struct ShrinkKernel {
       const std::uint16_t* samples = luma.Row(y * cell + j) + x * cell;
       for (int i = 0; i < cell; ++i) sum += samples[i];
     }
-    float* codes = thumbnails + static_cast<std::ptrdiff_t>(state->next_thumbnail) * columns * rows;
-    codes[static_cast<std::ptrdiff_t>(y) * columns + x] =
+    float* levels = thumbnails + static_cast<std::ptrdiff_t>(state->next_thumbnail) * columns * rows;
+    levels[static_cast<std::ptrdiff_t>(y) * columns + x] =
         static_cast<float>(sum) / static_cast<float>(count * pixel::kUnitsPerCode8);
   }
 };
@@ -63,7 +63,7 @@ struct SceneLimits {
   float min_deviation;
 };
 
-/// Compares the newest thumbnail with the two before it and moves the state on to this picture. One tile.
+/// Compares the newest thumbnail with the two before it and advances the state to this picture. One tile.
 struct SceneKernel {
   static constexpr int kThreads = 256;
   struct Shared {
@@ -74,7 +74,7 @@ struct SceneKernel {
   };
 
   const float* thumbnails = nullptr;
-  TimeState* state = nullptr;
+  TemporalState* state = nullptr;
   int cells = 0;
   SceneLimits limits;
 
@@ -89,15 +89,15 @@ struct SceneKernel {
   }
 
   template <typename Block>
-  REELMEND_HD void Describe(Block& block, Shared& s, const float* codes, ThumbnailFacts& facts) const {
+  REELMEND_HD void Describe(Block& block, Shared& s, const float* levels, ThumbnailFacts& facts) const {
     block.Each([&](int thread) {
       if (thread < 64) s.histogram[thread] = 0;
     });
     block.Each([&](int thread) {
       double sum = 0;
       for (int i = thread; i < cells; i += kThreads) {
-        sum += codes[i];
-        block.Add(s.histogram[Min(static_cast<int>(codes[i] / 4), 63)], 1U);
+        sum += levels[i];
+        block.Add(s.histogram[Min(static_cast<int>(levels[i] / 4), 63)], 1U);
       }
       s.sums[0][thread] = sum;
       s.sums[1][thread] = 0;
@@ -109,7 +109,7 @@ struct SceneKernel {
       if (thread < 64) facts.histogram[thread] = static_cast<float>(s.histogram[thread]) * share;
       double sum = 0;
       for (int i = thread; i < cells; i += kThreads) {
-        const float d = codes[i] - mean;
+        const float d = levels[i] - mean;
         sum += d < 0 ? -d : d;
       }
       s.sums[0][thread] = sum;
@@ -167,7 +167,7 @@ struct SceneKernel {
   }
 
   REELMEND_HD void Advance(bool is_cut) const {
-    TimeState& t = *state;
+    TemporalState& t = *state;
     t.is_cut = is_cut ? 1 : 0;
     t.pictures_before = is_cut ? 0 : Min(t.pictures_before + 1, 1 << 24);  // its parity rings stay whole below
     if (t.pictures_before == 1 << 24) t.pictures_before -= 4;
@@ -191,7 +191,7 @@ struct SceneKernel {
   }
 };
 
-/// Pictures that the temporal denoising keeps: in[n − 1]; a[n − 1], a[n − 2]; b[n − 1] … b[n − 4].
+/// Pictures that temporal denoising keeps: in[n − 1]; a[n − 1], a[n − 2]; b[n − 1] … b[n − 4].
 struct TemporalHistory {
   Plane inputs[1];
   Plane once[2];
@@ -202,8 +202,8 @@ struct TemporalHistory {
   }
 };
 
-/// Three steps of mixing with older pictures, all of them in one pass: a tile is four blocks of luma side by side and
-/// the chroma that belongs to them.
+/// Blends with older pictures in three steps, all in one pass. A tile is four blocks of luma side by side and the
+/// chroma that belongs to them.
 struct TemporalKernel {
   static constexpr int kThreads = 256;
   static constexpr int kBlocks = 4;
@@ -220,7 +220,7 @@ struct TemporalKernel {
     float weights[kBlocks];
   };
 
-  const TimeState* state = nullptr;
+  const TemporalState* state = nullptr;
   Picture in;
   Picture out;
   TemporalHistory history[3];  ///< by plane
@@ -260,7 +260,7 @@ struct TemporalKernel {
   }
 
   /// The sample of plane `p` that belongs to a thread; false outside of the picture.
-  REELMEND_HD bool Place(int p, int thread, int tile_x, int tile_y, int& x, int& y) const {
+  REELMEND_HD bool SampleOf(int p, int thread, int tile_x, int tile_y, int& x, int& y) const {
     const int log2_x = p == 0 ? 0 : in.log2_x;
     const int log2_y = p == 0 ? 0 : in.log2_y;
     const int width = kTileWidth >> log2_x;
@@ -278,7 +278,7 @@ struct TemporalKernel {
       for (int p = 0; p < 3; ++p) {
         int x = 0;
         int y = 0;
-        if (Place(p, thread, tile_x, tile_y, x, y)) s.now[p][thread] = in.planes[p].At(x, y);
+        if (SampleOf(p, thread, tile_x, tile_y, x, y)) s.now[p][thread] = in.planes[p].At(x, y);
       }
     });
     for (int step = 0; step < pixel::kTemporalSteps; ++step) {
@@ -287,7 +287,7 @@ struct TemporalKernel {
         for (int p = 0; p < 3; ++p) {
           int x = 0;
           int y = 0;
-          if (!Place(p, thread, tile_x, tile_y, x, y)) continue;
+          if (!SampleOf(p, thread, tile_x, tile_y, x, y)) continue;
           std::uint16_t& older = history[p].Older(step, pictures).At(x, y);
           const int width = kTileWidth >> (p == 0 ? 0 : in.log2_x);
           const float weight = s.weights[thread % width * kBlocks / width];

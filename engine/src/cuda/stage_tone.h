@@ -19,10 +19,10 @@ struct ToneKernelCall {
   };
 
   REELMEND_HD static float Interpolated(const float* table, float v) {
-    const float place = Clamp(v, 0.0F, 1.0F) * pixel::kTableSteps;
-    const int index = static_cast<int>(place);
+    const float phase = Clamp(v, 0.0F, 1.0F) * pixel::kTableSteps;
+    const int index = static_cast<int>(phase);
     const float below = table[index];
-    return Fma(place - static_cast<float>(index), table[index + 1] - below, below);
+    return Fma(phase - static_cast<float>(index), table[index + 1] - below, below);
   }
 
   REELMEND_HD static float Dot(const float* weights, const Rgb& v) {
@@ -56,25 +56,25 @@ struct ToneKernelCall {
   REELMEND_HD static float LumaOf(const Rgb& v) { return Fma(v.b, 0.0722F, Fma(v.g, 0.7152F, v.r * 0.2126F)); }
 
   /// Weights of the luma samples from the one before a chroma sample's own to the one behind them.
-  REELMEND_HD static void Spread(int log2, Place place, float (&weight)[4]) {
+  REELMEND_HD static void Spread(int log2, ChromaPhase phase, float (&weight)[4]) {
     weight[0] = weight[1] = weight[2] = weight[3] = 0;
     if (log2 == 0) {
       weight[1] = 1;
-    } else if (place == Place::kMiddle) {
+    } else if (phase == ChromaPhase::kMiddle) {
       weight[1] = weight[2] = 0.5F;
     } else {
-      const int at = place == Place::kFirst ? 1 : 2;
+      const int at = phase == ChromaPhase::kFirst ? 1 : 2;
       weight[at - 1] = weight[at + 1] = 0.25F;
       weight[at] = 0.5F;
     }
   }
 
-  /// Luma around chroma sample (x, y): the mean over its place, edges replicated.
+  /// Luma around chroma sample (x, y): the mean over its phase, edges replicated.
   REELMEND_HD float LumaAtChroma(int x, int y) const {
     float across[4];
     float down[4];
-    Spread(in.log2_x, PlaceAcross(in.color.site), across);
-    Spread(in.log2_y, PlaceDown(in.color.site), down);
+    Spread(in.log2_x, PhaseAcross(in.color.site), across);
+    Spread(in.log2_y, PhaseDown(in.color.site), down);
     const int x0 = (x << in.log2_x) - in.shift_x - 1;
     const int y0 = (y << in.log2_y) - in.shift_y - 1;
     float sum = 0;

@@ -43,39 +43,39 @@ Surface DescribeSurface(const pixel::PackedLayout& layout, int width, int height
 }
 
 Uploader::Uploader(std::shared_ptr<Device> device) : device_(std::move(device)), stream_(MakeStream(device_)) {
-  for (Place& place : places_) {
-    place.sent = MakeEvent(device_);
-    place.consumed = MakeEvent(device_);
+  for (UploadBuffer& buffer : buffers_) {
+    buffer.sent = MakeEvent(device_);
+    buffer.consumed = MakeEvent(device_);
   }
 }
 
 Uploader::~Uploader() {
   try {
     device_->WaitForStream(stream_.get());
-    for (const Place& place : places_) device_->WaitFor(place.consumed.get());
+    for (const UploadBuffer& buffer : buffers_) device_->WaitFor(buffer.consumed.get());
   } catch (const Error&) {
     // A lost device reads and writes nothing any more.
   }
 }
 
-Uploader::Place& Uploader::NextPlace(std::size_t bytes) {
+Uploader::UploadBuffer& Uploader::NextBuffer(std::size_t bytes) {
   current_ = (current_ + 1) % kPlaces;
-  Place& place = places_[current_];
-  device_->WaitFor(place.sent.get());  // the pinned side is free
-  Fit(place, bytes);
-  return place;
+  UploadBuffer& buffer = buffers_[current_];
+  device_->WaitFor(buffer.sent.get());  // the pinned side is free
+  Fit(buffer, bytes);
+  return buffer;
 }
 
-void Uploader::Fit(Place& place, std::size_t bytes) {
-  if (bytes <= place.bytes) return;
-  device_->WaitFor(place.sent.get());
-  device_->WaitFor(place.consumed.get());
-  place.bytes = 0;
-  place.memory = {};
-  place.pinned = {};
-  place.memory = MakeDeviceMemory(device_, bytes);
-  place.pinned = MakePinnedMemory(device_, bytes);
-  place.bytes = bytes;
+void Uploader::Fit(UploadBuffer& buffer, std::size_t bytes) {
+  if (bytes <= buffer.bytes) return;
+  device_->WaitFor(buffer.sent.get());
+  device_->WaitFor(buffer.consumed.get());
+  buffer.bytes = 0;
+  buffer.memory = {};
+  buffer.pinned = {};
+  buffer.memory = MakeDeviceMemory(device_, bytes);
+  buffer.pinned = MakePinnedMemory(device_, bytes);
+  buffer.bytes = bytes;
 }
 
 void Uploader::Prepare(const pixel::PackedLayout& layout, int width, int height) {
@@ -85,7 +85,7 @@ void Uploader::Prepare(const pixel::PackedLayout& layout, int width, int height)
     const PlaneBytes bytes = BytesOf(surface, p, total);
     total += static_cast<std::size_t>(bytes.stride) * bytes.rows;
   }
-  for (Place& place : places_) Fit(place, total);
+  for (UploadBuffer& buffer : buffers_) Fit(buffer, total);
 }
 
 Surface Uploader::Send(const pixel::RawPlanes& planes, const pixel::PackedLayout& layout, int width, int height,
@@ -97,25 +97,25 @@ Surface Uploader::Send(const pixel::RawPlanes& planes, const pixel::PackedLayout
     of_plane[p] = BytesOf(surface, p, total);
     total += static_cast<std::size_t>(of_plane[p].stride) * of_plane[p].rows;
   }
-  Place& place = NextPlace(total);
-  auto* pinned = static_cast<std::uint8_t*>(place.pinned.get());
+  UploadBuffer& buffer = NextBuffer(total);
+  auto* pinned = static_cast<std::uint8_t*>(buffer.pinned.get());
   for (int p = 0; p < PlaneCount(surface); ++p) {
     const PlaneBytes& bytes = of_plane[p];
     for (int y = 0; y < bytes.rows; ++y) {
       std::memcpy(pinned + bytes.offset + y * bytes.stride, planes.data[p] + y * planes.stride[p], bytes.row);
     }
-    surface.data[p] = static_cast<const std::uint8_t*>(place.memory.get()) + bytes.offset;
+    surface.data[p] = static_cast<const std::uint8_t*>(buffer.memory.get()) + bytes.offset;
     surface.stride[p] = bytes.stride;
   }
-  device_->WaitOn(stream_.get(), place.consumed.get());  // the device's side is free
+  device_->WaitOn(stream_.get(), buffer.consumed.get());  // the device's side is free
   const auto row = static_cast<std::ptrdiff_t>(total);
-  device_->CopyAsync({place.memory.get(), row, pinned, row, total, 1}, stream_.get());
-  device_->Record(place.sent.get(), stream_.get());
+  device_->CopyAsync({buffer.memory.get(), row, pinned, row, total, 1}, stream_.get());
+  device_->Record(buffer.sent.get(), stream_.get());
   device_->CountUpload(total);
-  device_->WaitOn(compute, place.sent.get());
+  device_->WaitOn(compute, buffer.sent.get());
   return surface;
 }
 
-void Uploader::Consumed(StreamHandle compute) { device_->Record(places_[current_].consumed.get(), compute); }
+void Uploader::Consumed(StreamHandle compute) { device_->Record(buffers_[current_].consumed.get(), compute); }
 
 }  // namespace reelmend::cuda

@@ -1,4 +1,4 @@
-// Frames that the CPU decoded, on their way to the device: as the decoder's own YUV, once, through pinned memory.
+// Uploads frames that the CPU decoded: the decoder's own YUV, once, through pinned memory.
 #pragma once
 
 #include <array>
@@ -10,41 +10,41 @@
 
 namespace reelmend::cuda {
 
-/// A few places for frames under way, so that copying into pinned memory, the transfer, and the kernels that read
-/// the last frame overlap.
+/// Several upload buffers, so that copying into pinned memory, the transfer, and the kernels that read the last frame
+/// overlap.
 class Uploader {
  public:
   explicit Uploader(std::shared_ptr<Device> device);
   ~Uploader();  ///< waits for transfers under way
 
-  /// Makes the memory for frames of that kind, so that Send makes none. Throws OutOfDeviceMemory.
+  /// Allocates the memory for frames of that layout and size, so that Send allocates none. Throws OutOfDeviceMemory.
   void Prepare(const pixel::PackedLayout& layout, int width, int height);
 
-  /// Starts the transfer of a frame; what is put on `compute` afterwards may read the surface. Call Consumed when
-  /// all that reads it has been put there. Throws OutOfDeviceMemory.
+  /// Starts the transfer of a frame; work enqueued on `compute` afterwards may read the surface. Call Consumed after
+  /// enqueueing its last reader. Throws OutOfDeviceMemory.
   Surface Send(const pixel::RawPlanes& planes, const pixel::PackedLayout& layout, int width, int height,
                StreamHandle compute);
   void Consumed(StreamHandle compute);
 
  private:
   static constexpr int kPlaces = 3;
-  struct Place {
+  struct UploadBuffer {
     PinnedMemory pinned;
     DeviceMemory memory;
     std::size_t bytes = 0;
     Event sent;
     Event consumed;
   };
-  Place& NextPlace(std::size_t bytes);
-  void Fit(Place& place, std::size_t bytes);
+  UploadBuffer& NextBuffer(std::size_t bytes);
+  void Fit(UploadBuffer& buffer, std::size_t bytes);
 
   std::shared_ptr<Device> device_;
   Stream stream_;
-  std::array<Place, kPlaces> places_;
+  std::array<UploadBuffer, kPlaces> buffers_;
   int current_ = 0;
 };
 
-/// How a layout's samples are read from memory on the device.
+/// A surface of that layout and size, still without data pointers.
 Surface DescribeSurface(const pixel::PackedLayout& layout, int width, int height);
 
 }  // namespace reelmend::cuda

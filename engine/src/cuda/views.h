@@ -40,8 +40,8 @@ struct Picture {
   pixel::Subsampling subsampling() const { return {log2_x, log2_y}; }
 };
 
-/// A decoded surface, as NVDEC or an upload left it, seen as the displayed picture: cropped by its pointers and its
-/// size, turned by its flags (media::Orientation: transposed first, then mirrored).
+/// A decoded surface from NVDEC or an upload, seen as the displayed picture: cropped by its pointers and size, turned
+/// by its flags (media::Orientation: transposed first, then mirrored).
 struct Surface {
   const std::uint8_t* data[3] = {};
   std::ptrdiff_t stride[3] = {};  ///< bytes
@@ -104,7 +104,8 @@ struct EncoderPicture {
   int height = 0;
 };
 
-/// A network's tensor: planes of R′G′B′ or of Y′ (and Cb, Cr) in fp16, as ModelFile::Layout tells, with room to a multiple of what it wants.
+/// A network's tensor [channels, height, width] in fp16: planes of R′G′B′ or of Y′ (and Cb, Cr) as in
+/// ModelFile::Layout. Sides may be padded to the model's multiple.
 struct Tensor {
   Half* data = nullptr;
   int channels = 3;
@@ -115,30 +116,30 @@ struct Tensor {
   }
 };
 
-/// Where a chroma sample lies along one axis of the luma samples that it belongs to.
-enum class Place { kFirst, kMiddle, kLast };
+/// Position of a chroma sample along one axis of the luma samples that it covers.
+enum class ChromaPhase { kFirst, kMiddle, kLast };
 
-REELMEND_HD inline Place PlaceAcross(pixel::ChromaSite site) {
+REELMEND_HD inline ChromaPhase PhaseAcross(pixel::ChromaSite site) {
   using Site = pixel::ChromaSite;
-  if (site == Site::kLeft || site == Site::kTopLeft || site == Site::kBottomLeft) return Place::kFirst;
-  if (site == Site::kRight || site == Site::kTopRight || site == Site::kBottomRight) return Place::kLast;
-  return Place::kMiddle;
+  if (site == Site::kLeft || site == Site::kTopLeft || site == Site::kBottomLeft) return ChromaPhase::kFirst;
+  if (site == Site::kRight || site == Site::kTopRight || site == Site::kBottomRight) return ChromaPhase::kLast;
+  return ChromaPhase::kMiddle;
 }
 
-REELMEND_HD inline Place PlaceDown(pixel::ChromaSite site) {
+REELMEND_HD inline ChromaPhase PhaseDown(pixel::ChromaSite site) {
   using Site = pixel::ChromaSite;
-  if (site == Site::kTop || site == Site::kTopLeft || site == Site::kTopRight) return Place::kFirst;
-  if (site == Site::kBottom || site == Site::kBottomLeft || site == Site::kBottomRight) return Place::kLast;
-  return Place::kMiddle;
+  if (site == Site::kTop || site == Site::kTopLeft || site == Site::kTopRight) return ChromaPhase::kFirst;
+  if (site == Site::kBottom || site == Site::kBottomLeft || site == Site::kBottomRight) return ChromaPhase::kLast;
+  return ChromaPhase::kMiddle;
 }
 
-/// Weighted sum of the chroma samples around a place of luma.
+/// Weighted sum of the chroma samples around a luma sample.
 ///
 /// Note [Chroma at luma]
-/// Along each axis: luma where chroma lies takes it as it is, luma between two of them takes the mean; around chroma
-/// that lies in the middle, luma takes ¾ of its own and ¼ of the nearer neighbour. Edges are replicated. The CPU's
-/// stages do exactly this (pixel/color.cc, pixel/tone_map.cc), before the turn; here the turn comes first, and the
-/// sites that only a turn makes are places like the others.
+/// Along each axis: luma at the position of a chroma sample takes it as it is; luma between two of them takes their
+/// mean; around chroma that is centred between two luma samples, luma takes ¾ of the nearer and ¼ of the farther
+/// chroma sample. Edges are replicated. The CPU's stages do exactly this (pixel/color.cc, pixel/tone_map.cc) before
+/// the picture is turned. Here the turn comes first, so the positions that only a turn makes are supported too.
 struct ChromaTaps {
   int column[2];
   float across[2];
@@ -154,7 +155,7 @@ struct ChromaTaps {
   }
 };
 
-REELMEND_HD inline void AxisTaps(int at, int log2, int shift, Place place, int size, int (&index)[2],
+REELMEND_HD inline void AxisTaps(int at, int log2, int shift, ChromaPhase phase, int size, int (&index)[2],
                                   float (&weight)[2]) {
   const int own = log2 != 0 ? (at + shift) / 2 : at;
   index[0] = index[1] = Clamp(own, 0, size - 1);
@@ -162,17 +163,17 @@ REELMEND_HD inline void AxisTaps(int at, int log2, int shift, Place place, int s
   weight[1] = 0;
   if (log2 == 0) return;
   const bool is_second = (at + shift) % 2 != 0;
-  if (place == (is_second ? Place::kLast : Place::kFirst)) return;
+  if (phase == (is_second ? ChromaPhase::kLast : ChromaPhase::kFirst)) return;
   index[1] = Clamp(is_second ? own + 1 : own - 1, 0, size - 1);
-  weight[1] = place == Place::kMiddle ? 0.25F : 0.5F;
+  weight[1] = phase == ChromaPhase::kMiddle ? 0.25F : 0.5F;
   weight[0] = 1 - weight[1];
 }
 
 REELMEND_HD inline ChromaTaps TapsAt(int x, int y, const Picture& picture) {
   ChromaTaps taps;
   const Plane& chroma = picture.planes[1];
-  AxisTaps(x, picture.log2_x, picture.shift_x, PlaceAcross(picture.color.site), chroma.width, taps.column, taps.across);
-  AxisTaps(y, picture.log2_y, picture.shift_y, PlaceDown(picture.color.site), chroma.height, taps.row, taps.down);
+  AxisTaps(x, picture.log2_x, picture.shift_x, PhaseAcross(picture.color.site), chroma.width, taps.column, taps.across);
+  AxisTaps(y, picture.log2_y, picture.shift_y, PhaseDown(picture.color.site), chroma.height, taps.row, taps.down);
   return taps;
 }
 

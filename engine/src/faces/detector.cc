@@ -23,7 +23,7 @@ constexpr float kFound = 0.95F;
 constexpr float kStillThere = 0.6F;
 /// A picture full of texture proposes thousands of squares: the time that a frame takes is bounded by this.
 
-float Normalised(float code) { return (code - 127.5F) * 0.0078125F; }
+float Normalised(float level) { return (level - 127.5F) * 0.0078125F; }
 
 /// A square that may hold a face, and how its edges should move, in shares of its sides.
 struct Candidate {

@@ -1,13 +1,13 @@
-// Finding faces and their five points in a picture.
+// Finds faces and their five landmarks in a picture.
 //
 // Note [The detector]
-// MTCNN (Zhang et al. 2016, "Joint Face Detection and Alignment using Multitask Cascaded Convolutional Networks"): a
-// tiny fully convolutional network over a pyramid of the picture proposes squares, a second one of 24 × 24 samples sorts
-// most of them out, a third one of 48 × 48 decides and gives the points. Its three files are not ours (scripts/faces.txt
-// names package, licence and hashes) and are used as that package uses them: samples (R′G′B′ − 127.5) / 128, x before y,
-// thresholds 0.6 and 0.7. The last threshold is higher, since a face that is not there must not be "restored", and a
-// face's third look is repeated on the square that its own points ask for, so that the points no longer depend on how
-// it was found: that keeps them steady from frame to frame.
+// MTCNN (Zhang et al. 2016, "Joint Face Detection and Alignment using Multitask Cascaded Convolutional Networks"). A
+// tiny fully convolutional network proposes squares on an image pyramid; a second one on 24 × 24 samples rejects most
+// of them; a third one on 48 × 48 decides and gives the landmarks. The three files are third-party (scripts/faces.txt
+// names package, licence and hashes) and are used as in their package: samples (R′G′B′ − 127.5) / 128, transposed (x
+// before y), thresholds 0.6 and 0.7. The last threshold is higher, because a false detection must not be "restored".
+// A face's third step is repeated on the square that its own landmarks give, so that they do not depend on how the
+// face was found; this keeps them stable from frame to frame.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct DetectorOptions {
   int threads = 1;
 };
 
-/// What a detector has done so far: each look costs the same, whatever it shows.
+/// Work of a detector so far. The cost of a step does not depend on the picture.
 struct DetectorWork {
   std::int64_t searches = 0;         ///< of whole pictures
   std::int64_t searched_pixels = 0;  ///< of all levels of the pyramid that the first network saw
@@ -46,9 +46,9 @@ class FaceDetector {
   FaceDetector(inference::Backend& backend, const std::string& folder, const DetectorOptions& options);
   ~FaceDetector();
 
-  /// All faces, those with the highest score first. `image` is of the options' size.
+  /// All faces, highest score first. `image` has the options' size.
   std::vector<Face> Detect(const pixel::Image& image, pixel::ThreadPool& pool);
-  /// The face that `last` showed a frame before; none when it is not to be seen any more.
+  /// The face of `last`, one frame later; none if it is no longer visible.
   std::optional<Face> Follow(const pixel::Image& image, const Face& last);
 
   const DetectorWork& work() const;
@@ -58,7 +58,7 @@ class FaceDetector {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Batch of the second network, and the most squares that it is given for a picture.
+/// Batch size of the second network, and the largest number of squares that it gets per picture.
 inline constexpr int kRefineBatch = 16;
 inline constexpr std::size_t kMostProposals = 400;
 

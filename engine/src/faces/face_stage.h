@@ -1,4 +1,4 @@
-// The stage of the pipeline that finds faces, follows them, and restores them.
+// The stage that finds, tracks and restores faces.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct FaceStageOptions {
   bool operator==(const FaceStageOptions&) const = default;
 };
 
-/// Faces whose box is narrower than this in the source hold too little, and are left alone.
+/// Faces narrower than this in the source have too little detail and are not restored.
 inline constexpr float kSmallestFace = 24;
-/// So are those whose box is larger than this in the finished picture: a network's 512 pixels would soften them.
+/// Faces larger than this in the output are not restored: a network of 512 pixels would soften them.
 inline constexpr float kLargestFace = 512;
 
 class FaceStage {
@@ -34,15 +34,15 @@ class FaceStage {
   /// Throws Error{kUnavailable, kInvalidArgument} in one sentence.
   explicit FaceStage(const FaceStageOptions& options);
 
-  /// In place. `number`: of the frame in the whole video; a frame of the warm-up is looked at only.
-  /// The picture is 4:2:0 and left-sited. Where no face is found, no sample changes.
+  /// Works in place. `number`: the frame's number in the whole video. A warm-up frame is analysed only. The picture
+  /// is 4:2:0, left-sited. Without faces no sample changes.
   void Run(pixel::Image& image, std::int64_t number, bool is_cut, bool is_warm_up, pixel::ThreadPool& pool);
 
   void set_strength(float strength) { options_.strength = strength; }
 
-  /// Faces restored so far, each frame's counted.
+  /// Number of restored faces so far, summed over frames.
   std::int64_t restored() const { return restored_; }
-  /// What looking for them took so far.
+  /// Work of the detector so far.
   const DetectorWork& work() const { return detector_.work(); }
 
  private:

@@ -1,4 +1,4 @@
-// Faces as rectangles and five points, and the similarity that brings one to its place in a square crop.
+// Faces as rectangles and five landmarks, and the similarity transform that aligns one with a square crop.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ inline float OverlapOfUnion(const Box& a, const Box& b) {
 }
 
 inline constexpr std::size_t kPoints = 5;
-/// The eye on the picture's left, the other eye, the tip of the nose, the mouth's corners on the left and on the right.
+/// Left eye as seen in the picture, right eye, tip of the nose, left and right corner of the mouth.
 using Landmarks = std::array<Point, kPoints>;
 
 struct Face {
@@ -77,7 +77,7 @@ struct Similarity {
 /// all coincide.
 Similarity FitSimilarity(const Landmarks& from, const Landmarks& to);
 
-/// Where the points of an aligned face lie in a crop of side × side: the FFHQ alignment at 512, scaled.
+/// Landmarks of an aligned face in a crop of side × side: the FFHQ alignment at 512, scaled.
 Landmarks AlignedPoints(int side);
 
 }  // namespace reelmend::faces

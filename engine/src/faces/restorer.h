@@ -1,11 +1,11 @@
-// Restoring one face by a network, and putting it back.
+// Restores one face with a network and blends it back.
 //
-// Note [Putting a face back]
-// The network sees a square crop in which the five points lie where FFHQ has them. Not what it makes is put back but
-// what it changed, result − crop: the picture keeps the grain and the detail that are finer than the crop, colours
-// cannot shift by the way there and back, and a network that changes nothing changes nothing. The change is weighted by
-// strength, presence and a mask that falls to 0 before the crop's border (kFull to kGone of its half side, round), and
-// is cut to ModelFile::max_change codes, which keeps the face that of the same person.
+// Note [Blending a face]
+// The network gets a square crop aligned as in FFHQ. Only its change, result − crop, is added to the picture. So the
+// picture keeps grain and detail finer than the crop, the round trip cannot shift colours, and a network that changes
+// nothing has no effect. The change is weighted by strength, presence and a round mask that falls to 0 before the
+// crop's border (from kFull to kGone of half its side). It is clipped to ModelFile::max_change 8-bit levels, which
+// preserves the person's identity.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,13 @@
 
 namespace reelmend::faces {
 
-/// Weight of a place in the crop, 0…1; `x` and `y` are shares of the crop's side.
+/// Weight of a position in the crop, 0…1; `x` and `y` are fractions of the crop's side.
 float MaskAt(float x, float y);
 
 class FaceRestorer {
  public:
-  /// `file` takes [1, 3, N, N] of R′G′B′ from −1 to 1 and gives the same; a second input named “weight” may hold one
-  /// number. N is the file's own; 512 where it leaves it open. Throws Error{kInvalidArgument} in one sentence.
+  /// `file`: input and output [1, 3, N, N], R′G′B′ in [−1, 1]; an optional second input named “weight” holds one
+  /// number. N is the file's own, 512 if open. Throws Error{kInvalidArgument} in one sentence.
   FaceRestorer(inference::Backend& backend, const ModelFile& file, int threads);
 
   int side() const { return side_; }
@@ -44,7 +44,7 @@ class FaceRestorer {
   int side_ = 0;
   float max_change_ = 255;
   RgbPicture crop_;
-  RgbPicture change_;  ///< R′G′B′, 8-bit codes
+  RgbPicture change_;  ///< R′G′B′, 8-bit levels
 };
 
 }  // namespace reelmend::faces

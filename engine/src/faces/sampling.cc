@@ -77,7 +77,7 @@ float Bilinear(pixel::ConstPlane plane, float x, float y) {
 }  // namespace
 
 RgbConversion::RgbConversion(pixel::ColorSpec color) {
-  constexpr float kUnits = 256;  // a code
+  constexpr float kUnits = 256;  // a level
   const bool is_full = color.range == pixel::Range::kFull;
   black_ = is_full ? 0 : 16 * kUnits;
   luma_ = (is_full ? 1.0F : 255.0F / 219) / kUnits;

@@ -1,4 +1,4 @@
-// Parts of a picture as R′G′B′ of any size: what the networks look at.
+// Areas of a picture as R′G′B′ of any size, for the networks.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace reelmend::faces {
 
-/// R′G′B′ in planes, 0 = black … 255 = white, row-major; values beyond are cut.
+/// Planar R′G′B′, 0 = black … 255 = white, row-major; clipped.
 struct RgbPicture {
   int width = 0;
   int height = 0;
@@ -27,14 +27,14 @@ struct RgbPicture {
 class RgbConversion {
  public:
   explicit RgbConversion(pixel::ColorSpec color);
-  /// In place: working units of Y′, Cb, Cr to R′, G′, B′, cut to 0…255.
+  /// In place: Y′, Cb, Cr in working units → R′, G′, B′, clipped to 0…255.
   void ToRgb(float& y, float& cb, float& cr) const;
   /// A difference of R′G′B′ as a difference of Y′CbCr in working units.
   void DifferenceToYcc(float& r, float& g, float& b) const;
 
  private:
   float black_ = 0;
-  float luma_ = 0;    ///< 8-bit codes of R′G′B′ a working unit of luma
+  float luma_ = 0;    ///< 8-bit levels of R′G′B′ a working unit of luma
   float chroma_ = 0;  ///< the same of chroma
   float kr_ = 0;
   float kb_ = 0;
@@ -44,9 +44,9 @@ class RgbConversion {
 void ReduceToRgb(const pixel::Image& image, RgbPicture& out, pixel::ThreadPool& pool);
 void Reduce(const RgbPicture& in, RgbPicture& out, pixel::ThreadPool& pool);
 
-/// What `out` (of any size) shows: its pixel (x, y) is the picture at place(x + 0.5, y + 0.5); `scale`: picture pixels a
-/// pixel of `out`. Bilinear, with so many samples a pixel that reducing does not alias. Beyond the picture's edge there
-/// is black where `black_outside`, else the edge's sample.
+/// Resamples the picture into `out` of any size: pixel (x, y) of `out` is the picture at place(x + 0.5, y + 0.5).
+/// `scale`: picture pixels per pixel of `out`. Bilinear, with enough samples per pixel to avoid aliasing. Outside the
+/// picture: black if `black_outside`, else the edge sample.
 void Sample(const pixel::Image& image, const Similarity& place, bool black_outside, RgbPicture& out);
 
 }  // namespace reelmend::faces

@@ -26,7 +26,7 @@ const Face* FindSame(const std::vector<Face>& seen, const Face& face, const std:
 }
 
 /// One face's sightings, newest first.
-TrackedFace Steadied(const std::vector<const Face*>& sightings, const std::vector<int>& ages) {
+TrackedFace Smoothed(const std::vector<const Face*>& sightings, const std::vector<int>& ages) {
   const Face& newest = *sightings.front();
   TrackedFace shown;
   shown.points = {};
@@ -77,7 +77,7 @@ std::vector<TrackedFace> FaceHistory::Shown() const {
         last = same;
         if (age < fade) ++recent;
       }
-      TrackedFace tracked = Steadied(sightings, ages);
+      TrackedFace tracked = Smoothed(sightings, ages);
       tracked.presence = static_cast<float>(recent) / static_cast<float>(fade);
       shown.push_back(tracked);
     }

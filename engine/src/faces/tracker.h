@@ -1,13 +1,13 @@
-// Faces followed from frame to frame, their points held steady.
+// Tracks faces from frame to frame and smooths their landmarks.
 //
 // Note [Faces over time]
-// The whole picture is searched on key frames only (every kKeyEvery frames of the video's own count, and where a scene
-// begins); between them each face is looked at again where it was. Everything is a function of the last few frames and
-// of nothing before them, so that a segment of a video after its warm-up equals the whole: what was seen is kept for
-// kMemory frames, a face's points are the weighted mean of where it was seen in them (less for older ones, and less the
-// farther the face has moved since: still faces are smoothed, moving ones are not held back), and its presence is the
-// share of the last kFade frames in which it was seen. A face that appears or is lost in mid-scene is faded in and out
-// by that; a cut forgets everything at once. Looks back kKeyEvery + kMemory frames at most, 16.
+// The whole picture is searched on key frames only (every kKeyEvery frames, counted over the video, and at the start
+// of a scene). Between them each face is searched near its last position. The result depends on the last few frames
+// only, so that a segment after its warm-up equals the whole run: detections are kept for kMemory frames. A face's
+// landmarks are the weighted mean of its detections; older detections and those farther from the current position
+// weigh less, so still faces are smoothed and moving ones are not delayed. Its presence is the share of the last
+// kFade frames with a detection: a face that appears or vanishes within a scene is faded in or out. A scene cut
+// clears everything. It looks back kKeyEvery + kMemory = 16 frames at most.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ inline constexpr int kKeyEvery = 8;
 inline constexpr int kMemory = 8;
 inline constexpr int kFade = 5;
 
-/// The steadying alone: what was seen in the last frames, oldest first, to what is shown in the last of them.
+/// The smoothing alone: detections of the last frames, oldest first → the face in the last of them.
 class FaceHistory {
  public:
   void Forget() { frames_.clear(); }
-  /// What was seen in the next frame.
+  /// Detection in the next frame.
   void Add(std::vector<Face> seen);
   const std::vector<Face>& last() const { return frames_.back(); }
   bool empty() const { return frames_.empty(); }

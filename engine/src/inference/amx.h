@@ -23,7 +23,7 @@ inline bool RequestTiles() noexcept {
 
 constexpr unsigned kAmxBf16 = 1U << 22;  ///< a bit of ExtendedFeatures
 
-/// What the processor says of itself: EDX of CPUID's leaf 7; 0 where it has none.
+/// Feature bits of the processor: EDX of CPUID leaf 7; 0 if it has no such leaf.
 inline unsigned ExtendedFeatures() noexcept {
 #if defined(__x86_64__)
   unsigned a = 0;
@@ -36,7 +36,7 @@ inline unsigned ExtendedFeatures() noexcept {
 #endif
 }
 
-/// Whether a processor of these features multiplies tiles of bfloat16, and the kernel lets this process do so.
+/// Whether a processor with these features multiplies bfloat16 tiles and the kernel allows this process to.
 inline bool HasBf16Tiles(unsigned features) noexcept { return (features & kAmxBf16) != 0 && RequestTiles(); }
 
 }  // namespace reelmend::inference

@@ -1,10 +1,10 @@
-// Networks on the CPU behind one interface: OpenVINO. Those of GPUs have one of their own (gpu_backend.h), since memory and
-// streams are not a backend's there.
+// Interface of the networks on the CPU (OpenVINO). Networks on GPUs have another (gpu_backend.h), because there the
+// backend owns neither memory nor streams.
 //
 // Note [Where tensors live]
-// A network owns the tensors of its requests, in the host's memory: the pipeline writes planes into Input(i) and reads
-// Output(i). Shapes are fixed from Compile on, requests run beside each other, and a frame is cut into tiles (tiles.h)
-// when WorkingBytes says that a whole one is too much.
+// A network owns the tensors of its requests, in host memory: the caller writes planes into Input(i) and reads
+// Output(i). Shapes are fixed by Compile, requests run concurrently, and a frame is cut into tiles (tiles.h) if
+// WorkingBytes says that a whole one needs too much memory.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ class Network {
   /// That inference runs in: "fp32", "bf16", "int8".
   virtual std::string precision() const = 0;
   virtual int requests() const = 0;
-  /// b > 1: the output is as it is before its last shuffle (CompileOptions::shuffle_multiple): sample (x, y) of plane p of
-  /// output_shape() lies in plane p × b² + b × (y mod b) + x mod b of planes of (width ÷ b) × (height ÷ b), at
-  /// (x ÷ b, y ÷ b). It is PyTorch's pixel_shuffle, ONNX's DepthToSpace of the mode CRD.
+  /// b > 1: the network leaves out its last depth-to-space (CompileOptions::shuffle_multiple). Sample (x, y) of plane
+  /// p of output_shape() is then in plane p × b² + b × (y mod b) + x mod b, at (x ÷ b, y ÷ b); planes have (width ÷
+  /// b) × (height ÷ b) samples. The left-out step is PyTorch's pixel_shuffle, ONNX's DepthToSpace in mode CRD.
   virtual int shuffle() const { return 1; }
   virtual float* Input(int request) = 0;
   virtual const float* Output(int request) const = 0;
@@ -54,12 +54,12 @@ struct CompileOptions {
   int requests = 1;         ///< that run at once
   int threads = 1;          ///< for all requests together
   bool allow_bf16 = false;  ///< compute in bfloat16 where the processor is faster at it (AMX)
-  /// A network that ends in a depth to space by a divisor of this, kMaxShuffle at most, leaves it undone: see
-  /// Network::shuffle. Who reads every sample anyway does it on the way; alone it is a tenth of the time of a small network.
+  /// A network that ends in a depth-to-space by a divisor of this number (at most kMaxShuffle) leaves it out: see
+  /// Network::shuffle. Callers that read every sample do it on the way; alone it takes a tenth of a small network's time.
   int shuffle_multiple = 1;
 };
 
-/// A network that was read from a file and is not bound to shapes yet.
+/// A network read from a file and not yet bound to shapes.
 class Model {
  public:
   virtual ~Model() = default;
@@ -76,10 +76,10 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  /// Reads an ONNX file from memory. `input` and `output` name its ends; empty: its only ones.
-  /// Throws Error{kInvalidArgument} for what it cannot read or run, in one sentence.
+  /// Reads an ONNX file from memory. `input` and `output` name its tensors; empty: its only ones. Throws
+  /// Error{kInvalidArgument} in one sentence if it cannot be read or run.
   virtual std::unique_ptr<Model> Load(const std::string& onnx, const std::string& input, const std::string& output) = 0;
-  /// Reads an ONNX file of any ends. Throws like Load, and Error{kUnavailable} where the backend has no such networks.
+  /// Reads an ONNX file with any inputs and outputs. Throws like Load, Error{kUnavailable} if not supported.
   virtual std::unique_ptr<TensorModel> LoadTensors(const std::string& onnx) {
     static_cast<void>(onnx);
     throw Error(ErrorCode::kUnavailable, "The backend " + name() + " runs no networks of this kind.");

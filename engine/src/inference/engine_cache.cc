@@ -55,13 +55,13 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
-std::string MemoName(const GpuBackend& backend, const GpuTarget& target, const std::string& device) {
-  return PlainName(backend.name() + "-" + backend.version() + "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + device) + ".memo";
+std::string BackendCacheName(const GpuBackend& backend, const GpuTarget& target, const std::string& device) {
+  return PlainName(backend.name() + "-" + backend.version() + "-sm" + std::to_string(target.major * 10 + target.minor) + "-" + device) + ".backend-cache";
 }
 
 /// Beside the engine's own file. An engine that fits several GPUs has one for each.
-std::string OccupancyName(const EngineKey& key, const std::string& device) {
-  return key.file_name() + "-" + PlainName(device) + ".occupancy";
+std::string ConcurrencyName(const EngineKey& key, const std::string& device) {
+  return key.file_name() + "-" + PlainName(device) + ".concurrency";
 }
 
 }  // namespace
@@ -132,27 +132,27 @@ std::optional<std::string> EngineCache::Find(const EngineKey& key) const { retur
 
 void EngineCache::Keep(const EngineKey& key, const std::string& engine) const { Write(key.file_name(), key.text(), engine); }
 
-GpuMemo EngineCache::FindMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const {
-  const std::string name = MemoName(backend, target, device);
-  return {Read(name, name, "memo").value_or(""), false};
+BackendCache EngineCache::FindBackendCache(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const {
+  const std::string name = BackendCacheName(backend, target, device);
+  return {Read(name, name, "backend cache").value_or(""), false};
 }
 
-void EngineCache::KeepMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device, GpuMemo& memo) const {
-  if (!memo.has_changed) return;
-  const std::string name = MemoName(backend, target, device);
-  Write(name, name, memo.bytes);
-  memo.has_changed = false;
+void EngineCache::KeepBackendCache(const GpuBackend& backend, const GpuTarget& target, const std::string& device, BackendCache& backend_cache) const {
+  if (!backend_cache.has_changed) return;
+  const std::string name = BackendCacheName(backend, target, device);
+  Write(name, name, backend_cache.bytes);
+  backend_cache.has_changed = false;
 }
 
-std::optional<Occupancy> EngineCache::FindOccupancy(const EngineKey& key, const std::string& device) const {
-  const auto text = Read(OccupancyName(key, device), key.text(), "measurement");
-  Occupancy found;
+std::optional<Concurrency> EngineCache::FindConcurrency(const EngineKey& key, const std::string& device) const {
+  const auto text = Read(ConcurrencyName(key, device), key.text(), "measurement");
+  Concurrency found;
   if (!text || std::sscanf(text->c_str(), "%d %d", &found.contexts, &found.batch) != 2 || found.contexts < 1 || found.batch < 1) return std::nullopt;
   return found;
 }
 
-void EngineCache::KeepOccupancy(const EngineKey& key, const std::string& device, const Occupancy& occupancy) const {
-  Write(OccupancyName(key, device), key.text(), std::to_string(occupancy.contexts) + " " + std::to_string(occupancy.batch));
+void EngineCache::KeepConcurrency(const EngineKey& key, const std::string& device, const Concurrency& concurrency) const {
+  Write(ConcurrencyName(key, device), key.text(), std::to_string(concurrency.contexts) + " " + std::to_string(concurrency.batch));
 }
 
 }  // namespace reelmend::inference

@@ -1,4 +1,4 @@
-// Engines of GPU backends, kept in files.
+// Files of engines for GPUs.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace reelmend::inference {
 
-/// All that an engine depends on.
+/// Everything that an engine depends on.
 struct EngineKey {
   std::string model_sha256;  ///< of the ONNX file as it is installed
   std::string backend;
@@ -22,34 +22,34 @@ struct EngineKey {
 
   bool is_range() const { return input.width == 0; }
   std::string text() const;
-  /// Begins with what people look for; its end tells keys apart.
+  /// Readable parts first; a hash at the end makes it unique.
   std::string file_name() const;
 };
 
 /// Note [Engine files]
-/// A file holds its key, the checksum of the engine and the engine. A file that is damaged or cut off, or whose key is
-/// another than its name promises, is not used: it is built again and replaced, with one sentence to the log. Files are
-/// written under a name of their own and renamed, so that a reader finds a whole file or none, and two writers of one
-/// engine leave one of theirs. Nothing is ever deleted here: engines of models that are gone cost disk alone.
+/// A file holds its key, the checksum of the engine, and the engine. A file that is damaged or cut off, or whose key
+/// does not match its name, is not used: the engine is built again and the file replaced, with one sentence in the
+/// log. Files are written under a temporary name and renamed: readers find a whole file or none, and the last of two
+/// writers wins. Files are never deleted here; engines of removed models only take disk space.
 class EngineCache {
  public:
   using Log = std::function<void(const std::string& sentence)>;
 
-  /// An empty folder name: nothing is found or kept. `may_write` false: engines are found but not kept, as in processes
+  /// Empty folder name: nothing is found or kept. `may_write` false: engines are found but not kept, for processes
   /// that also read customers' videos.
   explicit EngineCache(std::string folder = "", bool may_write = true, Log log = {});
 
   std::optional<std::string> Find(const EngineKey& key) const;
-  /// A disk that is full or a folder that cannot be written is told to the log: the engine serves this process anyway.
+  /// Errors of the disk go to the log only: the engine still serves this process.
   void Keep(const EngineKey& key, const std::string& engine) const;
 
-  /// GpuMemo of a backend for a kind of GPU; empty when there is none.
-  GpuMemo FindMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const;
-  void KeepMemo(const GpuBackend& backend, const GpuTarget& target, const std::string& device, GpuMemo& memo) const;
+  /// The BackendCache of a backend for one kind of GPU; empty if there is none.
+  BackendCache FindBackendCache(const GpuBackend& backend, const GpuTarget& target, const std::string& device) const;
+  void KeepBackendCache(const GpuBackend& backend, const GpuTarget& target, const std::string& device, BackendCache& backend_cache) const;
 
-  /// What was measured to be best on a GPU of that name. `key`: of a batch of one.
-  std::optional<Occupancy> FindOccupancy(const EngineKey& key, const std::string& device) const;
-  void KeepOccupancy(const EngineKey& key, const std::string& device, const Occupancy& occupancy) const;
+  /// The measured optimum on a GPU of that name. `key` has batch 1.
+  std::optional<Concurrency> FindConcurrency(const EngineKey& key, const std::string& device) const;
+  void KeepConcurrency(const EngineKey& key, const std::string& device, const Concurrency& concurrency) const;
 
   void Say(const std::string& sentence) const;
   const std::string& folder() const { return folder_; }

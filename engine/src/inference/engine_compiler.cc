@@ -8,13 +8,13 @@
 namespace reelmend::inference {
 namespace {
 
-CompiledEngine Compile(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model, const GpuPlace& place,
+CompiledEngine Compile(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model, const TargetGpu& gpu,
                        const CompileRequest& request, bool is_range) {
   CompiledEngine engine;
   engine.backend = backend->name() + " " + backend->version();
-  engine.target = place.target.text();
-  engine.device = place.device;
-  GpuModel compiler(backend, model, place, EngineCache(request.folder));
+  engine.target = gpu.target.text();
+  engine.device = gpu.device;
+  GpuModel compiler(backend, model, gpu, EngineCache(request.folder));
   if (!is_range) {
     engine.width = compiler.RoundedUp(request.width);
     engine.height = compiler.RoundedUp(request.height);
@@ -36,9 +36,9 @@ CompiledEngine Compile(const std::shared_ptr<GpuBackend>& backend, const ModelFi
 }  // namespace
 
 std::vector<CompiledEngine> CompileEngines(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model,
-                                           const GpuPlace& place, const CompileRequest& request) {
-  std::vector<CompiledEngine> engines = {Compile(backend, model, place, request, false)};
-  if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, place, request, true));
+                                           const TargetGpu& gpu, const CompileRequest& request) {
+  std::vector<CompiledEngine> engines = {Compile(backend, model, gpu, request, false)};
+  if (!backend->builds_anywhere()) engines.push_back(Compile(backend, model, gpu, request, true));
   for (const CompiledEngine& engine : engines) {
     if (engine.not_built.empty()) return engines;
   }

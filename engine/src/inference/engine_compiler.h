@@ -14,6 +14,6 @@ namespace reelmend::inference {
 /// memory to build the asked size, that engine's `not_built` says so and the range is built all the same.
 /// Throws Error{kInvalidArgument} for a model that cannot be built, Error{kLimitExceeded} where no engine could be.
 std::vector<CompiledEngine> CompileEngines(const std::shared_ptr<GpuBackend>& backend, const ModelFile& model,
-                                           const GpuPlace& place, const CompileRequest& request);
+                                           const TargetGpu& gpu, const CompileRequest& request);
 
 }  // namespace reelmend::inference

@@ -36,12 +36,12 @@ FrameNetwork::FrameNetwork(Backend& backend, const ModelFile& file, const FrameN
 
 FrameNetwork::~FrameNetwork() = default;
 
-void FrameNetwork::Start(const Fill& fill, const Tile& tile, int request) {
-  fill({network_->Input(request), tile.x, tile.y, plan_.tile_width, plan_.tile_height});
+void FrameNetwork::Start(const PackInput& pack, const Tile& tile, int request) {
+  pack({network_->Input(request), tile.x, tile.y, plan_.tile_width, plan_.tile_height});
   network_->Start(request);
 }
 
-void FrameNetwork::Finish(const Take& take, const Tile& tile, int request) {
+void FrameNetwork::Finish(const UnpackOutput& unpack, const Tile& tile, int request) {
   network_->Wait(request);
   const int shuffle = network_->shuffle();
   OutputArea area;
@@ -54,35 +54,35 @@ void FrameNetwork::Finish(const Take& take, const Tile& tile, int request) {
   area.height = tile.keep_height * scale_;
   area.data = network_->Output(request) + std::int64_t{(tile.keep_y - tile.y) * scale_ / shuffle} * area.stride +
               (tile.keep_x - tile.x) * scale_ / shuffle;
-  take(area);
+  unpack(area);
 }
 
-void FrameNetwork::Begin(Fill fill) {
-  if (static_cast<int>(begun_.size()) >= depth()) throw Error(ErrorCode::kInternal, "Too many frames are in the network.");
+void FrameNetwork::Submit(PackInput pack) {
+  if (static_cast<int>(submitted_.size()) >= depth()) throw Error(ErrorCode::kInternal, "Too many frames are in the network.");
   if (!is_cut()) {
-    Start(fill, plan_.tiles[0], next_request_);
+    Start(pack, plan_.tiles[0], next_request_);
     next_request_ = (next_request_ + 1) % network_->requests();
   }
-  begun_.push_back(std::move(fill));
+  submitted_.push_back(std::move(pack));
 }
 
-void FrameNetwork::End(const Take& take) {
-  if (begun_.empty()) throw Error(ErrorCode::kInternal, "No frame is in the network.");
-  const Fill fill = std::move(begun_.front());
-  begun_.pop_front();
-  if (is_cut()) return RunTiles(fill, take);
+void FrameNetwork::Retrieve(const UnpackOutput& unpack) {
+  if (submitted_.empty()) throw Error(ErrorCode::kInternal, "No frame is in the network.");
+  const PackInput pack = std::move(submitted_.front());
+  submitted_.pop_front();
+  if (is_cut()) return RunTiles(pack, unpack);
   const int request = oldest_request_;
   oldest_request_ = (oldest_request_ + 1) % network_->requests();
-  Finish(take, plan_.tiles[0], request);
+  Finish(unpack, plan_.tiles[0], request);
 }
 
-void FrameNetwork::RunTiles(const Fill& fill, const Take& take) {
+void FrameNetwork::RunTiles(const PackInput& pack, const UnpackOutput& unpack) {
   const int count = static_cast<int>(plan_.tiles.size());
   const int requests = network_->requests();
   for (int i = 0; i < count + requests; ++i) {
     if (is_stopped_ && is_stopped_()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
-    if (i >= requests) Finish(take, plan_.tiles[i - requests], (i - requests) % requests);
-    if (i < count) Start(fill, plan_.tiles[i], i % requests);
+    if (i >= requests) Finish(unpack, plan_.tiles[i - requests], (i - requests) % requests);
+    if (i < count) Start(pack, plan_.tiles[i], i % requests);
   }
 }
 

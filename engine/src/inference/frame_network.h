@@ -1,4 +1,4 @@
-// A network over whole frames: compiled once for a size, cut into tiles where memory asks for it, several at once.
+// Runs a network over whole frames: compiled once per size, cut into tiles if memory is short, several frames at once.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace reelmend::inference {
 
-/// Where a tile's planes lie. Input: fill tile_width × tile_height of every plane, with the frame's last row and
-/// column repeated beyond its end.
+/// Input of a tile. Fill tile_width × tile_height samples of every plane; repeat the frame's last row and column
+/// beyond its end.
 struct InputArea {
   float* data = nullptr;
   int x = 0;  ///< of the tile's first pixel, in the frame
@@ -24,9 +24,9 @@ struct InputArea {
   int height = 0;
 };
 
-/// Output: the kept part of every plane. Plane p's row r begins at data + p × plane + r × stride. With a `shuffle` of b > 1
-/// there are b² such planes for each of the output's (Network::shuffle), and the output's sample (i, j) of plane p is that
-/// at column i ÷ b, row j ÷ b of plane p × b² + b × (j mod b) + i mod b.
+/// Output of a tile: the kept part of every plane. Row r of plane p starts at data + p × plane + r × stride. With
+/// `shuffle` b > 1 there are b² such planes for each output plane (Network::shuffle): sample (i, j) of output plane p
+/// is at column i ÷ b, row j ÷ b of plane p × b² + b × (j mod b) + i mod b.
 struct OutputArea {
   const float* data = nullptr;
   std::int64_t plane = 0;
@@ -42,17 +42,17 @@ struct FrameNetworkOptions {
   int width = 0;  ///< of the input frame
   int height = 0;
   int threads = 1;
-  std::int64_t memory_bytes = 768LL << 20;  ///< what all requests together may take, by estimate
+  std::int64_t memory_bytes = 768LL << 20;  ///< limit of all requests together, by estimate
   std::function<bool()> is_stopped;         ///< polled between tiles; optional
-  bool takes_shuffled = false;              ///< whether what takes the output knows OutputArea::shuffle
+  bool takes_shuffled = false;              ///< whether the reader of the output supports OutputArea::shuffle
 };
 
-/// Frames go through in order, up to depth() of them at once: Begin(frame n + 1) before End(frame n) lets the network
-/// work while the caller does something else. One thread calls.
+/// Frames pass in order, up to depth() at once: Submit(frame n + 1) before Retrieve(frame n) lets the network work
+/// while the caller does something else. Used by one thread.
 class FrameNetwork {
  public:
-  using Fill = std::function<void(const InputArea&)>;
-  using Take = std::function<void(const OutputArea&)>;
+  using PackInput = std::function<void(const InputArea&)>;
+  using UnpackOutput = std::function<void(const OutputArea&)>;
 
   /// Throws what LoadModel throws, Error{kLimitExceeded} when it cannot be cut small enough.
   FrameNetwork(Backend& backend, const ModelFile& file, const FrameNetworkOptions& options);
@@ -64,30 +64,30 @@ class FrameNetwork {
   std::int64_t working_bytes() const { return working_bytes_; }
   std::string precision() const { return network_->precision(); }
 
-  /// FrameNetworkOptions::is_stopped of whoever uses it from now on.
+  /// Replaces FrameNetworkOptions::is_stopped, for a new user of this object.
   void set_is_stopped(std::function<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
 
-  /// Frames that may be begun before the first of them is ended.
+  /// Number of frames that may be submitted before the first is retrieved.
   int depth() const { return is_cut() ? 1 : network_->requests(); }
 
-  /// A frame that is done whole is filled in and started at once; one in tiles is started by End, so `fill` must stay
-  /// good until then.
-  void Begin(Fill fill);
-  /// Waits for the oldest frame begun and hands its output to `take`. Throws Error{kInternal, kCancelled}.
-  void End(const Take& take);
+  /// A whole frame is packed and started at once. A frame in tiles is started by Retrieve: `pack` must stay valid
+  /// until then.
+  void Submit(PackInput pack);
+  /// Waits for the oldest submitted frame and passes its output to `unpack`. Throws Error{kInternal, kCancelled}.
+  void Retrieve(const UnpackOutput& unpack);
 
  private:
   bool is_cut() const { return plan_.tiles.size() > 1; }
-  void Start(const Fill& fill, const Tile& tile, int request);
-  void Finish(const Take& take, const Tile& tile, int request);
-  void RunTiles(const Fill& fill, const Take& take);
+  void Start(const PackInput& pack, const Tile& tile, int request);
+  void Finish(const UnpackOutput& unpack, const Tile& tile, int request);
+  void RunTiles(const PackInput& pack, const UnpackOutput& unpack);
 
   TilePlan plan_;
   int scale_ = 1;
   std::int64_t working_bytes_ = 0;
   std::function<bool()> is_stopped_;
   std::unique_ptr<Network> network_;
-  std::deque<Fill> begun_;
+  std::deque<PackInput> submitted_;
   int next_request_ = 0;  ///< of the next frame begun
   int oldest_request_ = 0;
 };

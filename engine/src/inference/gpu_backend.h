@@ -1,16 +1,16 @@
-// Networks on a GPU: TensorRT, TensorRT-RTX, and the engine's own kernels behind one interface.
+// Interface of the networks on a GPU: TensorRT, TensorRT-RTX, and the engine's own kernels.
 //
 // Note [Whose memory, whose streams]
-// A backend owns neither: tensors, workspace and streams are the pipeline's, made by cuda::Device, so that memory is
-// counted in one place, too little of it is answered by tiles, and a network runs in order with the kernels that fill
-// and empty its tensors. Tensors are planar fp16, [batch, channels, height, width], at least 256-byte aligned; that is also
-// what a CUDA graph needs: their addresses never change. Streams and pointers are void* here: this room knows no CUDA.
-// All calls but Build work on the calling thread's current device.
+// A backend owns neither. Tensors, workspace and streams are made by cuda::Device, so that memory is counted in one place, a
+// shortage is answered by tiles, and a network runs in order with the kernels that pack and unpack its tensors. Tensors are
+// planar fp16, [batch, channels, height, width], aligned to at least 256 bytes. Their addresses never change, as CUDA graphs
+// require. Streams and pointers are void* here, because this module does not know CUDA. All calls but Build work on the
+// calling thread's current device.
 //
 // Note [Engines]
-// What a backend builds of an ONNX file is an engine: bytes for one shape, one kind of GPU and one version of the
-// backend. Building takes from tenths of a second to minutes, so engines are kept in files (engine_cache.h). One for a
-// range of sizes is slower than one for a size; it serves where the right one is not there and takes minutes.
+// A backend builds an engine from an ONNX file: bytes for one shape, one kind of GPU and one version of the backend.
+// Building takes from tenths of a second to minutes, so engines are kept in files (engine_cache.h). An engine for a range of
+// sizes is slower than one for a single size; it serves sizes without an engine of their own where building takes minutes.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace reelmend::inference {
 
-/// What an engine is for: compute capability 8.6 is {8, 6}.
+/// Compute capability of a GPU: 8.6 is {8, 6}.
 struct GpuTarget {
   int major = 0;
   int minor = 0;
@@ -34,7 +34,7 @@ struct GpuTarget {
 class GpuContext {
  public:
   virtual ~GpuContext() = default;
-  /// Puts the network on `stream` (a cudaStream_t); may be captured into a graph after a first run that was not.
+  /// Enqueues the network on `stream` (a cudaStream_t). May be captured into a graph after a first run that was not.
   /// Throws Error{kInternal}.
   virtual void Enqueue(void* stream) = 0;
 };
@@ -56,19 +56,19 @@ class GpuNetwork {
   virtual std::unique_ptr<GpuContext> MakeContext(const GpuBinding& binding) = 0;
 };
 
-/// What a backend learnt while it built or loaded, to be given to it the next time: tactics that were timed
-/// (TensorRT), kernels that were compiled for this GPU (TensorRT-RTX). Opaque; empty is always right.
-struct GpuMemo {
+/// Results that a backend keeps for its next build or load: timed tactics (TensorRT), kernels compiled for this GPU
+/// (TensorRT-RTX). Opaque; empty is always valid.
+struct BackendCache {
   std::string bytes;
   bool has_changed = false;
 };
 
-/// How much of a network is on a GPU at once.
-struct Occupancy {
+/// How much of a network is on a GPU at once: concurrent contexts and the batch size of each.
+struct Concurrency {
   int contexts = 2;  ///< beside each other …
   int batch = 1;     ///< … with so many pictures in each
   int pictures() const { return contexts * batch; }
-  bool operator==(const Occupancy&) const = default;
+  bool operator==(const Concurrency&) const = default;
 };
 
 struct GpuBuildOptions {
@@ -85,20 +85,21 @@ class GpuBackend {
   virtual ~GpuBackend() = default;
   /// "tensorrt", "tensorrt-rtx", "kernels"
   virtual std::string name() const = 0;
-  /// Of the library that is loaded, as four numbers or fewer: part of an engine's key.
+  /// Version of the loaded library, up to four numbers; part of an engine's key.
   virtual std::string version() const = 0;
   virtual bool Supports(const GpuTarget& target) const = 0;
-  /// Whether an engine can be built on a machine without the GPU that it is for: nothing is timed then, and building
-  /// takes tenths of a second instead of minutes.
+  /// Whether engines can be built on a machine without their GPU. Nothing is timed then, and building takes tenths of
+  /// a second instead of minutes.
   virtual bool builds_anywhere() const = 0;
-  /// `onnx`: fp16 at its ends (onnx_half.h). Throws Error{kInvalidArgument} for what it cannot run, in one sentence that
-  /// names the operator where that is the reason, and Error{kUnavailable} where it cannot build here.
-  virtual std::string Build(const std::string& onnx, const GpuBuildOptions& options, GpuMemo& memo) = 0;
-  /// Throws Error{kInvalidArgument} for bytes that are no engine for this backend on the current device (the caller
-  /// builds another) and Error{kLimitExceeded} when the GPU has too little memory.
-  /// `input`: of the pictures that will go in. An engine for a range takes any within it; what lies outside, or another
-  /// shape than an engine was built for, is refused with Error{kInvalidArgument}, too.
-  virtual std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, GpuMemo& memo) = 0;
+  /// Builds an engine. `onnx` has fp16 inputs and outputs (onnx_half.h). Throws Error{kInvalidArgument} in one
+  /// sentence, with the operator if that is the reason; Error{kLimitExceeded} if the GPU has too little memory;
+  /// Error{kUnavailable} if it cannot build here.
+  virtual std::string Build(const std::string& onnx, const GpuBuildOptions& options, BackendCache& backend_cache) = 0;
+  /// Loads an engine for inputs of the shape `input`. An engine for a range takes every shape within it.
+  /// Throws Error{kInvalidArgument} if the bytes are no engine of this backend for the current device or
+  /// not for that shape (the caller builds another), and Error{kLimitExceeded} if the GPU has too little
+  /// memory.
+  virtual std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, BackendCache& backend_cache) = 0;
 };
 
 /// Names of the backends that can work on this machine.

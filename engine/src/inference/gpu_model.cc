@@ -13,8 +13,8 @@ namespace {
 /// The network with what it uses.
 class KeptNetwork : public GpuNetwork {
  public:
-  KeptNetwork(std::unique_ptr<GpuNetwork> network, std::shared_ptr<GpuBackend> backend, std::shared_ptr<GpuMemo> memo)
-      : backend_(std::move(backend)), memo_(std::move(memo)), network_(std::move(network)) {}
+  KeptNetwork(std::unique_ptr<GpuNetwork> network, std::shared_ptr<GpuBackend> backend, std::shared_ptr<BackendCache> backend_cache)
+      : backend_(std::move(backend)), backend_cache_(std::move(backend_cache)), network_(std::move(network)) {}
   Shape input_shape() const override { return network_->input_shape(); }
   Shape output_shape() const override { return network_->output_shape(); }
   int batch() const override { return network_->batch(); }
@@ -23,7 +23,7 @@ class KeptNetwork : public GpuNetwork {
 
  private:
   std::shared_ptr<GpuBackend> backend_;
-  std::shared_ptr<GpuMemo> memo_;
+  std::shared_ptr<BackendCache> backend_cache_;
   std::unique_ptr<GpuNetwork> network_;  // last: goes first
 };
 
@@ -55,14 +55,14 @@ auto Named(const ModelFile& file, const Work& work) {
 
 }  // namespace
 
-GpuModel::GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, GpuPlace place, EngineCache cache)
-    : backend_(std::move(backend)), file_(file), place_(std::move(place)), cache_(std::move(cache)) {
+GpuModel::GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, TargetGpu gpu, EngineCache cache)
+    : backend_(std::move(backend)), file_(file), gpu_(std::move(gpu)), cache_(std::move(cache)) {
   const std::string bytes = ReadModelFile(file);
   sha256_ = Sha256(bytes);
   HalfNetwork half = Named(file_, [&] { return ToHalf(bytes); });
   onnx_ = std::move(half.onnx);
   precision_ = half.precision;
-  memo_ = std::make_shared<GpuMemo>(cache_.FindMemo(*backend_, place_.target, place_.device));
+  backend_cache_ = std::make_shared<BackendCache>(cache_.FindBackendCache(*backend_, gpu_.target, gpu_.device));
 }
 
 EngineKey GpuModel::KeyOf(int width, int height, int batch) const {
@@ -71,8 +71,8 @@ EngineKey GpuModel::KeyOf(int width, int height, int batch) const {
   key.model_sha256 = sha256_;
   key.backend = backend_->name();
   key.backend_version = backend_->version();
-  key.target = place_.target;
-  if (!backend_->builds_anywhere()) key.device = place_.device;
+  key.target = gpu_.target;
+  if (!backend_->builds_anywhere()) key.device = gpu_.device;
   key.input = {InputPlanes(file_.layout), height, width};
   key.precision = precision_;
   return key;
@@ -86,10 +86,10 @@ GpuBuildOptions GpuModel::BuildOptions(const EngineKey& key) const {
 
 std::string GpuModel::Build(const EngineKey& key) {
   const std::string onnx = key.batch == 1 ? onnx_ : WithBatch(onnx_, key.batch);
-  std::string engine = Named(file_, [&] { return backend_->Build(onnx, BuildOptions(key), *memo_); });
+  std::string engine = Named(file_, [&] { return backend_->Build(onnx, BuildOptions(key), *backend_cache_); });
   ++built_;
   cache_.Keep(key, engine);
-  KeepMemo();
+  KeepBackendCache();
   return engine;
 }
 
@@ -121,9 +121,9 @@ void GpuModel::LetGo() {
 }
 
 std::unique_ptr<GpuNetwork> GpuModel::Kept(const std::string& engine, const EngineKey& wanted) {
-  auto network = backend_->Load(engine, wanted.input, *memo_);
+  auto network = backend_->Load(engine, wanted.input, *backend_cache_);
   Check(*network, wanted);
-  return std::make_unique<KeptNetwork>(std::move(network), backend_, memo_);
+  return std::make_unique<KeptNetwork>(std::move(network), backend_, backend_cache_);
 }
 
 std::unique_ptr<GpuNetwork> GpuModel::FromCache(const EngineKey& key, const EngineKey& wanted) {
@@ -157,14 +157,14 @@ std::string GpuModel::Compile(int width, int height, int batch) {
   return key.file_name();
 }
 
-std::optional<Occupancy> GpuModel::MeasuredOccupancy(int width, int height) const {
-  const auto found = cache_.FindOccupancy(KeyOf(RoundedUp(width), RoundedUp(height)), place_.device);
+std::optional<Concurrency> GpuModel::MeasuredConcurrency(int width, int height) const {
+  const auto found = cache_.FindConcurrency(KeyOf(RoundedUp(width), RoundedUp(height)), gpu_.device);
   if (!found || found->batch == 1 || cache_.Find(KeyOf(RoundedUp(width), RoundedUp(height), found->batch))) return found;
   return std::nullopt;
 }
 
-void GpuModel::KeepOccupancy(int width, int height, const Occupancy& occupancy) const {
-  cache_.KeepOccupancy(KeyOf(RoundedUp(width), RoundedUp(height)), place_.device, occupancy);
+void GpuModel::KeepConcurrency(int width, int height, const Concurrency& concurrency) const {
+  cache_.KeepConcurrency(KeyOf(RoundedUp(width), RoundedUp(height)), gpu_.device, concurrency);
 }
 
 std::string GpuModel::CompileRange() { return Compile(0, 0); }

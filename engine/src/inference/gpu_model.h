@@ -1,4 +1,4 @@
-// From an installed ONNX file to a network on a GPU.
+// An installed model on a GPU.
 #pragma once
 
 #include <memory>
@@ -12,72 +12,72 @@
 
 namespace reelmend::inference {
 
-/// The GPU that engines are for.
-struct GpuPlace {
+/// The kind of GPU that engines are built for.
+struct TargetGpu {
   GpuTarget target;
   std::string device;  ///< its name
 };
 
-/// A model that was read and made fit for a GPU. Loads engines of it, from the cache or newly built.
+/// A model converted for a GPU. Loads its engines from the cache or builds them.
 class GpuModel {
  public:
   /// Reads the file. Throws what ReadModelFile and ToHalf throw, in sentences that name the model.
-  GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, GpuPlace place, EngineCache cache);
+  GpuModel(std::shared_ptr<GpuBackend> backend, const ModelFile& file, TargetGpu gpu, EngineCache cache);
 
-  /// Throws Error{kInvalidArgument} for a model that the backend cannot run or that is not what its description says,
-  /// Error{kLimitExceeded} when the GPU has too little memory, Error{kNoEngine} when the cache has no engine, may not be
-  /// written, and building one takes minutes. What it returns keeps what it needs of this object.
+  /// Loads the engine for that size and batch. Throws Error{kInvalidArgument} if the backend cannot run the model or the
+  /// model does not match its description; Error{kLimitExceeded} if the GPU has too little memory; Error{kNoEngine} if
+  /// the cache has no engine, may not be written, and building takes minutes. The result owns everything that it needs.
   std::unique_ptr<GpuNetwork> Load(int width, int height, int batch = 1);
 
-  /// From here on loaded networks are held, and given again to those who ask for the same size, until LetGo. One at a
-  /// time may use what Load gave for a size.
+  /// From here on loaded networks are kept and returned again for the same size, until LetGo. One user at a time per
+  /// size.
   void Hold() { holds_ = true; }
   void LetGo();
 
-  /// That side, or the next larger one that the model takes.
+  /// `side` rounded up to the model's `multiple`.
   int RoundedUp(int side) const { return (side + file_.multiple - 1) / file_.multiple * file_.multiple; }
 
-  /// Builds and keeps an engine where the cache has none. Returns its file's name.
+  /// Builds an engine and keeps it, unless the cache has it. Returns its file's name.
   std::string Compile(int width, int height, int batch = 1);
-  /// The same of an engine for all sizes from kLeastSide up to kMostWidth × kMostHeight, which Load takes where the cache
-  /// has none for a size and building one takes minutes.
+  /// The same for all sizes from kLeastSide to kMostWidth × kMostHeight. Load uses it for sizes without an engine of
+  /// their own if building takes minutes.
   std::string CompileRange();
 
   static constexpr int kLeastSide = 64;
   static constexpr int kMostWidth = 4096;
   static constexpr int kMostHeight = 2304;
 
-  /// What is best on this GPU for pictures of that size, where it was measured (cuda/network_rate.h) and the engine for it is
-  /// there.
-  std::optional<Occupancy> MeasuredOccupancy(int width, int height) const;
-  void KeepOccupancy(int width, int height, const Occupancy& occupancy) const;
+  /// Best concurrency for pictures of that size, if it was measured (cuda/network_rate.h) and its engine
+  /// exists.
+  std::optional<Concurrency> MeasuredConcurrency(int width, int height) const;
+  void KeepConcurrency(int width, int height, const Concurrency& concurrency) const;
 
   const std::string& precision() const { return precision_; }
   const ModelFile& file() const { return file_; }
-  /// Engines that were built by this object, because the cache did not have them.
+  /// Number of engines that this object built because the cache had none.
   int built() const { return built_; }
-  /// Keeps what the backend learnt while contexts were made.
-  void KeepMemo() { cache_.KeepMemo(*backend_, place_.target, place_.device, *memo_); }
+  /// Saves the backend's cache after contexts were made.
+  void KeepBackendCache() { cache_.KeepBackendCache(*backend_, gpu_.target, gpu_.device, *backend_cache_); }
 
  private:
   EngineKey KeyOf(int width, int height, int batch = 1) const;
   std::string Build(const EngineKey& key);
   std::unique_ptr<GpuNetwork> LoadAnew(const EngineKey& key);
-  /// Checked, with what it needs.
+  /// Loads an engine and checks its shapes.
   std::unique_ptr<GpuNetwork> Kept(const std::string& engine, const EngineKey& wanted);
-  /// Null: not there, or it cannot be loaded, which is said. `key` may be that of a range.
+  /// Null if there is none or it cannot be loaded; the latter is logged. `key` may be that of a range.
   std::unique_ptr<GpuNetwork> FromCache(const EngineKey& key, const EngineKey& wanted);
   GpuBuildOptions BuildOptions(const EngineKey& key) const;
   void Check(const GpuNetwork& network, const EngineKey& wanted) const;
 
   std::shared_ptr<GpuBackend> backend_;
   ModelFile file_;
-  GpuPlace place_;
+  TargetGpu gpu_;
   EngineCache cache_;
   std::string sha256_;
   std::string onnx_;
   std::string precision_;
-  std::shared_ptr<GpuMemo> memo_;
+  std::shared_ptr<BackendCache> backend_cache_;
   int built_ = 0;
   bool holds_ = false;
   std::vector<std::shared_ptr<GpuNetwork>> held_;

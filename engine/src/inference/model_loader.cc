@@ -16,7 +16,7 @@ void CheckModelDescription(const ModelFile& model) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, "The model “" + model.name + "” " + what);
   };
-  if (!(model.max_change >= 0 && model.max_change <= 255)) refuse("must have a greatest change from 0 to 255 codes.");
+  if (!(model.max_change >= 0 && model.max_change <= 255)) refuse("must have a greatest change from 0 to 255 8-bit levels.");
   if (model.layout == ModelFile::Layout::kFace && model.scale != 1) refuse("is for faces, so its scale must be 1.");
   if (model.scale < 1 || model.scale > 8) refuse("must have a scale from 1 to 8.");
   if (model.multiple < 1 || model.multiple > 64) refuse("must have a multiple from 1 to 64.");

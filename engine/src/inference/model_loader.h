@@ -1,4 +1,4 @@
-// From a manifest's description to a network that is known to fit it.
+// Loads a model and checks it against its description.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace reelmend::inference {
 
-/// Planes that a layout has at the network's input and at its output.
+/// Number of planes of a layout at the network's input and output.
 int InputPlanes(ModelFile::Layout layout);
 int OutputPlanes(ModelFile::Layout layout);
-/// Whether colour comes out of the network, at luma's resolution as it went in; else the engine scales chroma itself.
+/// Whether the network makes chroma, at luma's resolution; else the engine scales chroma itself.
 bool MakesChroma(ModelFile::Layout layout);
-/// Whether a plane of the input tells how much to restore.
+/// Whether a plane of the input holds the strength of restoration.
 bool TakesStrength(ModelFile::Layout layout);
 
-/// The file's bytes, after a look at its description and its checksum. Throws Error{kInvalidArgument}.
+/// Reads the file after checking its description; then checks its checksum. Throws Error{kInvalidArgument}.
 std::string ReadModelFile(const ModelFile& file);
 
 /// Reads the file, compares its checksum, and tries its shapes: planes and scale are what the description says.

@@ -1,4 +1,4 @@
-// ONNX networks of float32 as networks of fp16, and of one picture as networks of several.
+// Converts ONNX networks from float32 to fp16, and from batch 1 to larger batches.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ struct HalfNetwork {
 
 /// Note [Strong types]
 /// TensorRT 11 and TensorRT-RTX compute in the types that the file states, so fp16 must be in the file. All float32
-/// tensors become fp16 (weights, constants, casts, declared types) where that is safe; sums over a picture and
-/// exponentials overflow fp16 or lose in it, so a network with such operators, with subgraphs or with weights beyond
-/// fp16's range stays as it is, and only its ends are cast. So do networks with Q/DQ: their floats are scales, and
-/// what lies between the quantisers is int8 anyway. A Q/DQ pair around another zero point than 0, which TensorRT does not
-/// take, falls out: the layer behind it computes in float. The names of both ends stay.
+/// tensors become fp16 (weights, constants, casts, declared types) where that is safe. Sums over a picture and
+/// exponentials overflow or lose precision in fp16. A network with such operators, with subgraphs, or with weights
+/// beyond fp16's range stays float32; only its inputs and outputs are cast. Networks with Q/DQ stay as they are too:
+/// their floats are scales, and the layers between the quantisers are int8. A Q/DQ pair with a zero point other than
+/// 0, which TensorRT rejects, is removed: the layer after it computes in float. Input and output names do not change.
 ///
-/// Throws Error{kInvalidArgument} for what is no ONNX network, or not one of one float input and one output.
+/// Throws Error{kInvalidArgument} if the bytes are no ONNX network with one float input and one output.
 HalfNetwork ToHalf(const std::string& onnx);
 
-/// The network, of one input and one output, for so many pictures at once where the file states one; for a network in
-/// which something else counts on one picture too, what comes out fits no pictures at all, which the backend says.
+/// The network with another batch size where the file states one. If another part of the network depends on batch 1,
+/// the result fits no shape, and the backend reports that.
 std::string WithBatch(const std::string& onnx, int batch);
 
 }  // namespace reelmend::inference

@@ -1,4 +1,4 @@
-// Finding and opening the module that OpenVINO is linked into.
+// Finds and opens the module that OpenVINO is linked into.
 #pragma once
 
 #include <memory>

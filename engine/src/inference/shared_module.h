@@ -1,4 +1,4 @@
-// Parts of the engine that are libraries of their own, opened when they are first asked for.
+// Parts of the engine in shared libraries of their own, opened on first use.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Small networks of any ends, run where the caller stands: what detectors and face restorers need beside backend.h's
-// picture-to-picture networks.
+// Small networks with any inputs and outputs, run on the calling thread: face detectors and
+// restorers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace reelmend::inference {
 
-/// One end of a network: float32 whatever the file holds, row-major.
+/// An input or output of a network: float32 whatever the file holds, row-major.
 struct TensorEnd {
   std::string name;
   std::vector<std::int64_t> dims;  ///< −1: open
@@ -19,7 +19,7 @@ struct TensorEnd {
 class TensorNetwork {
  public:
   virtual ~TensorNetwork() = default;
-  /// In host memory, good for the network's life. Ends are numbered in the file's order.
+  /// In host memory, valid for the network's life. Numbered in the file's order.
   virtual float* Input(std::size_t end) = 0;
   virtual const float* Output(std::size_t end) const = 0;
   virtual const std::vector<TensorEnd>& outputs() const = 0;
@@ -32,12 +32,12 @@ class TensorModel {
   virtual ~TensorModel() = default;
   virtual const std::vector<TensorEnd>& inputs() const = 0;
   virtual const std::vector<TensorEnd>& outputs() const = 0;
-  /// `input_dims`: of each input in order, without open places. Throws Error{kInvalidArgument} when the network cannot
-  /// take them.
+  /// `input_dims`: the shape of each input in order, without open dimensions. Throws Error{kInvalidArgument} if the
+  /// network cannot take them.
   virtual std::unique_ptr<TensorNetwork> Compile(const std::vector<std::vector<std::int64_t>>& input_dims, int threads) = 0;
 };
 
-/// The end of that name; −1 when there is none.
+/// Index of the input or output of that name; −1 if there is none.
 inline int FindEnd(const std::vector<TensorEnd>& ends, const std::string& name) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (ends[i].name == name) return static_cast<int>(i);

@@ -6,8 +6,8 @@
 
 namespace reelmend::inference {
 
-/// One part: the network sees tile_width × tile_height input pixels from (x, y) on; of what it makes, the part that
-/// belongs to the rectangle `keep` is taken.
+/// One tile. The network gets tile_width × tile_height input pixels from (x, y) on; only the output that belongs to
+/// the rectangle `keep` is used.
 struct Tile {
   int x = 0;
   int y = 0;
@@ -18,12 +18,12 @@ struct Tile {
 };
 
 /// Note [Tiles]
-/// All tiles of a frame have one size, since a network is compiled for fixed shapes; the last ones of a row or column
-/// are moved back to end with the frame. Every kept pixel is `halo` or more from each edge of its tile that is not an
-/// edge of the frame, so that the tiles together equal the frame done whole: outside of the frame the network pads as
-/// it was trained to, inside it sees the true neighbours. Origins and sizes are multiples of what the network asks
-/// for (phases of a space-to-depth stay), and the frame is padded to such a multiple by repeating its last row and
-/// column, whether it is cut or not.
+/// All tiles of a frame have one size, because a network is compiled for fixed shapes; the last ones of a row or
+/// column are moved back to end with the frame. Every kept pixel is at least `halo` pixels away from each edge of its
+/// tile that is not an edge of the frame. So the tiles together equal the frame processed whole: outside the frame
+/// the network pads as it was trained to, inside it sees the true neighbours. Origins and sizes are multiples of the
+/// model's `multiple` (phases of a space-to-depth stay). The frame is padded to such a multiple by repeating its last
+/// row and column, whether it is cut or not.
 struct TilePlan {
   int width = 0;   ///< of the frame
   int height = 0;

@@ -1,4 +1,4 @@
-// Reading and writing protocol buffers by hand: ONNX files are looked into and changed without a library for it.
+// Reads and writes protocol buffers, to inspect and change ONNX files without a library for it.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -126,22 +127,22 @@ class EncodedAudio : public AudioTrack {
     }
   }
 
-  /// Collects the first frames until two neighbours agree in time: from them the beginning of the track is known.
+  /// Collects the first frames until two neighbours lie within a second of each other: the first of them tells where the
+  /// track begins. A gap between them stays a gap.
   void Begin(UniqueFrame frame) {
     constexpr std::size_t kMostFrames = 32;
-    const bool is_timed = frame->best_effort_timestamp != AV_NOPTS_VALUE;
-    const std::int64_t position = is_timed ? Position(*frame) : 0;
-    const bool agrees = is_timed && witness_ && !HasJumped(position - *witness_);
-    if (is_timed) witness_ = position;
-    if (witness_) *witness_ += OutputSamples(*frame);
-    const std::int64_t before = first_samples_;
+    if (frame->best_effort_timestamp != AV_NOPTS_VALUE) {
+      const std::int64_t position = Position(*frame);
+      if (witness_ && std::abs(position - *witness_ - (first_samples_ - before_witness_)) <= encoder_->sample_rate) {
+        BeginAt(*witness_ - before_witness_);
+        return Place(std::move(frame));
+      }
+      witness_ = position;
+      before_witness_ = first_samples_;
+    }
     first_samples_ += OutputSamples(*frame);
     first_frames_.push_back(std::move(frame));
-    if (agrees) {
-      BeginAt(position - before);
-    } else if (first_frames_.size() >= kMostFrames) {
-      BeginAt(FirstPosition());
-    }
+    if (first_frames_.size() >= kMostFrames) BeginAt(FirstPosition());
   }
 
   /// Of the first frames, by the first time that any of them tells; the origin where none does.
@@ -314,7 +315,8 @@ class EncodedAudio : public AudioTrack {
   bool has_begun_ = false;
   std::vector<UniqueFrame> first_frames_;  ///< until the track has begun
   std::int64_t first_samples_ = 0;         ///< of them together, as samples of the output
-  std::optional<std::int64_t> witness_;    ///< where the next frame should lie, by the last time before the beginning
+  std::optional<std::int64_t> witness_;    ///< position of the last of them that has a time
+  std::int64_t before_witness_ = 0;        ///< samples of those before it
   std::int64_t offset_ = 0;     ///< samples by which the source's clock was moved
   std::int64_t step_back_ = 0;  ///< the last part of offset_, where the clock went back
   std::int64_t silence_ = 0;   ///< samples of it that were written

@@ -1,4 +1,4 @@
-// Sound that MP4 does not hold: decoded, resampled where AAC needs it, encoded as AAC.
+// Converts sound that MP4 cannot hold: decodes it, resamples it if AAC needs that, encodes it as AAC.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace reelmend::media {
 
-/// Null when there is no decoder for the stream on the allow list or its parameters are unusable.
+/// Null if no allowed decoder exists for the stream or its parameters are unusable.
 std::unique_ptr<AudioTrack> MakeEncodedAudio(const AVStream& stream, Muxer& muxer);
 
 }  // namespace reelmend::media

@@ -1,4 +1,4 @@
-// Sound on its way from the source to the output: copied where MP4 holds the codec, else encoded as AAC.
+// Sound from the source to the output: copied if MP4 can hold the codec, else encoded as AAC.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct Origin {
   std::int64_t In(AVRational other) const;
 };
 
-/// One track of sound. Damage in it never throws: what cannot be read is left out.
+/// One track of sound. Never throws for damage: unreadable parts are left out.
 class AudioTrack {
  public:
   virtual ~AudioTrack() = default;
@@ -25,7 +25,7 @@ class AudioTrack {
   virtual void Finish() = 0;
   /// Set before the first packet.
   void set_origin(const Origin& origin) { origin_ = origin; }
-  /// Of all holes together; what would be more is closed up. A day when it is not set.
+  /// Limit of all gaps together; further gaps are closed. One day by default.
   void set_longest_silence(double seconds) { longest_silence_s_ = seconds; }
 
  protected:

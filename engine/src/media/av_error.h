@@ -1,4 +1,4 @@
-// From libav's error numbers to reelmend::Error.
+// Turns libav's error numbers into reelmend::Error.
 #pragma once
 
 #include <new>
@@ -15,11 +15,11 @@ std::string AvErrorText(int av_error);
 /// out of memory. `sentence` has no full stop. Returns `result`.
 int CheckAv(int result, ErrorCode code, const char* sentence);
 
-/// Keeps libav and x264 from writing to the standard error stream, which belongs to the program around us (and
-/// would tell its log what customers upload). REELMEND_LIBAV_LOG=1 in the environment lets them talk.
+/// Stops libav and x264 from writing to standard error, which belongs to the program (their text would tell its log
+/// what customers upload). REELMEND_LIBAV_LOG=1 in the environment enables it.
 void QuietLibav();
 
-/// Throws std::bad_alloc for the null that libav's alloc functions answer when memory is out.
+/// Throws std::bad_alloc for null, the result of libav's allocation functions without memory.
 template <typename T>
 T* CheckAlloc(T* handle) {
   if (handle == nullptr) throw std::bad_alloc();

@@ -1,4 +1,4 @@
-// Owning types for libav handles. Every handle is put into one of these in the statement that makes it.
+// Owning types for libav handles. Every handle gets its owner in the statement that creates it.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The only way that bytes of a source reach libav: a custom AVIOContext over a ByteSource.
+// A custom AVIOContext over a ByteSource, the only way for a source's bytes to reach libav.
 #pragma once
 
 #include <exception>

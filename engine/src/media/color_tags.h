@@ -1,4 +1,4 @@
-// What the tags of a frame say about its colours, and what is assumed where they say nothing.
+// Colour of a frame from its tags, with defaults for missing ones.
 #pragma once
 
 #include <optional>
@@ -22,20 +22,20 @@ struct SourceColor {
 };
 
 /// Note [Colour of the output]
-/// SDR: the samples become BT.709 limited range, chroma left-sited. Primaries and transfer that are near those of BT.709
-/// (BT.601's of both kinds) are not converted, their tags are carried over from the source (BT.709 where it has none).
-/// Wide primaries (BT.2020, P3 with D65 white) are converted to BT.709 (Note [Tone mapping] in pixel/tone_map.h): many
-/// players show 8-bit H.264 as BT.709 whatever its tags say, which would leave such a film pale.
-/// HDR (PQ or HLG): tone-mapped to BT.709 (Note [Tone mapping] in pixel/tone_map.h) and tagged as that, since 8-bit
-/// H.264 is played as SDR by most players whatever its tags say.
+/// - SDR becomes BT.709 limited range, chroma left-sited. Primaries and transfer close to BT.709 (both kinds of
+///   BT.601) are not converted; their tags are copied from the source (BT.709 if it has none).
+/// - Wide primaries (BT.2020, P3 with D65 white) are converted to BT.709 (Note [Tone mapping] in pixel/tone_map.h),
+///   because many players show 8-bit H.264 as BT.709 whatever its tags say.
+/// - HDR (PQ or HLG) is tone-mapped to BT.709 and tagged so, for the same reason.
 ///
-/// Untagged Y′CbCr is taken as BT.709 from 1280 wide or 577 high on (either way up) and as BT.601 below; JPEG
-/// frames are BT.601 full range by their own standard. RGB formats are described as what ToPlanarYuv makes.
+/// Untagged Y′CbCr is taken as BT.709 from 1280 wide or 577 high on (in either orientation) and as BT.601 below. JPEG
+/// frames are BT.601 full range, as their standard says. RGB formats are described as the planar Y′CbCr that they are
+/// converted to.
 SourceColor DescribeColor(const AVFrame& frame, AVCodecID codec);
 
-/// Brightest light of an HDR10 source in nits, from the side data of its first frame or else of its stream: the
-/// smaller of MaxCLL and the mastering display's peak, since what is brighter than either does not occur.
-/// kDefaultPeakNits where neither is believable (below SDR white or above 10,000).
+/// Peak of an HDR10 source in nits, from the side data of its first frame or its stream: the smaller of MaxCLL and
+/// the mastering display's peak, because nothing brighter occurs. kDefaultPeakNits if neither is plausible (below SDR
+/// white or above 10,000).
 double FindPeakNits(const AVStream& stream, const AVFrame& frame);
 
 }  // namespace reelmend::media

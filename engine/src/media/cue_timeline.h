@@ -1,4 +1,4 @@
-// Subtitles as a row of samples without gap or overlap, which is how MP4 holds them.
+// Subtitles as samples without gap or overlap, as MP4 needs them.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace reelmend::media {
 
-/// Cues may overlap; samples of a timed text track cannot. Where several cues are shown at once the sample holds
-/// their texts one below the other, in the order in which they came; where none is shown it is empty.
-/// Times are microseconds of the output's clock.
+/// Merges cues into samples. Cues may overlap; samples of a timed text track cannot. A sample holds the texts of all
+/// cues shown at that time, one per line, in order of arrival; without cues it is empty. Times are microseconds of
+/// the output's clock.
 class CueTimeline {
  public:
   using Emit = std::function<void(std::int64_t start, std::int64_t duration, const std::string& text)>;
 
-  /// A cue of [start, end). What lies before the samples that were emitted already is cut off.
+  /// Adds a cue [start, end). The part before already emitted samples is cut off.
   void Add(std::int64_t start, std::int64_t end, std::string text);
 
-  /// Emits the samples that are complete at `time`: no cue that begins before it will be added any more. An empty
-  /// stretch that is still open is emitted in pieces of at least `kLongestSilence`.
+  /// Emits the samples that are complete at `time`: no cue that starts earlier will be added. An open empty sample is
+  /// emitted in pieces of at least `kLongestSilence`.
   void AdvanceTo(std::int64_t time, const Emit& emit);
 
   /// Emits everything up to `end` and nothing beyond it.

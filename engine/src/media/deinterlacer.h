@@ -9,11 +9,11 @@
 
 namespace reelmend::media {
 
-/// bwdif (Bob Weaver deinterlacing filter) over frames that are flagged interlaced; others pass unchanged.
-/// One frame comes out per frame that goes in, one frame later, its timestamp and duration kept.
-/// The filter is only set up when the first interlaced frame comes; until then frames pass straight through.
-/// It runs on the CPU: from then on all frames of a GPU's memory are copied to the host's, so that the stages get one
-/// kind of frame, in order, however often the stream changes between interlaced and progressive.
+/// bwdif (Bob Weaver deinterlacing filter) for frames flagged as interlaced; other frames pass unchanged. One frame
+/// out per frame in, one frame later, with its timestamp and duration.
+/// The filter is created with the first interlaced frame; frames before it pass directly. It runs on the CPU: from
+/// then on all frames in GPU memory are copied to the host, so that the stages get one kind of frame, in order, even
+/// if the stream keeps changing.
 class Deinterlacer {
  public:
   /// `to_host` copies a frame from a GPU's memory.

@@ -17,12 +17,12 @@ struct DemuxerOptions {
   bool with_subtitles = false;         ///< hand out the packets of subtitle streams, too
 };
 
-/// A source whose container is on the allow list, with its video track chosen and its streams described.
+/// A source with an allowed container; its video track is chosen and its streams are described.
 ///
 /// Note [No second file]
-/// libav is given bytes through InputIo only. It cannot open anything by name: the demuxers that would
-/// (playlists, concat, image sequences) are not allowed, the io_open callback refuses, and the protocol
-/// white list is empty. One of these would do; parsers have had holes in each.
+/// libav gets bytes through InputIo only and cannot open anything by name: demuxers that would (playlists, concat,
+/// image sequences) are not allowed, the io_open callback refuses, and the protocol whitelist is empty. Each of these
+/// would suffice alone; parsers have had holes in each.
 class Demuxer {
  public:
   /// Throws Error{kUnreadableVideo, kLimitExceeded, kIo, kCancelled}.
@@ -40,11 +40,11 @@ class Demuxer {
   /// Damage that libav cannot read past counts as the end. Throws what the source threw.
   bool ReadPacket(AVPacket* packet);
 
-  /// Leaves all but the video stream unread.
+  /// Skips all packets but the video's from now on.
   void ReadVideoOnly();
 
-  /// Goes to the last key frame at or before `timestamp` (video stream's time base); false when the
-  /// container cannot.
+  /// Seeks to the last key frame at or before `timestamp` (video stream's time base); false if the container
+  /// cannot.
   bool SeekBefore(std::int64_t timestamp);
 
  private:

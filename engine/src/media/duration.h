@@ -1,4 +1,4 @@
-// How long a video is, and whether all of it is there.
+// Duration of a video, and whether the file is complete.
 #pragma once
 
 #include <cstdint>

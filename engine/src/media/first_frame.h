@@ -1,4 +1,4 @@
-// The first picture of a source: proof that it can be decoded, and what only a decoded frame tells.
+// The first decoded frame of a source, and the facts that only a decoded frame tells.
 #pragma once
 
 #include "media/demuxer.h"

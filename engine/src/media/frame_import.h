@@ -1,4 +1,4 @@
-// Decoded frames of any pixel format to the planar pictures of the pixel stages.
+// Converts decoded frames of any pixel format to the planar pictures of the stages.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace reelmend::media {
 
-/// Layout of a format that pixel::Import reads as it is; nothing for RGB, palettes, packed Y′CbCr, big-endian
-/// samples and other rarities, which swscale turns into planar Y′CbCr first.
+/// Layout of a format that pixel::Import reads directly; nothing for RGB, palettes, packed Y′CbCr, big-endian samples
+/// and other rare formats, which swscale converts to planar Y′CbCr first.
 std::optional<pixel::PackedLayout> NativeLayout(AVPixelFormat format);
 
-/// Layout in which frames of that format come to the stages: their native one, or that of swscale's planes.
+/// Layout in which frames of that format reach the stages: their own, or that of swscale's planes.
 pixel::PackedLayout ImportedLayout(AVPixelFormat format);
 
-/// Imports frames that are alike in size, format and colour.
+/// Imports frames of one size, format and colour.
 class FrameImporter {
  public:
   /// Throws Error{kUnreadableVideo} for a format that nothing can convert.

@@ -1,4 +1,4 @@
-// From stored pixels to the displayed picture: rotation, mirroring, sample aspect ratio.
+// Rotation, mirroring and sample aspect ratio: from stored pixels to the displayed picture.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Orientation {
   int clockwise_degrees() const;
 };
 
-/// From a 3×3 display matrix as libav stores it; angles that are no right angle go to the nearest one.
+/// Orientation from a 3×3 display matrix of libav; other angles are rounded to the nearest right angle.
 Orientation OrientationFromMatrix(const std::int32_t matrix[9]);
 
 /// Orientation of a decoded frame: its own (H.264/HEVC SEI) or else the container's.

@@ -1,4 +1,4 @@
-// The output file: MP4 with its index in front.
+// Writes the output file: MP4 with its index in front.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 namespace reelmend::media {
 
 /// Note [Faults of packets]
-/// libav puts packets in the order of their times before it writes them, so that a call for one stream may write what
-/// waited of another, and is told its fault: a damaged packet of sound that the container refuses must not end the film
-/// because a frame's call came upon it. The frame itself waits on and is written later. Video packets are our own
-/// encoder's; what could be refused of them is checked before.
+/// libav interleaves packets before it writes them, so a call for one stream may write a queued packet of another and
+/// report that packet's error. A damaged packet of sound that the container refuses must not end the job because it
+/// was reported to a call for video. The video packet stays queued and is written later. Video packets come from our
+/// own encoder and are checked before.
 
 /// Writes one MP4 file. Streams are added, then Start, then packets from any thread, then Finish.
 /// A file that was not finished is removed by the destructor.
@@ -37,13 +37,13 @@ class Muxer {
   /// Timed text (3GPP TS 26.245).
   int AddSubtitles(AVRational time_base, const StreamTags& tags);
 
-  /// Takes over what may be kept of a source's metadata, before Start.
+  /// Copies the allowed part of a source's metadata, before Start.
   void CopyMetadataOf(const AVFormatContext& source) { CopyMetadata(source.metadata, &context_->metadata); }
 
   /// Chapters in the output's clock, before Finish.
   void AddChapters(const std::vector<Chapter>& chapters);
 
-  /// Writes the header. `movie_time_base` is the unit of the edit lists, so the precision of stream starts.
+  /// Writes the header. `movie_time_base`: unit of the edit lists, which limits the precision of stream starts.
   void Start(AVRational movie_time_base);
 
   /// Takes the packet's contents; `packet.time_base` tells the unit of its times. Thread-safe.

@@ -1,4 +1,4 @@
-// What a source may be: the demuxers and decoders that are let near a customer's bytes.
+// The demuxers and decoders that may read customers' files.
 #pragma once
 
 extern "C" {
@@ -18,7 +18,7 @@ const char* AllowedDecoders();
 /// The decoder for `id` if it is on the allow list, else nullptr.
 const AVCodec* FindAllowedDecoder(AVCodecID id);
 
-/// Subtitles that are words (SubRip, ASS, WebVTT, timed text), not pictures.
+/// Whether a subtitle format is text (SubRip, ASS, WebVTT, timed text), not pictures.
 bool IsTextSubtitle(AVCodecID id);
 
 }  // namespace reelmend::media

@@ -1,4 +1,4 @@
-// What is told about a file and its streams in words: titles, languages, chapters.
+// Titles, languages and chapters of a file and its streams.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,16 @@ struct Chapter {
 };
 
 /// Note [What is kept of the metadata]
-/// An allow list, so that what a camera or an app writes under a key of its own never travels on: the names and
-/// words that an author gives (title, artist, album_artist, composer, album, comment, description, synopsis,
-/// copyright, genre, grouping, show, episode_id, season_number, episode_sort, network, track, disc, lyrics) and
-/// the date (date, creation_time). Left behind are all others, above all location and location-eng, make, model,
-/// serial numbers, timecode, software and encoder. A value that looks like an ISO 6709 position is left behind
-/// under any key. Values are valid UTF-8 of at most 4,000 bytes without control characters.
-/// Pictures (cover art) and data streams are left out: a cover shows a frame that is no longer there, and data
-/// streams are where cameras keep positions and serial numbers.
+/// An allow list, so that private keys of cameras and apps are never copied. Kept are texts of an author (title,
+/// artist, album_artist, composer, album, comment, description, synopsis, copyright, genre, grouping, show,
+/// episode_id, season_number, episode_sort, network, track, disc, lyrics) and the date (date, creation_time). All
+/// others are dropped, above all location and location-eng, make, model, serial numbers, timecode, software and
+/// encoder. A value that looks like an ISO 6709 position is dropped under any key. Values are valid UTF-8 of at most
+/// 4,000 bytes without control characters.
+/// Pictures (cover art) and data streams are dropped: a cover shows a frame that no longer exists, and cameras keep
+/// positions and serial numbers in data streams.
+///
+/// Copies the allowed entries of a container's metadata.
 
 /// Copies the allowed entries of a container's metadata.
 void CopyMetadata(const AVDictionary* source, AVDictionary** target);

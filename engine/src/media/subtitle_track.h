@@ -1,4 +1,4 @@
-// Text subtitles on their way from the source to the output.
+// Converts text subtitles from the source to the output.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@
 
 namespace reelmend::media {
 
-/// One track of subtitles, written as timed text (mov_text). Words and line breaks are kept, their styling is
-/// not: several cues at once become one sample. Pictures (DVD, Blu-ray, DVB, teletext) are no text and are left
-/// out, as are cues that begin after the end of the video. Damage never throws: such a cue is left out.
+/// One track of subtitles, written as timed text (mov_text). Text and line breaks are kept, styling is not;
+/// simultaneous cues become one sample. Picture subtitles (DVD, Blu-ray, DVB, teletext) and cues after the end of the
+/// video are left out. Never throws for damage: such a cue is left out.
 class SubtitleTrack {
  public:
   /// Adds a stream to `muxer`. Null when `stream` is no text that can be decoded.

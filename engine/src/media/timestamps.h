@@ -1,4 +1,4 @@
-// Presentation times: a time base fine enough for the output, and the mending of broken timestamps.
+// Presentation times: the output's time base, and the repair of broken timestamps.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace reelmend::media {
 
 /// Note [Absurd timestamps]
-/// A damaged file may tell any 64-bit number. Those of more than 2^56 ticks or 10^10 seconds (300 years, which
-/// leaves room for clocks that count from 1970) are taken as missing before anything is calculated with them.
+/// A damaged file may hold any 64-bit number. Timestamps beyond 2^56 ticks or 10^10 seconds (300 years, enough for
+/// clocks that count from 1970) are treated as missing before any calculation.
 bool IsAbsurd(std::int64_t timestamp, AVRational time_base);
 
 /// Whether a sum of timestamps comes near the end of the number range, after many absurd jumps.
@@ -25,9 +25,9 @@ std::int64_t ToTicks(double seconds, AVRational time_base);
 /// finer), with n ≥ 10,000 so that mended timestamps can lie between two ticks of a coarse source.
 AVRational OutputTimeBase(AVRational source);
 
-/// Makes the timestamps of decoded frames strictly increasing, in an output time base.
-/// A frame without a timestamp comes one frame interval after its forerunner; one that does not advance is put
-/// half an interval after it (half of the last step where that is shorter), which leaves room for the next; a jump back of more than a second is taken as a restarted clock and closed up.
+/// Makes the timestamps of decoded frames strictly increasing, in an output time base. A frame without a timestamp comes one
+/// frame interval after the one before. A timestamp that does not advance is set half an interval later (half of the last step
+/// if that is shorter), which leaves room for the next. A jump back of more than a second is a restarted clock and is closed.
 class TimestampMender {
  public:
   /// `frame_rate` may be 0/1 (unknown: 25 is assumed).

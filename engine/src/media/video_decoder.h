@@ -1,4 +1,4 @@
-// Packets to frames, drained at the end.
+// Decodes the packets of a video stream to frames.
 #pragma once
 
 #include <functional>
@@ -9,43 +9,43 @@
 
 namespace reelmend::media {
 
-/// Whether a GPU's decoder is worth trying: a codec, bit depth and size that NVDEC generations have in common, and not
-/// declared interlaced (deinterlacing is done on the CPU).
+/// Whether to try a GPU's decoder: a codec, bit depth and size that all NVDEC generations support, and not declared
+/// interlaced (the CPU deinterlaces).
 bool SuitsGpu(const AVCodecParameters& parameters);
 
-/// A frame of a GPU's memory as one of the host's, with all its properties. Throws Error{kUnavailable}.
+/// Copies a frame from GPU memory to host memory, with all its properties. Throws Error{kUnavailable}.
 UniqueFrame ToHost(const AVFrame& frame);
 
-/// The surfaces of a GPU's decoder as libav counts them for a stream, at most as many as NVDEC can have: more would be
-/// refused, and a stream declares more than it uses. Not initialised yet. Null where libav counts none.
+/// Surfaces for a GPU's decoder: libav's count for the stream, limited to NVDEC's maximum. NVDEC would refuse more,
+/// and streams declare more than they use. Not initialised. Null if libav gives no count.
 UniqueBuffer DescribeSurfaces(AVCodecContext& context);
 
 /// Decoder of one video stream.
 ///
 /// Note [A refused stream]
-/// Whether a GPU decodes a stream is known when its first picture comes, or the first one after a change of size. By
-/// then the decoder has slice threads alone, which for most streams is one thread. So it is not kept for the CPU: the
-/// pictures before are taken out of it, another decoder is opened as for a machine without a GPU, and the same packet is
-/// decoded again. Nothing is lost: a change of size begins with a key frame.
+/// Whether a GPU decodes a stream is known with its first picture, or with the first one after a change of size. By
+/// then the decoder has only slice threads, which for most streams means one thread. So it is not kept for the CPU:
+/// earlier pictures are drained, a new decoder is opened as on a machine without a GPU, and the same packet is
+/// decoded again. Nothing is lost, because a change of size starts with a key frame.
 class VideoDecoder {
  public:
-  /// `threads` ≥ 1 is the number of decoding threads. `gpu`: a CUDA device of libav's whose decoder is to be used where
-  /// it can (SuitsGpu), borrowed; frames of other videos, and of those that it refuses, lie in the host's memory. What is
-  /// needed of `stream` is copied. Throws Error{kUnreadableVideo}.
+  /// `threads` ≥ 1: number of decoding threads. `gpu`: a CUDA device of libav to decode on if possible (SuitsGpu),
+  /// borrowed; frames of other streams, and of those that it refuses, are in host memory. Copies what it needs of
+  /// `stream`. Throws Error{kUnreadableVideo}.
   VideoDecoder(const AVStream& stream, const SourceLimits& limits, int threads, AVBufferRef* gpu = nullptr);
 
-  /// Decodes one packet (nullptr: no more packets, hand out what is held back) and calls `on_frame` for
-  /// every frame that comes out. The frame is the callee's to move from; `best_effort_timestamp` is its time.
-  /// Throws Error{kUnavailable} where a GPU's decoder has no surface left, std::bad_alloc where a CPU's has no memory.
+  /// Decodes one packet and calls `on_frame` for every frame that comes out; nullptr drains the decoder. The callee
+  /// may move the frame; `best_effort_timestamp` is its time. Throws Error{kUnavailable} if a GPU's decoder has no
+  /// surface left, std::bad_alloc if a CPU's has no memory.
   void Decode(const AVPacket* packet, const std::function<void(UniqueFrame)>& on_frame);
 
-  /// From now on frames carry the stream's quantisers (AV_FRAME_DATA_VIDEO_ENC_PARAMS), where the decoder tells them.
+  /// From now on frames carry the stream's quantisers (AV_FRAME_DATA_VIDEO_ENC_PARAMS), if the decoder exports them.
   void ExportQuantisers() { context_->export_side_data |= AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS; }
 
   /// Forgets everything held back, for a seek.
   void Flush();
 
-  /// Whether it decodes several pictures beside each other.
+  /// Whether it decodes several frames in parallel.
   bool has_frame_threads() const { return (context_->active_thread_type & FF_THREAD_FRAME) != 0; }
 
   /// Packets that gave an error instead of a picture after the first good frame.

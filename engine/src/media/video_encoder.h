@@ -1,4 +1,4 @@
-// H.264 by libx264, or by a GPU's encoder.
+// H.264 encoding by libx264 or NVENC.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct VideoEncoderOptions {
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
 
-/// Decoding times for packets in coding order, of frames whose times are known in order of presentation.
+/// Decoding times for packets in coding order, from frame times in presentation order.
 ///
 /// Note [Decoding times of NVENC]
-/// libav 5 takes a packet's decoding time from the frames in the order in which they came, less one tick of the time base
-/// for each B-frame. That is right where a tick is a frame; with the finer time bases that a video's own timestamps need,
-/// B-frames would be decoded after they are shown. So they are made anew, as x264 makes its own: the k-th packet is decoded
-/// when frame k − delay is shown; the first ones lie before all frames. That never comes after the packet's own time as
-/// long as no frame waits for more than `delay` later ones.
+/// libav 5 sets a packet's decoding time to the frame times in order of arrival, minus one tick of the time base per
+/// B-frame. That is right if a tick is a frame. With the finer time bases that a video's own timestamps need,
+/// B-frames would be decoded after they are shown. So decoding times are computed as x264 does: packet k is decoded
+/// when frame k − delay is shown; the first ones lie before all frames. Packets are never late as long as no frame
+/// waits for more than `delay` later ones.
 class DecodeTimes {
  public:
   static constexpr int kDelay = 2;  ///< B-frames that are not referred to make it 1, a pyramid of them 2
@@ -48,8 +48,8 @@ class DecodeTimes {
   std::int64_t lead_ = 0;  ///< by which the first packets precede
 };
 
-/// High profile 8-bit 4:2:0, a key frame (IDR) at least every two seconds of presentation time, on a fixed
-/// grid counted from time 0, so that neighbouring segments of a video have theirs alike.
+/// Encodes High profile 8-bit 4:2:0. A key frame (IDR) comes at least every two seconds of presentation time, on a
+/// fixed grid counted from time 0, so that neighbouring segments of a video use the same grid.
 class VideoEncoder {
  public:
   /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf out of 0…51, and
@@ -58,11 +58,11 @@ class VideoEncoder {
 
   const AVCodecContext& context() const { return *context_; }
 
-  /// Frames that a GPU's encoder may hold at once: what was asked for, or more where libav needs them.
+  /// Number of frames that a GPU's encoder may hold: the option's value, or more if libav needs more.
   int hw_surfaces() const;
 
-  /// A frame to fill for Encode, its planes from a pool that is reused as x264 lets go of them. Not for a GPU's
-  /// encoder, whose frames come from whoever made `hw_frames`.
+  /// A frame to fill for Encode, from a pool that is reused as x264 releases frames. Not for a GPU's encoder, whose
+  /// frames come from the owner of `hw_frames`.
   UniqueFrame TakeFrame();
 
   /// Encodes a frame; `pts` and `duration` are in the time base, pts strictly increasing. Packets that are

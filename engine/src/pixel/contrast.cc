@@ -100,7 +100,7 @@ void ApplySpan(const ContrastSpan& span, const SpanTables& tables, const CurveDo
     const VF v = hn::MulAdd(way, value_growth.At<VF>(index), value.At<VF>(index));
     const VF s = hn::MulAdd(way, slope_growth.At<VF>(index), slope.At<VF>(index));
     const VF curved = hn::Add(luma, hn::MulAdd(s, luma, v));
-    // Codes of the range stay in it; codes outside (headroom, sync) stay as they are.
+    // Levels within the range stay within it; levels outside (headroom, sync) stay as they are.
     const VF kept = hn::Min(hn::Max(curved, hn::Min(luma, black)), hn::Max(luma, white));
     const auto inside = hn::And(hn::Ge(luma, base), hn::Le(luma, top));
     StoreSamples(hn::IfThenElse(inside, kept, luma), span.row + x);

@@ -1,4 +1,4 @@
-// Tiles, histograms and curves of the adaptive contrast, for every processor that runs it. Note [Method] in
+// Tiles, histograms and curves of the adaptive contrast, shared by CPU and GPU. Note [Method] in
 // contrast.cc.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace reelmend::pixel {
 
 inline constexpr int kMaxSegments = 16;
-inline constexpr int kBinBits = 10;  // a bin is 4 codes wide
+inline constexpr int kBinBits = 10;  // a bin is 4 levels wide
 inline constexpr int kMaxBins = 64;
 inline constexpr int kMaxTiles = 8;             // along one axis
 inline constexpr int kMinTileSide = 32;         // smaller pictures have fewer tiles
@@ -21,16 +21,16 @@ inline constexpr int kContrastWindow = 16;      // pictures whose histograms are
 inline constexpr double kClipLimit = 2.0;       // times the mean bin: the steepest slope before redistribution
 inline constexpr int kSamplesPerTile = 4096;    // wanted; larger tiles are counted on a coarser grid
 
-/// What the luma range means for curves, in working units: the codes' outer edges and their segments.
+/// The luma range for curves, in working units: outer edges of the levels, and their segments.
 struct CurveDomain {
-  float base;  ///< lower edge of the lowest code
+  float base;  ///< lower edge of the lowest level
   float segment_width;
   int segments;
-  float black;  ///< lowest code
-  float white;  ///< highest code
+  float black;  ///< lowest level
+  float white;  ///< highest level
 };
 
-/// Limited range: codes 16 … 235 = 55 bins in 11 segments; full: 0 … 255 = 64 bins in 16 segments.
+/// Limited range: levels 16 … 235 = 55 bins in 11 segments; full range: 0 … 255 = 64 bins in 16 segments.
 struct RangeLayout {
   CurveDomain domain;
   int base;
@@ -40,21 +40,21 @@ struct RangeLayout {
 
 inline RangeLayout LayoutOf(Range range) {
   const bool limited = range == Range::kLimited;
-  const int first_code = limited ? 16 : 0;
-  const int codes = limited ? 220 : 256;
+  const int first_level = limited ? 16 : 0;
+  const int levels = limited ? 220 : 256;
   RangeLayout layout;
-  layout.base = first_code * kUnitsPerCode8 - kUnitsPerCode8 / 2;
-  layout.bins = codes * kUnitsPerCode8 >> kBinBits;
+  layout.base = first_level * kUnitsPerCode8 - kUnitsPerCode8 / 2;
+  layout.bins = levels * kUnitsPerCode8 >> kBinBits;
   layout.bins_per_segment = limited ? 5 : 4;
   layout.domain.base = static_cast<float>(layout.base);
   layout.domain.segments = layout.bins / layout.bins_per_segment;
   layout.domain.segment_width = static_cast<float>(layout.bins_per_segment << kBinBits);
-  layout.domain.black = static_cast<float>(first_code * kUnitsPerCode8);
-  layout.domain.white = static_cast<float>((first_code + codes - 1) * kUnitsPerCode8);
+  layout.domain.black = static_cast<float>(first_level * kUnitsPerCode8);
+  layout.domain.white = static_cast<float>((first_level + levels - 1) * kUnitsPerCode8);
   return layout;
 }
 
-/// Clips the bins at the limit and deals the excess out evenly, in a few rounds because dealing may lift
+/// Clips the bins at the limit and distributes the excess evenly. Takes several rounds, because distributing may lift
 /// bins above the limit again.
 REELMEND_HD inline void ClipBins(double* bins, int count, double limit) {
   for (int round = 0; round < 4; ++round) {
@@ -69,8 +69,8 @@ REELMEND_HD inline void ClipBins(double* bins, int count, double limit) {
   }
 }
 
-/// From a tile's histogram (layout.bins numbers) to the distance from the identity at the segments' edges
-/// (kMaxSegments + 1 numbers, in working units).
+/// Computes a tile's curve from its histogram (layout.bins numbers): the distance from the identity at the edges of
+/// the segments (kMaxSegments + 1 numbers, in working units).
 REELMEND_HD inline void MakeCurve(const std::uint32_t* histogram, const RangeLayout& layout, float* curve) {
   for (int i = 0; i <= kMaxSegments; ++i) curve[i] = 0;
   double total = 0;
@@ -107,7 +107,7 @@ struct TileAxis {
 
 inline int TileCount(int size) { return std::clamp(size / kMinTileSide, 1, kMaxTiles); }
 
-/// Every how many samples a tile of that size is counted, along both axes.
+/// Sampling step along both axes when counting a tile of that size.
 inline int CountingStep(int width, int height) {
   const double samples = static_cast<double>(width) * height;
   return std::max(1, static_cast<int>(std::ceil(std::sqrt(samples / kSamplesPerTile) - 1e-9)));

@@ -1,4 +1,4 @@
-// For functions that nvcc compiles for the GPU and every C++ compiler for the CPU.
+// Marks functions that nvcc also compiles for the GPU.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,11 +1,11 @@
-// Pictures between decoder and encoder: planar Y′CbCr, 16 bits a sample.
+// Pictures between decoder and encoder: planar Y′CbCr, 16 bits per sample.
 //
 // Note [Working samples]
-// A sample is an unsigned 16-bit number, left-aligned: code value of an n-bit format × 2^(16 − n). So 8-bit
-// video is code × 256, 10-bit × 64, and P010/P016 surfaces are already in this form. One 8-bit step is 256
-// units, which leaves rounding errors of the stages far below what the 8-bit encoder can show, at half the
-// memory traffic of float. Stages load to float, compute, and store with rounding and saturation.
-// Alpha does not exist; RGB sources are converted on import.
+// A sample is an unsigned 16-bit number, left-aligned: the level of an n-bit format × 2^(16 − n). So 8-bit video is
+// level × 256, 10-bit × 64, and P010/P016 surfaces already have this form. One 8-bit level is 256 units, so rounding
+// errors of the stages stay far below what the 8-bit encoder can show, at half the memory traffic of float. Stages
+// load to float, compute, and store with rounding and saturation. There is no alpha; RGB sources are converted on
+// import.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace reelmend::pixel {
 
-/// One 8-bit code step in working units.
+/// One 8-bit level in working units.
 inline constexpr int kUnitsPerCode8 = 256;
 
 /// View of one plane. `stride` counts samples, not bytes. Rows start 64-byte aligned in images of this engine.
@@ -33,8 +33,8 @@ using ConstPlane = PlaneView<const std::uint16_t>;
 
 enum class Matrix { kBt601, kBt709, kBt2020 };
 enum class Range { kLimited, kFull };
-/// Where in its block of luma samples (2 × 2 for 4:2:0) a chroma sample lies. Decoders give the first three, the others
-/// come of turning and mirroring a picture: only the resize knows them, which makes kLeft of all.
+/// Position of a chroma sample in its block of luma samples (2 × 2 for 4:2:0). Decoders use the first three; the
+/// others result from turning and mirroring. Only the resize supports those, and converts all to kLeft.
 enum class ChromaSite { kLeft, kCentre, kTopLeft, kTop, kRight, kBottom, kTopRight, kBottomLeft, kBottomRight };
 
 struct ColorSpec {

@@ -89,8 +89,8 @@ void Narrow8(const uint16_t* in, uint8_t* out, int count) {
   const int lanes = static_cast<int>(hn::Lanes(d16));
   int x = 0;
   for (; x + lanes <= count; x += lanes) {
-    const auto code = hn::ShiftRight<8>(hn::SaturatedAdd(hn::LoadU(d16, in + x), half));
-    hn::StoreU(hn::DemoteTo(d8, hn::BitCast(i16, code)), d8, out + x);
+    const auto level = hn::ShiftRight<8>(hn::SaturatedAdd(hn::LoadU(d16, in + x), half));
+    hn::StoreU(hn::DemoteTo(d8, hn::BitCast(i16, level)), d8, out + x);
   }
   for (; x < count; ++x) out[x] = static_cast<uint8_t>(in[x] >= 0xFF80 ? 255 : (in[x] + 128) >> 8);
 }

@@ -31,7 +31,7 @@ constexpr double kMidNorm = 16.0 / 6;          // second difference of means of 
 constexpr double kWhiteUpTo = 1.8;
 constexpr double kTextureFrom = 3.5;
 
-constexpr int kResidueStep = 16;  // working units in a histogram bin: 1/16 code
+constexpr int kResidueStep = 16;  // working units in a histogram bin: 1/16 level
 constexpr int kResidueBins = 8192;
 
 struct BlockGrid {

@@ -1,5 +1,5 @@
 // Resizer: plans per plane, bands over rows, kernels from resize_kernels; where the machine has the instructions and the
-// ratio fits, resize_word_band does a plane's bands in words instead.
+// ratio fits, resize_int16_band does a plane's bands in int16 fixed point instead.
 //
 // Note [Order of the passes]
 // When enlarging, source rows are widened first and kept in a small ring of float rows, from which each
@@ -18,7 +18,7 @@
 #include "reelmend/error.h"
 #include "pixel/resize_kernels.h"
 #include "pixel/resize_plan.h"
-#include "pixel/resize_word_band.h"
+#include "pixel/resize_int16_band.h"
 #include "pixel/row_ring.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
@@ -41,7 +41,7 @@ struct PlanePlan {
   AxisPlan y;
   int ring_rows = 0;
   std::vector<Strip> strips;
-  WordPlan words;
+  Int16Plan int16;
   bool identity() const { return x.identity && y.identity; }
   /// Rows that the horizontal pass takes at a time.
   int group() const { return x.IsByRow() ? 1 : 4; }
@@ -87,7 +87,7 @@ struct BandScratch {
   AlignedArray<float> source4;  // four of them, column by column, or one of them split
   AlignedArray<float> ring4;    // 4 output rows, column by column
   AlignedArray<float> ring;     // output rows
-  WordScratch words;
+  Int16Scratch int16;
   std::vector<const float*> taps;
   std::vector<const std::uint16_t*> sample_taps;
 
@@ -103,8 +103,8 @@ std::unique_ptr<BandScratch> MakeScratch(const std::array<PlanePlan, 3>& plans) 
   int taps = 0;
   int rows_of_sums = 0;
   for (const PlanePlan& plan : plans) {
-    if (plan.words.fits) {
-      scratch->words.Fit(plan.words);
+    if (plan.int16.fits) {
+      scratch->int16.Fit(plan.int16);
       continue;
     }
     for (int y = 0; y < plan.y.dst; ++y) {
@@ -276,7 +276,7 @@ struct Resizer::Impl {
   Subsampling src_subsampling;
   Subsampling dst_subsampling;
   const ResizeKernels& kernels = GetResizeKernels();  // the blocks of the plans are as wide as its vectors
-  const WordKernels* const word_kernels = GetWordKernels();  // null where the machine has none
+  const Int16Kernels* const int16_kernels = GetInt16Kernels();  // null where the machine has none
   ScratchPool<BandScratch> scratch;
 };
 
@@ -304,8 +304,8 @@ Resizer::Resizer(int src_width, int src_height, Subsampling src_subsampling, Col
         MakeAxisPlan(src_height, size(src_height, p, src_subsampling.log2_y),
                      VerticalGrid(p, src_subsampling, src_color.site), dst_height,
                      size(dst_height, p, dst_subsampling.log2_y), VerticalGrid(p, dst_subsampling, ChromaSite::kLeft));
-    if (impl_->word_kernels != nullptr) impl_->plans[p].words = MakeWordPlan(impl_->plans[p].x, impl_->plans[p].y);
-    if (impl_->plans[p].words.fits) continue;
+    if (impl_->int16_kernels != nullptr) impl_->plans[p].int16 = MakeInt16Plan(impl_->plans[p].x, impl_->plans[p].y);
+    if (impl_->plans[p].int16.fits) continue;
     AddShortWays(impl_->plans[p].x, impl_->kernels);
     CutIntoStrips(impl_->plans[p]);
   }
@@ -324,8 +324,8 @@ void Resizer::Run(const Image& in, Image& out, ThreadPool& pool, Planes planes) 
   const auto rows = [&](int plane, int first, int last) {
     const auto scratch = impl.scratch.Borrow();
     const PlanePlan& plan = impl.plans[plane];
-    if (plan.words.fits) {
-      WordBand(plan.x, plan.y, plan.words, in.plane(plane), out.plane(plane), scratch->words, *impl.word_kernels).Run(first, last);
+    if (plan.int16.fits) {
+      Int16Band(plan.x, plan.y, plan.int16, in.plane(plane), out.plane(plane), scratch->int16, *impl.int16_kernels).Run(first, last);
     } else {
       Band(plan, in.plane(plane), out.plane(plane), *scratch, impl.kernels).Run(first, last);
     }

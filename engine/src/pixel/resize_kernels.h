@@ -8,9 +8,9 @@ namespace reelmend::pixel {
 
 inline constexpr int kRowSlack = 64;
 
-/// A horizontal sum cut into blocks of as many outputs as a vector has lanes: output i of block b is
-/// Σ weights[s][k][i] × in[first[b] − origin + index[s][i] + k] with s = (first_set + b) modulo `sets`, all inputs of a
-/// block lying within two vectors from its first on, or within one where `is_narrow`.
+/// A horizontal sum in blocks of as many outputs as a vector has lanes. Output i of block b is Σ weights[s][k][i] ×
+/// in[first[b] − origin + index[s][i] + k] with s = (first_set + b) modulo `sets`. All inputs of a block lie within
+/// two vectors from its first on, or within one if `is_narrow`.
 struct ColumnBlocks {
   int count = 0;
   int sets = 0;
@@ -32,7 +32,7 @@ struct RowPair {
   std::uint16_t* outs[2] = {};
 };
 
-/// Sums that reducing in height begins with. Their windows overlap: walked together, the rows are widened once for all.
+/// The first sums when reducing the height. Their windows overlap, so the rows are converted to float once for all.
 struct RowSums {
   static constexpr int kMost = 8;
   const std::uint16_t* const* rows = nullptr;
@@ -42,7 +42,7 @@ struct RowSums {
   float* outs[kMost] = {};
 };
 
-/// Sums of a ratio of small numbers, which repeat with every `inputs` inputs and `outputs` outputs. No start is negative.
+/// Sums for a ratio of small integers, which repeat every `inputs` inputs and `outputs` outputs. No start is negative.
 struct RationalSums {
   int outputs = 0;
   int inputs = 0;
@@ -59,7 +59,7 @@ struct ResizeKernels {
   void (*store)(const float* in, std::uint16_t* out, int count);
   /// Weighted sum of `taps` rows, to working samples.
   void (*vertical)(const float* const* rows, const float* weights, int taps, std::uint16_t* out, int count);
-  /// Two of them, whose rows are the same but for one at either end: what they share is read once.
+  /// Two weighted sums whose rows differ only at either end; shared rows are read once.
   void (*vertical_pair)(const RowPair& pair, int count);
   /// Up to RowSums::kMost weighted sums of rows of working samples, to floats.
   void (*vertical_first)(const RowSums& sums, int count);

@@ -1,4 +1,4 @@
-// What both directions of a resize share, included once for every instruction set.
+// Helpers of both directions of a resize, included once per instruction set.
 #if defined(REELMEND_PIXEL_RESIZE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef REELMEND_PIXEL_RESIZE_LANES_INL_H_
 #undef REELMEND_PIXEL_RESIZE_LANES_INL_H_

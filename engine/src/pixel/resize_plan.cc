@@ -62,39 +62,39 @@ void TrimTaps(std::vector<Tap>& sets) {
 }
 
 /// Place of a chroma sample along one axis of its block.
-enum class Place { kFirst, kMiddle, kLast };
+enum class ChromaPhase { kFirst, kMiddle, kLast };
 
-SampleGrid ChromaGrid(int log2, Place place) {
+SampleGrid ChromaGrid(int log2, ChromaPhase phase) {
   const int step = 1 << log2;
-  switch (place) {
-    case Place::kFirst: return {step, 0.5};
-    case Place::kMiddle: return {step, 0.5 * step};
-    case Place::kLast: return {step, step - 0.5};
+  switch (phase) {
+    case ChromaPhase::kFirst: return {step, 0.5};
+    case ChromaPhase::kMiddle: return {step, 0.5 * step};
+    case ChromaPhase::kLast: return {step, step - 0.5};
   }
   return {};
 }
 
-Place PlaceAcross(ChromaSite site) {
+ChromaPhase PhaseAcross(ChromaSite site) {
   switch (site) {
     case ChromaSite::kLeft:
     case ChromaSite::kTopLeft:
-    case ChromaSite::kBottomLeft: return Place::kFirst;
+    case ChromaSite::kBottomLeft: return ChromaPhase::kFirst;
     case ChromaSite::kRight:
     case ChromaSite::kTopRight:
-    case ChromaSite::kBottomRight: return Place::kLast;
-    default: return Place::kMiddle;
+    case ChromaSite::kBottomRight: return ChromaPhase::kLast;
+    default: return ChromaPhase::kMiddle;
   }
 }
 
-Place PlaceDown(ChromaSite site) {
+ChromaPhase PhaseDown(ChromaSite site) {
   switch (site) {
     case ChromaSite::kTop:
     case ChromaSite::kTopLeft:
-    case ChromaSite::kTopRight: return Place::kFirst;
+    case ChromaSite::kTopRight: return ChromaPhase::kFirst;
     case ChromaSite::kBottom:
     case ChromaSite::kBottomLeft:
-    case ChromaSite::kBottomRight: return Place::kLast;
-    default: return Place::kMiddle;
+    case ChromaSite::kBottomRight: return ChromaPhase::kLast;
+    default: return ChromaPhase::kMiddle;
   }
 }
 
@@ -145,11 +145,11 @@ void AddColumnBlocks(AxisPlan& plan, int lanes) {
 }  // namespace
 
 SampleGrid HorizontalGrid(int plane, Subsampling subsampling, ChromaSite site) {
-  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, PlaceAcross(site));
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_x, PhaseAcross(site));
 }
 
 SampleGrid VerticalGrid(int plane, Subsampling subsampling, ChromaSite site) {
-  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, PlaceDown(site));
+  return plane == 0 ? SampleGrid{} : ChromaGrid(subsampling.log2_y, PhaseDown(site));
 }
 
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst,

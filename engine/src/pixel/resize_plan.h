@@ -9,8 +9,8 @@
 
 namespace reelmend::pixel {
 
-/// Where the samples of one plane lie along one axis, in luma samples from the picture's edge:
-/// sample i is at i × step + offset.
+/// Positions of one plane's samples along one axis, in luma samples from the picture's edge: sample i is at i × step
+/// + offset.
 struct SampleGrid {
   int step = 1;         ///< luma samples per sample: 1 or 2 (more for coarser subsampling)
   double offset = 0.5;  ///< position of sample 0
@@ -31,8 +31,8 @@ struct AxisPlan {
   int phases = 0;
   /// When halving exactly, all outputs share one set, from input 2 × i + start[0] on.
   bool halves = false;
-  /// A ratio of small numbers that a kernel knows (AddShortWays): the first outputs_each outputs' weights serve all,
-  /// output outputs_each × i + p using those of p from input inputs_each × i + start[p] on. (All are stored nevertheless.)
+  /// A ratio of small integers that a kernel supports (AddShortWays): the weights of the first outputs_each outputs repeat, and
+  /// output outputs_each × i + p uses those of p from input inputs_each × i + start[p] on. All weights are stored nevertheless.
   bool rational = false;
   std::vector<int> start;
   std::vector<float> weights;  ///< [set][taps]
@@ -44,8 +44,8 @@ struct AxisPlan {
   static constexpr int kMaxSets = 4;  ///< of weights that such a kernel knows
   bool identity = false;
   bool reduces = false;
-  /// The same sums in blocks of `block_lanes` outputs, see ColumnBlocks; empty where a block's inputs lie too far apart.
-  /// Blocks repeat where the ratio is one of small numbers, which keeps their weights in the nearest cache.
+  /// The same sums in blocks of `block_lanes` outputs, see ColumnBlocks; empty if a block's inputs lie too far apart.
+  /// For a ratio of small integers blocks repeat, which keeps their weights in the L1 cache.
   int block_lanes = 0;
   int block_sets = 0;
   bool blocks_are_narrow = false;
@@ -83,7 +83,7 @@ struct Strip {
 /// `dst` the plane's.
 AxisPlan MakeAxisPlan(int src_luma, int src, SampleGrid src_grid, int dst_luma, int dst, SampleGrid dst_grid);
 
-/// Takes for a plan the shortest way that the kernels have for its ratio, where there is one.
+/// Selects the fastest kernel for the plan's ratio, if there is one.
 void AddShortWays(AxisPlan& plan, const ResizeKernels& kernels);
 
 }  // namespace reelmend::pixel

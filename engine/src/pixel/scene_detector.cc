@@ -22,7 +22,7 @@ SceneDetector::SceneDetector(int width, int height)
       cell_(std::clamp(std::min(width / kMinColumns, height / kMinRows), 1, kCell)),
       columns_(std::max(1, width / cell_)),
       rows_(std::max(1, height / cell_)) {
-  for (Thumbnail& thumbnail : ring_) thumbnail.codes.resize(static_cast<std::size_t>(columns_) * rows_);
+  for (Thumbnail& thumbnail : ring_) thumbnail.levels.resize(static_cast<std::size_t>(columns_) * rows_);
 }
 
 void SceneDetector::Shrink(const Image& image, Thumbnail& out, ThreadPool& pool) const {
@@ -37,22 +37,22 @@ void SceneDetector::Shrink(const Image& image, Thumbnail& out, ThreadPool& pool)
           const std::uint16_t* samples = luma.Row(row * cell_ + y) + column * cell_;
           for (int x = 0; x < cell_; ++x) sum += samples[x];
         }
-        out.codes[static_cast<std::size_t>(row) * columns_ + column] =
+        out.levels[static_cast<std::size_t>(row) * columns_ + column] =
             static_cast<float>(sum) / static_cast<float>(count * kUnitsPerCode8);
       }
     }
   };
   pool.ParallelRows(rows_, kGrainRows, std::ref(shrink_rows));
-  const float share = 1.0F / static_cast<float>(out.codes.size());
+  const float share = 1.0F / static_cast<float>(out.levels.size());
   out.histogram = {};
   double sum = 0;
-  for (const float code : out.codes) {
-    sum += code;
-    out.histogram[std::min(static_cast<std::size_t>(code / 4), out.histogram.size() - 1)] += share;
+  for (const float level : out.levels) {
+    sum += level;
+    out.histogram[std::min(static_cast<std::size_t>(level / 4), out.histogram.size() - 1)] += share;
   }
   out.mean = static_cast<float>(sum * share);
   double deviation = 0;
-  for (const float code : out.codes) deviation += std::abs(code - out.mean);
+  for (const float level : out.levels) deviation += std::abs(level - out.mean);
   out.deviation = static_cast<float>(deviation * share);
 }
 
@@ -63,12 +63,12 @@ bool SceneDetector::Differ(const Thumbnail& a, const Thumbnail& b) {
   double difference = 0;
   double structure = 0;
   const float shift = a.mean - b.mean;
-  for (std::size_t i = 0; i < a.codes.size(); ++i) {
-    const float d = a.codes[i] - b.codes[i];
+  for (std::size_t i = 0; i < a.levels.size(); ++i) {
+    const float d = a.levels[i] - b.levels[i];
     difference += std::abs(d);
     structure += std::abs(d - shift);
   }
-  const auto count = static_cast<double>(a.codes.size());
+  const auto count = static_cast<double>(a.levels.size());
   return difference >= kMinDifference * count && structure >= kMinStructure * count * (a.deviation + b.deviation);
 }
 

@@ -1,4 +1,4 @@
-// Scene cuts, found once per picture for every stage that looks back in time.
+// Detects scene cuts, once per picture for all stages that look back in time.
 #pragma once
 
 #include <array>
@@ -11,17 +11,17 @@
 namespace reelmend::pixel {
 
 /// Note [Scene cuts]
-/// Pictures are compared as thumbnails of luma: means of 8 × 8 samples (smaller cells where fewer than 32 × 18
-/// would be left; every second row is read). A picture is of another scene than the one before when all three hold:
-/// - the mean absolute difference of the thumbnails is at least kMinDifference codes: fades change by less a frame;
-/// - the histograms (64 bins of 4 codes) differ in at least kMinHistogram of their mass: pans, shakes and moving
+/// Pictures are compared as luma thumbnails: means of 8 × 8 samples (smaller cells if fewer than 32 × 18 would
+/// remain; every second row is read). A picture starts a new scene if all three hold:
+/// - the mean absolute difference of the thumbnails is at least kMinDifference levels: fades change less per frame;
+/// - the histograms (64 bins of 4 levels) differ in at least kMinHistogram of their mass: pans, shakes and moving
 ///   objects keep theirs;
 /// - the mean absolute difference of the thumbnails without their means, over the sum of their own mean absolute
-///   deviations, is at least kMinStructure: it is 0.7 for pictures that have nothing in common, and below 0.4 for
-///   one that is up to 2.3 times as bright as the other: flashes and changing light keep the structure.
+///   deviations, is at least kMinStructure: it is 0.7 for unrelated pictures, and below 0.4 if one is up to 2.3 times
+///   as bright as the other: flashes and changing light keep the structure.
 /// Two more rules for flashes to white and single black frames: a picture without structure (deviation below
 /// kMinDeviation) starts no scene, and one that follows such a picture starts none if it resembles the one before it.
-/// So the answer depends on the picture and the two before it only, and segments of a video agree about its cuts.
+/// So the decision depends only on the picture and the two before it, and segments of a video agree on its cuts.
 class SceneDetector {
  public:
   static constexpr float kMinDifference = 8;
@@ -36,7 +36,7 @@ class SceneDetector {
 
  private:
   struct Thumbnail {
-    std::vector<float> codes;
+    std::vector<float> levels;
     std::array<float, 64> histogram = {};
     float mean = 0;
     float deviation = 0;  ///< mean absolute

@@ -1,4 +1,4 @@
-// Buffers of one band's work, kept from picture to picture.
+// Scratch buffers, reused from picture to picture.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// The pixel stages: each one class with a plan made once per job and a Run per picture.
-// Every Run is threaded over rows through the pool it gets and allocates nothing in steady state.
-// Pictures are Image (see Note [Working samples]); strengths are 0…1, 0 = the stage copies its input exactly.
+// The pixel stages. Each is a class with a plan made once per job and a Run per picture. Every Run spreads rows over
+// the thread pool and allocates nothing in steady state. Pictures are Image (Note [Working samples]); strengths are
+// 0…1, 0 copies the input exactly.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct MutableRawPlanes {
   std::ptrdiff_t stride[3] = {};
 };
 
-/// Widens raw planes into `out` (same size, same subsampling as `layout`).
+/// Converts raw planes to working samples (same size and subsampling as `layout`).
 void Import(const RawPlanes& raw, const PackedLayout& layout, Image& out, ThreadPool& pool);
 
 /// Rounds to 8-bit planar 4:2:0 (`image` must be 4:2:0).
@@ -41,17 +41,17 @@ void ExportYuv420p8(const Image& image, const MutableRawPlanes& raw, ThreadPool&
 
 // ---- colour ---------------------------------------------------------------------------------------------
 
-/// Converts matrix and range in place between Y′CbCr spaces of equal primaries and transfer: ITU-R BT.601,
-/// BT.709 and BT.2020 (non-constant luminance) coefficients. Chroma is interpolated for its part in luma
-/// according to the siting. Identity when the specs' matrix and range are equal.
+/// Converts matrix and range in place, between Y′CbCr spaces of equal primaries and transfer: coefficients of ITU-R
+/// BT.601, BT.709 and BT.2020 (non-constant luminance). The chroma term in luma is interpolated according to the
+/// siting. Identity if matrix and range are equal.
 void ConvertColor(Image& image, ColorSpec to, ThreadPool& pool);
 
 // ---- resize ---------------------------------------------------------------------------------------------
 
-/// Separable Lanczos-3, antialiased when reducing (kernel widened by the ratio), edges replicated, for
-/// luma and chroma of any subsampling to 4:2:0 (or another one) left-sited. Sample positions follow the chroma siting of
-/// both sides. Same size and same siting copies exactly. Samples lie within 1 of 65,535 of exact arithmetic, or within 5
-/// where the machine multiplies 16-bit numbers in pairs (Note [Words] in resize_words.h).
+/// Separable Lanczos-3 resize, antialiased when reducing (kernel widened by the ratio), edges replicated. Luma and
+/// chroma of any subsampling to 4:2:0 (or another one), left-sited. Sample positions follow the chroma siting of both
+/// sides. Same size and siting copies exactly. Samples are within 1 of 65,535 of exact arithmetic, or within 5 with
+/// int16 instructions (Note [Int16 fixed point] in resize_int16.h).
 class Resizer {
  public:
   Resizer(int src_width, int src_height, Subsampling src_subsampling, ColorSpec src_color, int dst_width, int dst_height,
@@ -67,7 +67,7 @@ class Resizer {
 
 // ---- denoise, sharpen, contrast -----------------------------------------------------------------------
 
-/// Standard deviation of the noise in luma, in 8-bit codes: median absolute deviation of a high-pass residue
+/// Standard deviation of the noise in luma, in 8-bit levels: median absolute deviation of a high-pass residue
 /// over flat blocks (after Immerkær 1996 / Donoho 1994). 0 for a synthetic, noise-free picture.
 float EstimateNoise(const Image& image, ThreadPool& pool);
 
@@ -76,7 +76,7 @@ class Denoiser {
  public:
   Denoiser(int width, int height, Subsampling subsampling);
   ~Denoiser();
-  /// `strength` 0…1; `noise_sigma` in 8-bit codes scales the range kernel. In place is not allowed.
+  /// `strength` 0…1; `noise_sigma` in 8-bit levels scales the range kernel. In place is not allowed.
   void Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool,
            Planes planes = Planes::kAll);
 

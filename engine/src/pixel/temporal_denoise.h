@@ -9,19 +9,19 @@
 namespace reelmend::pixel {
 
 /// Note [Temporal denoising]
-/// Three steps, each of which mixes a picture with an older one of its own kind:
+/// Three steps blend a picture with an older one of the same kind:
 ///   a[n] = mix(in[n], in[n − 1]),  b[n] = mix(a[n], a[n − 2]),  out[n] = mix(b[n], b[n − 4]).
-/// Where nothing moves that is the mean of eight pictures (up to 9 dB less noise) at the price of three; and since
-/// nothing is fed back, a picture depends on the seven before it and on no others: segments of a video enhanced
-/// apart equal the whole once kMemory pictures have gone by.
+/// Without motion the result is the mean of eight pictures (up to 9 dB less noise) for the cost of three. Nothing is
+/// fed back: a picture depends on the seven before it only, so segments of a video equal the whole after kMemory
+/// pictures.
 ///
-/// mix(x, y) = x + ½ × strength × block × sample × (y − x), so it never leaves the range between x and y.
-/// - block: 1 while the mean |y − x| of an 8 × 8 block of luma is at most 1.4 times what the noise alone would make,
-///   falling to 0 at 2 times: moving parts are left to the spatial filter. Chroma takes it from its luma.
-/// - sample: Tukey's biweight (1 − (d/T)²)² with T = 5 standard deviations of the difference's noise, at most
-///   (d² ≥ T²) 0: a thin thing that moves in a quiet block leaves no more than 0.14 T behind in a step.
-/// The noise halves its variance from step to step, and the limits go with it. After Reset (a scene cut) a step
-/// begins when its older picture exists again.
+/// mix(x, y) = x + ½ × strength × block × sample × (y − x), which never leaves the range between x and y.
+/// - block: 1 while the mean |y − x| of an 8 × 8 block of luma is at most 1.4 times that of the noise alone, falling
+///   to 0 at 2 times. Moving parts are left to the spatial filter. Chroma uses the value of its luma.
+/// - sample: Tukey's biweight (1 − (d/T)²)², 0 from T on, with T = 5 standard deviations of the difference's noise. A
+///   thin object that moves in a quiet block leaves at most 0.14 T behind per step.
+/// Each step halves the noise's variance, and the limits follow. After Reset (a scene cut) a step starts again when
+/// its older picture exists.
 class TemporalDenoiser {
  public:
   static constexpr int kMemory = 7;  ///< pictures before one that have a part in it
@@ -29,8 +29,8 @@ class TemporalDenoiser {
   TemporalDenoiser(int width, int height, Subsampling subsampling);
   ~TemporalDenoiser();
 
-  /// `strength` 0…1; `noise_sigma` of `in` in 8-bit codes. With either of them 0 the picture is copied exactly and
-  /// what came before is forgotten. `out` is another picture. Throws Error for a picture of another size.
+  /// `strength` 0…1; `noise_sigma`: noise of `in` in 8-bit levels. If either is 0, copies the picture exactly and
+  /// clears the history. `out` must be another picture. Throws Error for a picture of another size.
   void Run(const Image& in, Image& out, float strength, float noise_sigma, ThreadPool& pool);
 
   void Reset();

@@ -1,4 +1,4 @@
-// What the steps of the temporal denoising expect of the noise. Note [Temporal denoising] in temporal_denoise.h.
+// Thresholds of the temporal denoising. Note [Temporal denoising] in temporal_denoise.h.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ struct StepLimits {
   float falloff;           ///< 1 / T²
 };
 
-/// `noise_sigma` > 0, in 8-bit codes.
+/// `noise_sigma` > 0, in 8-bit levels.
 std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma);
 
 }  // namespace reelmend::pixel

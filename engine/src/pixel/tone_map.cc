@@ -4,7 +4,7 @@
 // Transfer functions come from tables, interpolated linearly: the gamut matrix takes differences of their values,
 // and a gain in steps would make the whole curve fall between them. Only the last one, into R′G′B′, is read at the
 // nearest entry, spaced by the root of its argument so that an entry is never wider than a fifth of an 8-bit step.
-// Against double precision: within half an 8-bit code for colours that BT.709 can hold.
+// Against double precision: within half an 8-bit level for colours that BT.709 can hold.
 #include "pixel/tone_map.h"
 
 #include <algorithm>

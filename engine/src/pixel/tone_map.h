@@ -1,23 +1,23 @@
-// HDR pictures (PQ, HLG), and SDR ones of wide primaries, to SDR BT.709.
+// Tone mapping of HDR (PQ, HLG), and conversion of wide-gamut SDR, to SDR BT.709.
 //
 // Note [Tone mapping]
-// Per pixel, chroma interpolated to the place of luma and luma to the place of chroma:
-// 1. Y′CbCr → R′G′B′ by the source's matrix and range.
-// 2. R′G′B′ → light on a display, in nits. PQ: the EOTF of SMPTE ST 2084. HLG: the inverse OETF of ITU-R BT.2100
+// Per pixel, with chroma interpolated to luma's position and luma to chroma's:
+// 1. Y′CbCr → R′G′B′ with the source's matrix and range.
+// 2. R′G′B′ → display light in nits. PQ: the EOTF of SMPTE ST 2084. HLG: the inverse OETF of ITU-R BT.2100
 //    and its OOTF for a display of 1000 nits (gamma 1.2, on luminance).
-// 3. One gain for all three channels, taken from the brightest of them, so that hue and saturation stay: the
-//    EETF of ITU-R BT.2390-9 §5.4 (in PQ; knee at 1.5 × maxLum − 0.5; no lift of black: both blacks are 0), from
-//    the source's peak to kSdrWhiteNits. What is brighter than the source's peak counts as its peak.
+// 3. One gain for all three channels, from the brightest of them, so that hue and saturation stay: the
+//    EETF of ITU-R BT.2390-9 §5.4 (in PQ; knee at 1.5 × maxLum − 0.5; no lift of black: both blacks are
+//    0), from the source's peak to kSdrWhiteNits. Values above the source's peak count as its peak.
 // 4. Gamut: linear RGB of the source's primaries → BT.709 primaries, clipped to 0…1 per channel.
 // 5. Inverse EOTF of ITU-R BT.1886 for a display with black at 0: the power 1/2.4.
 // 6. R′G′B′ → Y′CbCr BT.709, limited range.
 //
-// SDR of wide primaries takes the same way with BT.1886 (the power 2.4, 1 = white) for step 2 and no step 3.
+// Wide-gamut SDR uses BT.1886 (the power 2.4, 1 = white) in step 2 and skips step 3.
 //
-// SDR white (code 235) stands for 203 nits, the reference white of ITU-R BT.2408: what is dark enough to be left
-// alone by the EETF (up to 89 nits for a peak of 1000) shows in SDR with the brightness in relation to white that
-// it had in HDR. Reference white itself becomes 78 % of SDR white, code 214, for a peak of 1000; the room above
-// it holds the highlights.
+// SDR white (level 235) stands for 203 nits, the reference white of ITU-R BT.2408. Light that the EETF
+// leaves unchanged (up to 89 nits for a peak of 1000) keeps its brightness in relation to white. For a
+// peak of 1000, reference white becomes 78 % of SDR white, level 214; the range above it holds the
+// highlights.
 #pragma once
 
 #include <memory>

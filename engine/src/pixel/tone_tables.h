@@ -1,4 +1,4 @@
-// Tables and coefficients of the tone mapping, for every processor that runs it. Notes in tone_map.h and .cc.
+// Tables and coefficients of the tone mapping, shared by CPU and GPU. Notes in tone_map.h and tone_map.cc.
 #pragma once
 
 #include "pixel/image.h"
@@ -16,7 +16,7 @@ struct ToneTables {
   alignas(64) float signal[kTableSteps + 2];  ///< √light → R′ of SDR
 };
 
-/// All that the kernels need beside the samples.
+/// Everything that the kernels need besides the samples.
 struct ToneKernel {
   const ToneTables* tables;
   float luma_offset;  ///< R′ = (Y − luma_offset) × luma_scale + red_cr × (Cr − centre) …
@@ -31,7 +31,7 @@ struct ToneKernel {
 
 void FillToneTables(const ToneMapOptions& options, ToneTables& tables);
 
-/// Coefficients for pictures of that colour; `tables` is kept as a pointer and not looked at.
+/// Coefficients for pictures of that colour; keeps `tables` as a pointer and does not read it.
 ToneKernel MakeToneKernel(const ToneMapOptions& options, ColorSpec color, const ToneTables* tables);
 
 }  // namespace reelmend::pixel

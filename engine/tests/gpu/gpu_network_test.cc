@@ -9,13 +9,14 @@
 
 #include "cuda/network_rate.h"
 #include "cuda/processor.h"
-#include "reelmend/error.h"
 #include "helpers/clips.h"
 #include "helpers/test_paths.h"
 #include "inference/backend.h"
 #include "inference/gpu_model.h"
 #include "inference/half.h"
 #include "inference/model_loader.h"
+#include "reelmend/error.h"
+#include "run/enhance.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -99,7 +100,7 @@ class GpuNetworks : public ::testing::Test {
     return result;
   }
 
-  std::unique_ptr<pipeline::Processor> ProcessorOn() { return MakeProcessor(device_, MakeStream(device_), nullptr, backend_); }
+  std::unique_ptr<device::Processor> ProcessorOn() { return MakeProcessor(device_, MakeStream(device_), nullptr, backend_); }
 
   static EnhanceOptions Options() {
     EnhanceOptions options = PlainOptions();
@@ -116,7 +117,7 @@ class GpuNetworks : public ::testing::Test {
   }
 
   std::shared_ptr<Device> device_;
-  inference::GpuPlace place_;
+  inference::TargetGpu place_;
   std::shared_ptr<inference::GpuBackend> backend_;
   TemporaryFolder folder_;
 };
@@ -178,7 +179,7 @@ TEST_F(GpuNetworks, WholeClipsAreTheCpusWithinAHundredthOfADecibel) {
   EnhanceOptions options = Options();
   options.device = "cpu";
   const EnhanceResult expected = Enhance(in, folder_.File("cpu.mp4"), options);
-  const EnhanceResult result = pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("gpu.mp4"), options);
+  const EnhanceResult result = run::EnhanceOn(ProcessorOn(), in, folder_.File("gpu.mp4"), options);
   EXPECT_EQ(result.applied.model, "fast");
   EXPECT_EQ(result.frames, expected.frames);
   EXPECT_EQ(FrameTimes(folder_.File("gpu.mp4")), FrameTimes(folder_.File("cpu.mp4")));
@@ -193,9 +194,9 @@ TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
   const std::string batches = folder_.File("batches.mp4");
   inference::GpuModel model(backend_, Fast(), place_, inference::EngineCache(Engines()));
   model.Compile(960, 540, 2);
-  for (const auto& [occupancy, out] : {std::pair{inference::Occupancy{2, 1}, single}, {inference::Occupancy{2, 2}, batches}, {inference::Occupancy{4, 2}, batches}}) {
-    model.KeepOccupancy(960, 540, occupancy);
-    pipeline::EnhanceOn(ProcessorOn(), in, out, Options());
+  for (const auto& [concurrency, out] : {std::pair{inference::Concurrency{2, 1}, single}, {inference::Concurrency{2, 2}, batches}, {inference::Concurrency{4, 2}, batches}}) {
+    model.KeepConcurrency(960, 540, concurrency);
+    run::EnhanceOn(ProcessorOn(), in, out, Options());
     EXPECT_EQ(FrameTimes(out), FrameTimes(in));
   }
   EXPECT_GT(Psnr(DecodeLuma(batches), DecodeLuma(single)), 55);
@@ -203,7 +204,7 @@ TEST_F(GpuNetworks, BatchesInSeveralContextsMakeTheSameVideo) {
 
 TEST_F(GpuNetworks, MeasuringChoosesWhatFits) {
   const auto model = std::make_shared<inference::GpuModel>(backend_, Fast(), place_, inference::EngineCache(Engines()));
-  const auto chosen = MeasureOccupancy(device_, model, {960, 540});
+  const auto chosen = MeasureConcurrency(device_, model, {960, 540});
   ASSERT_TRUE(chosen);
   EXPECT_GE(chosen->contexts, kLeastContexts);
   EXPECT_LE(chosen->contexts, kMostContexts);
@@ -213,11 +214,11 @@ TEST_F(GpuNetworks, MeasuringChoosesWhatFits) {
 
 TEST_F(GpuNetworks, RunsAreAlikeAndTwoJobsShareTheGpu) {
   const std::string in = Clip(1.6);
-  pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("alone.mp4"), Options());
+  run::EnhanceOn(ProcessorOn(), in, folder_.File("alone.mp4"), Options());
   const auto expected = DecodeLuma(folder_.File("alone.mp4"));
   std::vector<std::jthread> jobs;
   for (const char* name : {"one.mp4", "two.mp4"}) {
-    jobs.emplace_back([&, name] { pipeline::EnhanceOn(ProcessorOn(), in, folder_.File(name), Options()); });
+    jobs.emplace_back([&, name] { run::EnhanceOn(ProcessorOn(), in, folder_.File(name), Options()); });
   }
   jobs.clear();
   EXPECT_EQ(DecodeLuma(folder_.File("one.mp4")), expected);
@@ -226,7 +227,7 @@ TEST_F(GpuNetworks, RunsAreAlikeAndTwoJobsShareTheGpu) {
 
 TEST_F(GpuNetworks, TooLittleMemoryIsTilesWithTheSamePicture) {
   const std::string in = Clip(0.2);
-  pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("whole.mp4"), Options());
+  run::EnhanceOn(ProcessorOn(), in, folder_.File("whole.mp4"), Options());
   // All but a little of the GPU's memory is taken away in steps until a run fails: before that, pictures are cut.
   std::vector<DeviceMemory> taken;
   bool was_refused = false;
@@ -235,7 +236,7 @@ TEST_F(GpuNetworks, TooLittleMemoryIsTilesWithTheSamePicture) {
       taken.push_back(MakeDeviceMemory(device_, std::min(std::size_t{1} << 30, device_->FreeBytes() - left)));
     }
     try {
-      pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("less.mp4"), Options());
+      run::EnhanceOn(ProcessorOn(), in, folder_.File("less.mp4"), Options());
       EXPECT_GT(Psnr(DecodeLuma(folder_.File("less.mp4")), DecodeLuma(folder_.File("whole.mp4"))), 50) << left;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
@@ -250,7 +251,7 @@ TEST_F(GpuNetworks, CancellingEndsAtOnce) {
   EnhanceCallbacks callbacks;
   callbacks.is_cancelled = [&] { return ++asked > 20; };
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THROW(pipeline::EnhanceOn(ProcessorOn(), in, folder_.File("out.mp4"), Options(), callbacks), Error);
+  EXPECT_THROW(run::EnhanceOn(ProcessorOn(), in, folder_.File("out.mp4"), Options(), callbacks), Error);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
   EXPECT_FALSE(FileExists(folder_.File("out.mp4")));
 }

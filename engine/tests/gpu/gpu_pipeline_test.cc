@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "cuda/processor.h"
+#include "helpers/clips.h"
 #include "reelmend/device.h"
 #include "reelmend/error.h"
-#include "helpers/clips.h"
+#include "run/enhance.h"
 
 namespace reelmend::cuda {
 namespace {
@@ -30,7 +31,7 @@ struct Gpu {
   }
   std::shared_ptr<Device> device;
   Stream decode;
-  std::unique_ptr<pipeline::Processor> processor;
+  std::unique_ptr<device::Processor> processor;
 };
 
 bool HasNvenc() {
@@ -100,7 +101,7 @@ TEST_F(GpuPipeline, MakesWhatTheCpuMakesAndFramesStayOnTheGpu) {
       options.device = "cpu";
       const EnhanceResult expected = Enhance(in, by_cpu, options);
       Gpu gpu;
-      const EnhanceResult result = pipeline::EnhanceOn(std::move(gpu.processor), in, by_gpu, options);
+      const EnhanceResult result = run::EnhanceOn(std::move(gpu.processor), in, by_gpu, options);
       EXPECT_EQ(result.frames, expected.frames);
       EXPECT_EQ(FrameTimes(by_gpu), FrameTimes(by_cpu));
       EXPECT_EQ(StreamFacts(by_gpu, "v").at("profile"), "High");
@@ -125,7 +126,7 @@ TEST_F(GpuPipeline, ASegmentIsThePartOfTheWhole) {
   const std::string by_gpu = folder_.File("gpu.mp4");
   const std::string by_cpu = folder_.File("cpu.mp4");
   Gpu gpu;
-  pipeline::EnhanceOn(std::move(gpu.processor), in, by_gpu, options);
+  run::EnhanceOn(std::move(gpu.processor), in, by_gpu, options);
   options.device = "cpu";
   Enhance(in, by_cpu, options);
   EXPECT_EQ(FrameTimes(by_gpu).size(), FrameTimes(by_cpu).size());

@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void Refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
-/// OpenVINO's messages are many lines with file names of its build; the operator's name is what helps.
+/// OpenVINO's messages are long and name its sources; only the operator's name is useful.
 std::string UnsupportedOperator(const std::string& message) {
   for (const char* mark : {"No conversion rule found for operations: ", "Unsupported operation of type: ",
                            "OpenVINO does not support the following ONNX operations: "}) {
@@ -36,9 +36,9 @@ ov::Core& Core() {
 }
 
 /// Note [bfloat16]
-/// Only with AMX is bfloat16 faster: with AVX512_BF16 alone a network of 32 planes took 210 ms a frame where float
-/// took 125 (960×540, OpenVINO 2026.4, a processor of the Sapphire Rapids family with AMX hidden). A processor that has AMX is
-/// not enough: where the kernel does not grant it, OpenVINO falls to AVX512_BF16.
+/// bfloat16 is faster with AMX only: with AVX512_BF16 alone a network of 32 planes took 210 ms per frame, float 125
+/// (960×540, OpenVINO 2026.4, Sapphire Rapids with AMX hidden). AMX in the processor is not enough: if the kernel
+/// does not grant it, OpenVINO falls back to AVX512_BF16.
 bool HasFastBf16() {
 #if defined(__x86_64__)
   if (!HasBf16Tiles(ExtendedFeatures())) return false;
@@ -48,12 +48,12 @@ bool HasFastBf16() {
 }
 
 /// Note [Where the time of a small network goes]
-/// `fast` in int8, 960×540, one core at about 3.2 GHz with AVX-512 VNNI, ms by OpenVINO's own counters: eight layers of
-/// 32 × 32 planes 3.3 to 3.9 each (1.19 G multiply-adds, 2.9 at the processor's peak), the first 2.3, the last 1.9; the fp32
-/// skip 1.7 and what it costs to lay out its input 1.3; quantising the input 0.9; depth to space 4.3. The last is left to
-/// the engine (LeaveShuffle): 1.7 for the planes that it then wants and no more time than before in the loop that makes
-/// samples. What did not help: input or output as [1, H, W, C] (OpenVINO then transposes on its own, 45.8 instead of 42.0
-/// ms in all). Not tried: bfloat16 for the float parts alone. So 28 of 40 ms are convolutions at 85 % of the peak.
+/// `fast` in int8, 960×540, one core at about 3.2 GHz with AVX-512 VNNI, ms from OpenVINO's counters: eight layers of
+/// 32 × 32 planes 3.3 to 3.9 each (1.19 G multiply-adds, 2.9 at the processor's peak), the first 2.3, the last 1.9;
+/// the fp32 skip 1.7 and its input's layout change 1.3; quantising the input 0.9; depth to space 4.3. The engine does
+/// the last step (LeaveShuffle): 1.7 for the planes then needed, and no extra time in the loop that makes samples. No
+/// gain: input or output as NHWC, [1, H, W, C] (OpenVINO then transposes by itself, 45.8 instead of 42.0 ms in all).
+/// Not tried: bfloat16 for the float parts only. So 28 of 40 ms are convolutions at 85 % of the peak.
 
 ov::PartialShape Batch1(const Shape& shape) { return {1, shape.channels, shape.height, shape.width}; }
 
@@ -113,7 +113,7 @@ class OpenVinoNetwork : public Network {
   std::vector<ov::InferRequest> requests_;
 };
 
-/// The end of that name; the only one when no name is given.
+/// The input or output of that name; the only one if the name is empty.
 template <typename Ports>
 std::size_t FindPort(const Ports& ports, const std::string& name, const char* what) {
   if (name.empty()) {
@@ -215,8 +215,8 @@ class OpenVinoModel : public Model {
     }
   }
 
-  /// Takes a depth to space off the end, where there is one by a divisor of `multiple`; its factor, else 1. Of several
-  /// planes only in the order that Network::shuffle tells (ONNX's CRD); of one plane both that ONNX knows are the same.
+  /// Removes a final depth-to-space by a divisor of `multiple` and returns its factor, else 1. Several planes only in
+  /// the order of Network::shuffle (ONNX's CRD); for one plane both orders of ONNX are the same.
   static int LeaveShuffle(ov::Model& model, int multiple) {
     const auto result = model.get_results()[0];
     const auto last = ov::as_type_ptr<ov::op::v0::DepthToSpace>(result->get_input_node_shared_ptr(0));

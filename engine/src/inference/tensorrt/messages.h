@@ -1,4 +1,4 @@
-// What TensorRT says while it works: which of its messages tell why something failed.
+// Messages of TensorRT: which of them tell why something failed.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace reelmend::inference {
 
-/// Whether a message is about memory that a GPU or the machine does not have.
+/// Whether a message is about missing memory, of the GPU or the host.
 inline bool SpeaksOfMemory(std::string_view message) {
   const auto has = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
-  return has("OUT_OF_MEMORY") || (has("emory") && (has("lloc") || has("ut of") || has("nsufficient")));
+  return has("OUT_OF_MEMORY") || has("OutOfMemory") || (has("emory") && (has("lloc") || has("ut of") || has("nsufficient")));
 }
 
-/// Messages of one piece of work. The first error tells what is wrong: those that follow are of what it broke.
+/// Messages of one operation. The first error tells what is wrong; later ones are consequences.
 ///
-/// Warnings about memory count for builds only. A builder with too little memory leaves out one tactic after the other, each
-/// with a warning, and its only error is that no tactic is left. Loading and running end with an error of their own, and a
-/// warning before it may be another thread's.
+/// Warnings about memory count for builds only. A builder with too little memory drops one tactic after the other,
+/// each with a warning, and its only error is that no tactic is left. Loading and running end with an error of their
+/// own, and a warning before it may come from another thread.
 class Messages {
  public:
   void Add(bool is_error, std::string_view message) {

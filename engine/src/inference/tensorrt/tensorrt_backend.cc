@@ -1,4 +1,4 @@
-// TensorRT and TensorRT-RTX: one source for both (what differs: flavour.h), a module for each, opened when the first
+// TensorRT and TensorRT-RTX: one source for both (what differs: variant.h), a module for each, opened when the first
 // network runs on a GPU.
 //
 // Note [Libraries]
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "reelmend/error.h"
-#include "inference/tensorrt/flavour.h"
+#include "inference/tensorrt/variant.h"
 #include "inference/tensorrt/messages.h"
 
 namespace reelmend::inference {
@@ -36,12 +36,12 @@ struct Library {
   /// not know as a place. Of several kinds of GPUs, each has a file; opening costs address space, no memory.
   void OpenBuilderParts() const {
     Dl_info own = {};
-    if (flavour::kBuilderParts == nullptr || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
+    if (variant::kBuilderParts == nullptr || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
     std::error_code failed;
     const auto folder = std::filesystem::canonical(own.dli_fname, failed).parent_path();
     if (failed) return;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-      if (entry.path().filename().string().starts_with(flavour::kBuilderParts)) dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
+      if (entry.path().filename().string().starts_with(variant::kBuilderParts)) dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
     }
   }
 
@@ -57,20 +57,20 @@ struct Library {
     const char* reason = dlerror();
     const std::string text = reason != nullptr ? reason : "";
     if (text.find("No such file") != std::string::npos) {
-      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " is not on this machine (" + name +
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " is not on this machine (" + name +
                                                " was not found; the script setup-tensorrt fetches it).");
     }
-    throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot be loaded: " + text);
+    throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot be loaded: " + text);
   }
   template <typename Function>
   static Function* Symbol(void* handle, const char* name) {
     if (void* symbol = dlsym(handle, name)) return reinterpret_cast<Function*>(symbol);
-    throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " is of a version that this build does not know.");
+    throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " is of a version that this build does not know.");
   }
 
   static Library Open() {
-    void* core = OpenFile(flavour::kLibrary);
-    void* parser = OpenFile(flavour::kParserLibrary);
+    void* core = OpenFile(variant::kLibrary);
+    void* parser = OpenFile(variant::kParserLibrary);
     Library library;
     library.make_builder = Symbol<void*(void*, std::int32_t)>(core, "createInferBuilder_INTERNAL");
     library.make_runtime = Symbol<void*(void*, std::int32_t)>(core, "createInferRuntime_INTERNAL");
@@ -80,7 +80,7 @@ struct Library {
     const int minor = part("getInferLibMinorVersion");
     const int patch = part("getInferLibPatchVersion");
     if (major != NV_TENSORRT_MAJOR) {
-      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " on this machine is version " + std::to_string(major) +
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " on this machine is version " + std::to_string(major) +
                                                ", but this build is for version " + std::to_string(NV_TENSORRT_MAJOR) + ".");
     }
     library.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch) + "." +
@@ -128,9 +128,9 @@ Logger& TheLogger() {
   const bool is_unsupported = error != nullptr && (error->code() == ErrorCode::kUNSUPPORTED_NODE || error->code() == ErrorCode::kUNSUPPORTED_GRAPH ||
                                                    error->code() == ErrorCode::kUNSUPPORTED_NODE_ATTR || error->code() == ErrorCode::kUNSUPPORTED_NODE_INPUT ||
                                                    error->code() == ErrorCode::kUNSUPPORTED_NODE_DATATYPE || error->code() == ErrorCode::kUNSUPPORTED_NODE_DYNAMIC);
-  if (is_unsupported && !name.empty()) Refuse("The model uses the operator " + name + " in a way that " + flavour::kTitle + " cannot run.");
-  if (!name.empty()) Refuse(std::string(flavour::kTitle) + " cannot read the model: its operator " + name + " is not as it should be.");
-  Refuse(std::string("The model file is not an ONNX network that ") + flavour::kTitle + " can read.");
+  if (is_unsupported && !name.empty()) Refuse("The model uses the operator " + name + " in a way that " + variant::kTitle + " cannot run.");
+  if (!name.empty()) Refuse(std::string(variant::kTitle) + " cannot read the model: its operator " + name + " is not as it should be.");
+  Refuse(std::string("The model file is not an ONNX network that ") + variant::kTitle + " can read.");
 }
 
 Shape ToShape(const nvinfer1::Dims& dims) {
@@ -161,10 +161,10 @@ struct Session {
 
 class TensorRtNetwork : public GpuNetwork {
  public:
-  TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, const Shape& input, GpuMemo& memo)
-      : session_(std::move(session)), memo_(memo) {
+  TensorRtNetwork(std::shared_ptr<Session> session, const std::string& engine, const Shape& input, BackendCache& backend_cache)
+      : session_(std::move(session)), backend_cache_(backend_cache) {
     TheLogger().Take();
-    const std::string why = flavour::WhyInvalid(*session_->runtime, engine);
+    const std::string why = variant::WhyInvalid(*session_->runtime, engine);
     if (why.empty()) engine_.reset(session_->runtime->deserializeCudaEngine(engine.data(), engine.size()));
     if (!engine_) {
       if (TheLogger().Take().error_is_about_memory())
@@ -179,7 +179,7 @@ class TensorRtNetwork : public GpuNetwork {
       if (is_input) batch_ = static_cast<int>(engine_->getTensorShape(name).d[0]);
       if (engine_->getTensorDataType(name) != nvinfer1::DataType::kHALF) Refuse("The engine's ends are not fp16.");
     }
-    load_ = std::make_unique<flavour::LoadMemory>(*engine_, memo);
+    load_ = std::make_unique<variant::LoadMemory>(*engine_, backend_cache);
     workspace_bytes_ = engine_->getDeviceMemorySizeV2();
     is_range_ = input_shape_.width < 0 || input_shape_.height < 0;
     if (is_range_) {
@@ -201,8 +201,8 @@ class TensorRtNetwork : public GpuNetwork {
     context->setDeviceMemoryV2(binding.workspace, workspace_bytes());
     const bool is_bound = context->setTensorAddress(input_.c_str(), const_cast<void*>(binding.input)) &&
                           context->setTensorAddress(output_.c_str(), binding.output);
-    if (!is_bound) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " did not take the network's tensors.");
-    load_->Keep(memo_);
+    if (!is_bound) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " did not take the network's tensors.");
+    load_->Keep(backend_cache_);
     return std::make_unique<TensorRtContext>(std::move(context));
   }
 
@@ -226,7 +226,7 @@ class TensorRtNetwork : public GpuNetwork {
     if (!context) {
       if (TheLogger().Take().error_is_about_memory())
         throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory for the network.");
-      throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not prepare the network.");
+      throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not prepare the network.");
     }
     const nvinfer1::Dims size{4, {batch_, input_shape_.channels, input_shape_.height, input_shape_.width}};
     if (!is_range_) return context;
@@ -237,11 +237,11 @@ class TensorRtNetwork : public GpuNetwork {
   }
 
   std::shared_ptr<Session> session_;
-  GpuMemo& memo_;
+  BackendCache& backend_cache_;
   std::int64_t workspace_bytes_ = 0;
   bool is_range_ = false;
   std::unique_ptr<nvinfer1::ICudaEngine> engine_;
-  std::unique_ptr<flavour::LoadMemory> load_;
+  std::unique_ptr<variant::LoadMemory> load_;
   std::string input_;
   std::string output_;
   Shape input_shape_;
@@ -253,49 +253,49 @@ class TensorRtBackend : public GpuBackend {
  public:
   TensorRtBackend() : library_(Library::Get()), session_(std::make_shared<Session>()) {}
 
-  std::string name() const override { return flavour::kName; }
+  std::string name() const override { return variant::kName; }
   std::string version() const override { return library_.version; }
-  bool Supports(const GpuTarget& target) const override { return flavour::Supports(target); }
-  bool builds_anywhere() const override { return flavour::kBuildsAnywhere; }
+  bool Supports(const GpuTarget& target) const override { return variant::Supports(target); }
+  bool builds_anywhere() const override { return variant::kBuildsAnywhere; }
 
-  std::string Build(const std::string& onnx, const GpuBuildOptions& options, GpuMemo& memo) override {
+  std::string Build(const std::string& onnx, const GpuBuildOptions& options, BackendCache& backend_cache) override {
     if (!Supports(options.target)) {
-      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " does not support GPUs of compute capability " + options.target.text() + ".");
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " does not support GPUs of compute capability " + options.target.text() + ".");
     }
     static std::once_flag opened;
     std::call_once(opened, [&] { library_.OpenBuilderParts(); });
     TheLogger().Take();
     const std::unique_ptr<nvinfer1::IBuilder> builder(static_cast<nvinfer1::IBuilder*>(library_.make_builder(&TheLogger(), library_.number)));
     if (!builder) {
-      throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
+      throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot build engines on this machine: it needs a GPU that works.");
     }
-    const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(flavour::kNetworkFlags));
+    const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(variant::kNetworkFlags));
     const std::unique_ptr<nvonnxparser::IParser> parser(
         static_cast<nvonnxparser::IParser*>(library_.make_parser(network.get(), &TheLogger(), NV_ONNX_PARSER_VERSION)));
-    if (!network || !parser) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be started.");
+    if (!network || !parser) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be started.");
     if (!parser->parse(onnx.data(), onnx.size())) RefuseToBuild(*parser);
     SetShape(*network, options);
     const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
     if (config && options.is_range()) SetRange(*builder, *config, network->getInput(0)->getName(), options);
-    if (!config || !flavour::Aim(*config, options.target)) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " could not be aimed at that GPU.");
-    flavour::BuildMemory build(*config, memo);
+    if (!config || !variant::Aim(*config, options.target)) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " could not be aimed at that GPU.");
+    variant::BuildMemory build(*config, backend_cache);
     std::unique_ptr<nvinfer1::IHostMemory> engine(builder->buildSerializedNetwork(*network, *config));
-    if (!engine && flavour::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
+    if (!engine && variant::Relax(*config)) engine.reset(builder->buildSerializedNetwork(*network, *config));
     if (!engine || engine->size() == 0) {
       if (TheLogger().Take().any_is_about_memory()) throw Error(ErrorCode::kLimitExceeded, "The GPU has too little free memory to build the network.");
-      Refuse(std::string(flavour::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
+      Refuse(std::string(variant::kTitle) + " cannot build an engine of the model for pictures of " + std::to_string(options.input.width) + "×" +
              std::to_string(options.input.height) + ".");
     }
-    build.Keep(memo);
+    build.Keep(backend_cache);
     return {static_cast<const char*>(engine->data()), engine->size()};
   }
 
-  std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, GpuMemo& memo) override {
+  std::unique_ptr<GpuNetwork> Load(const std::string& engine, const Shape& input, BackendCache& backend_cache) override {
     if (!session_->runtime) {
       session_->runtime.reset(static_cast<nvinfer1::IRuntime*>(library_.make_runtime(&TheLogger(), library_.number)));
-      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(flavour::kTitle) + " cannot run on this machine: it needs a GPU that works.");
+      if (!session_->runtime) throw Error(ErrorCode::kUnavailable, std::string(variant::kTitle) + " cannot run on this machine: it needs a GPU that works.");
     }
-    return std::make_unique<TensorRtNetwork>(session_, engine, input, memo);
+    return std::make_unique<TensorRtNetwork>(session_, engine, input, backend_cache);
   }
 
  private:
@@ -307,7 +307,7 @@ class TensorRtBackend : public GpuBackend {
     const bool is_set = profile != nullptr && profile->setDimensions(input, Selector::kMIN, ToDims(options.batch, options.least)) &&
                         profile->setDimensions(input, Selector::kOPT, ToDims(options.batch, options.input)) &&
                         profile->setDimensions(input, Selector::kMAX, ToDims(options.batch, options.most)) && config.addOptimizationProfile(profile) >= 0;
-    if (!is_set) throw Error(ErrorCode::kInternal, std::string(flavour::kTitle) + " did not take the range of sizes.");
+    if (!is_set) throw Error(ErrorCode::kInternal, std::string(variant::kTitle) + " did not take the range of sizes.");
   }
 
   static void SetShape(nvinfer1::INetworkDefinition& network, const GpuBuildOptions& options) {

@@ -1,0 +1,50 @@
+#include "cpu/cpu_processor.h"
+
+#include <utility>
+
+#include "cpu/pixel_chain.h"
+#include "cpu/prepared_networks.h"
+
+namespace reelmend::cpu {
+namespace {
+
+class CpuEncoder : public device::FrameEncoder {
+ public:
+  explicit CpuEncoder(const media::VideoEncoderOptions& options) : encoder_(options) {}
+  const AVCodecContext& context() const override { return encoder_.context(); }
+  media::UniqueFrame TakeFrame() override { return encoder_.TakeFrame(); }
+  void Encode(AVFrame& frame, std::int64_t pts, std::int64_t duration,
+              const std::function<void(AVPacket&)>& on_packet) override {
+    encoder_.Encode(frame, pts, duration, on_packet);
+  }
+  void Drain(const std::function<void(AVPacket&)>& on_packet) override { encoder_.Drain(on_packet); }
+
+ private:
+  media::VideoEncoder encoder_;
+};
+
+class CpuProcessor : public device::Processor {
+ public:
+  std::string name() const override { return "cpu"; }
+  bool runs_networks() const override { return true; }
+  bool restores_faces() const override { return true; }
+  AVBufferRef* decoder_device() const override { return nullptr; }
+  std::unique_ptr<device::FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int) override {
+    return std::make_unique<CpuEncoder>(options);
+  }
+  std::unique_ptr<device::StageChain> MakeChain(const device::ChainOptions& o) override {
+    return std::make_unique<PixelChain>(o.plan, o.codec, o.threads, o.clocks, o.is_stopped, std::move(prepared_));
+  }
+  void Prepare(const EnhanceOptions& options, const Expectation& expectation) override {
+    prepared_ = std::make_unique<PreparedNetworks>(options, expectation);
+  }
+
+ private:
+  std::unique_ptr<PreparedNetworks> prepared_;
+};
+
+}  // namespace
+
+std::unique_ptr<device::Processor> OpenCpu() { return std::make_unique<CpuProcessor>(); }
+
+}  // namespace reelmend::cpu

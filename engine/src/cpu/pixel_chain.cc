@@ -1,0 +1,270 @@
+#include "cpu/pixel_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "plan/orient.h"
+#include "reelmend/error.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace reelmend::cpu {
+namespace {
+
+void CopyPlane(pixel::ConstPlane from, pixel::Plane to) {
+  for (int y = 0; y < to.height; ++y) {
+    std::memcpy(to.Row(y), from.Row(y), sizeof(std::uint16_t) * static_cast<std::size_t>(to.width));
+  }
+}
+
+}  // namespace
+
+PixelChain::PixelChain(const plan::Plan& plan, AVCodecID codec, int threads, device::StageClocks& clocks,
+                       std::function<bool()> is_stopped, std::unique_ptr<PreparedNetworks> prepared)
+    : plan_(plan),
+      codec_(codec),
+      clocks_(clocks),
+      threads_(threads),
+      is_stopped_(std::move(is_stopped)),
+      pool_(threads),
+      prepared_(std::move(prepared)) {
+  const auto [width, height] = plan.output;
+  if (plan.strengths.sharpen > 0) sharpener_ = std::make_unique<pixel::Sharpener>(width, height);
+  if (plan.strengths.adaptive_contrast > 0) contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height);
+}
+
+template <typename Work>
+void PixelChain::Timed(device::Stage stage, const Work& work) {
+  const double helpers = pool_.WorkerCpuSeconds();
+  {
+    const device::StageScope scope(clocks_, stage);
+    work();
+  }
+  clocks_.Add(stage, pool_.WorkerCpuSeconds() - helpers);
+}
+
+void PixelChain::Prepare(const AVFrame& frame) {
+  if (Fits(frame)) return;
+  const double aspect = static_cast<double>(frame.width) / frame.height;
+  if (aspect_ && std::abs(aspect / *aspect_ - 1) > 0.02) {
+    throw Error(ErrorCode::kUnreadableVideo, "The picture changes its shape in the middle of the video.");
+  }
+  aspect_ = aspect;
+  importer_ = std::make_unique<media::FrameImporter>(frame, codec_);
+  pixel::ColorSpec color = importer_->color().spec;
+  const pixel::Subsampling subsampling = plan::OrientedSubsampling(importer_->subsampling(), plan_.orientation);
+  int width = importer_->width();
+  int height = importer_->height();
+  imported_ = pixel::Image(width, height, importer_->subsampling(), color);
+  tone_mapper_ = plan::MakeToneMapper(importer_->color(), plan_.peak_nits);
+  if (tone_mapper_) {
+    color = {pixel::Matrix::kBt709, pixel::Range::kLimited, color.site};
+    toned_ = pixel::Image(width, height, importer_->subsampling(), color);
+  }
+  if (plan_.orientation.transpose) std::swap(width, height);
+  color.site = plan::OrientedSite(color.site, plan_.orientation);
+  if (!plan_.orientation.is_identity()) oriented_ = pixel::Image(width, height, subsampling, color);
+  if (looks_back_at_the_end() || plan_.strengths.denoise > 0) scenes_ = std::make_unique<pixel::SceneDetector>(width, height);
+  if (plan_.strengths.denoise > 0) {
+    denoiser_ = std::make_unique<pixel::Denoiser>(width, height, subsampling);
+    denoised_ = pixel::Image(width, height, subsampling, color);
+    temporal_ = std::make_unique<pixel::TemporalDenoiser>(width, height, subsampling);
+    temporally_denoised_ = pixel::Image(width, height, subsampling, color);
+  }
+  const auto [out_width, out_height] = plan_.output;
+  resizer_ = std::make_unique<pixel::Resizer>(width, height, subsampling, color, out_width, out_height);
+  pixel::ColorSpec resized_color = color;
+  resized_color.site = pixel::ChromaSite::kLeft;
+  resized_ = pixel::Image(out_width, out_height, {1, 1}, resized_color);
+  if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
+  PrepareNetwork({width, height}, subsampling, color);
+  PrepareFaces({width, height});
+  LetPreparedGo();
+}
+
+/// Releases networks that were not taken. Their threads count too: OpenVINO may reuse them for networks made since.
+void PixelChain::LetPreparedGo() {
+  if (!prepared_) return;
+  network_threads_.Add(prepared_->network_threads());
+  face_threads_.Add(prepared_->face_threads());
+  prepared_.reset();
+}
+
+void PixelChain::PrepareFaces(Size in) {
+  if (!plan_.face_model) return;
+  AddFaceTime();
+  faces_before_ = faces();
+  const faces::FaceStageOptions options =
+      MakeFaceOptions(*plan_.face_model, in, plan_.output, plan_.strengths.face_restoration, threads_);
+  faces_.reset();
+  if (prepared_) faces_ = prepared_->TakeFaces(options);
+  if (!faces_) faces_ = face_threads_.Watch([&] { return std::make_unique<faces::FaceStage>(options); });
+}
+
+void PixelChain::RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up) {
+  if (faces_) Timed(device::Stage::kFaces, [&] { faces_->Run(resized_, number, is_cut, is_warm_up, pool_); });
+}
+
+void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color) {
+  AddNetworkTime();
+  network_.reset();
+  network_resizer_.reset();
+  idle_slots_.clear();
+  const auto fit = plan::FitNetwork(plan_.models, plan_.model, in, plan_.output);
+  network_is_last_ = fit && fit->after_resize;
+  if (network_is_last_) {
+    in = plan_.output;
+    subsampling = {1, 1};
+    color = resized_.color();
+    reduced_ = pixel::Image(in.width, in.height, subsampling, color);
+  }
+  if (fit) {
+    const NetworkStageOptions options{*fit, in, subsampling, color, plan_.network_strength, threads_, is_stopped_, prepared_.get()};
+    network_ = network_threads_.Watch([&] { return std::make_unique<NetworkStage>(options); });
+    const Size made = network_->output();
+    const pixel::Subsampling made_subsampling = network_->output_subsampling();
+    if (network_->makes_chroma() || made.width != plan_.output.width || made.height != plan_.output.height) {
+      enlarged_ = pixel::Image(made.width, made.height, made_subsampling, color);
+      network_resizer_ = std::make_unique<pixel::Resizer>(made.width, made.height, made_subsampling, color,
+                                                          plan_.output.width, plan_.output.height);
+    }
+  }
+  for (int i = 0; i < depth(); ++i) idle_slots_.push_back({pixel::Image(in.width, in.height, subsampling, color), false, 0});
+}
+
+/// Decoded samples → upright SDR picture.
+pixel::Image& PixelChain::Import(const AVFrame& frame) {
+  pixel::Image* image = &imported_;
+  Timed(device::Stage::kConvert, [&] {
+    importer_->Run(frame, imported_, pool_);
+    // Before the turn: tone mapping takes chroma from where decoders put it.
+    if (tone_mapper_) {
+      tone_mapper_->Run(imported_, toned_, pool_);
+      image = &toned_;
+    }
+    if (plan_.orientation.is_identity()) return;
+    plan::Orient(*image, oriented_, plan_.orientation, pool_);
+    image = &oriented_;
+  });
+  return *image;
+}
+
+pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
+  if (!denoiser_) return image;
+  const float strength = plan_.strengths.denoise;
+  const float sigma = plan_.traits.noise_sigma;
+  Timed(device::Stage::kDenoise, [&] {
+    if (is_cut) temporal_->Reset();
+    temporal_->Run(image, temporally_denoised_, plan::TemporalStrength(strength), sigma, pool_);
+    // Note [Restoration by a network]: it does for luma, or for all planes, what the spatial filter would.
+    if (restores_all()) return;
+    const pixel::Planes planes = restores_luma() ? pixel::Planes::kChroma : pixel::Planes::kAll;
+    if (restores_luma()) CopyPlane(temporally_denoised_.plane(0), denoised_.plane(0));
+    denoiser_->Run(temporally_denoised_, denoised_, strength, sigma, pool_, planes);
+  });
+  return restores_all() ? temporally_denoised_ : denoised_;
+}
+
+bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
+  if (is_warm_up && !looks_back_at_the_end() && plan_.strengths.denoise <= 0) return false;
+  Prepare(frame);
+  pixel::Image* image = &Import(frame);
+  bool is_cut = false;
+  if (scenes_) Timed(device::Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
+  image = &Denoise(*image, is_cut);
+  if (is_warm_up && !looks_back_at_the_end()) return false;
+  if (network_is_last_) {
+    Timed(device::Stage::kResize, [&] { resizer_->Run(*image, reduced_, pool_); });
+    image = &reduced_;
+  }
+  slots_.push_back(std::move(idle_slots_.back()));
+  idle_slots_.pop_back();
+  Slot& slot = slots_.back();
+  slot.is_cut = is_cut;
+  slot.number = FrameNumber(frame);
+  std::swap(slot.picture, *image);  // alike; the stage before fills what it gets in exchange
+  if (network_) Timed(device::Stage::kConvert, [&] { network_->Submit(slot.picture, pool_); });
+  return true;
+}
+
+void PixelChain::CopyChroma(const pixel::Image& from) {
+  for (int plane = 1; plane < 3; ++plane) CopyPlane(from.plane(plane), resized_.plane(plane));
+}
+
+/// The slot's picture, at the output's size, into resized_.
+void PixelChain::Enlarge(Slot& slot) {
+  if (!network_) return Timed(device::Stage::kResize, [&] { resizer_->Run(slot.picture, resized_, pool_); });
+  pixel::Image& made = network_resizer_ ? enlarged_ : resized_;
+  Timed(device::Stage::kConvert, [&] { network_->Retrieve(made, pool_); });
+  Timed(device::Stage::kResize, [&] {
+    const pixel::Planes planes = makes_luma_only() ? pixel::Planes::kLuma : pixel::Planes::kAll;
+    if (network_resizer_) network_resizer_->Run(enlarged_, resized_, pool_, planes);
+    if (!makes_luma_only()) return;
+    if (network_is_last_) return CopyChroma(slot.picture);
+    resizer_->Run(slot.picture, resized_, pool_, pixel::Planes::kChroma);
+  });
+  pixel::ColorSpec color = slot.picture.color();
+  color.site = pixel::ChromaSite::kLeft;
+  resized_.set_color(color);
+}
+
+void PixelChain::Retrieve(AVFrame* out) {
+  Enlarge(slots_.front());
+  const bool is_cut = slots_.front().is_cut;
+  const std::int64_t number = slots_.front().number;
+  idle_slots_.push_back(std::move(slots_.front()));
+  slots_.pop_front();
+  Timed(device::Stage::kConvert, [&] { pixel::ConvertColor(resized_, importer_->color().output_spec, pool_); });
+  RestoreFaces(is_cut, number, out == nullptr);
+  if (contrast_) {
+    Timed(device::Stage::kContrast, [&] {
+      if (is_cut) contrast_->Reset();
+      contrast_->Run(resized_, plan_.strengths.adaptive_contrast, pool_);
+    });
+  }
+  if (out == nullptr) return;
+  const pixel::Image* image = &resized_;
+  if (sharpener_) {
+    Timed(device::Stage::kSharpen, [&] { sharpener_->Run(*image, sharpened_, plan_.strengths.sharpen, pool_); });
+    image = &sharpened_;
+  }
+  Timed(device::Stage::kConvert, [&] {
+    pixel::MutableRawPlanes raw;
+    for (int plane = 0; plane < 3; ++plane) {
+      raw.data[plane] = out->data[plane];
+      raw.stride[plane] = out->linesize[plane];
+    }
+    pixel::ExportYuv420p8(*image, raw, pool_);
+  });
+}
+
+void PixelChain::Run(const AVFrame& frame, AVFrame& out) {
+  Submit(frame, false);
+  Retrieve(&out);
+}
+
+void PixelChain::WarmUp(const AVFrame& frame) {
+  if (Submit(frame, true)) Retrieve(nullptr);
+}
+
+/// By its time, so that it is the same in every segment of the video.
+std::int64_t PixelChain::FrameNumber(const AVFrame& frame) const {
+  return av_rescale_q_rnd(frame.pts, plan_.time_base, av_inv_q(plan_.frame_rate), AV_ROUND_NEAR_INF);
+}
+
+void PixelChain::AddFaceTime() {
+  if (faces_) clocks_.Add(device::Stage::kFaces, face_threads_.CpuSeconds());
+  face_threads_ = {};
+}
+
+void PixelChain::AddNetworkTime() {
+  AddFaceTime();
+  if (network_) clocks_.Add(device::Stage::kNetwork, network_threads_.CpuSeconds());
+  network_threads_ = {};
+}
+
+}  // namespace reelmend::cpu

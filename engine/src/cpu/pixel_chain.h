@@ -1,0 +1,118 @@
+// The pixel stages in order, with the pictures between them.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/network_stage.h"
+#include "device/processor.h"
+#include "device/stage_clock.h"
+#include "faces/face_stage.h"
+#include "media/frame_import.h"
+#include "pixel/scene_detector.h"
+#include "pixel/temporal_denoise.h"
+#include "plan/plan.h"
+
+namespace reelmend::cpu {
+
+/// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → turn → temporal,
+/// then spatial denoising (at the source's size) → network → resize → colour → faces → contrast → sharpen → export.
+/// Stages of strength 0 are left out. All pictures are allocated once and reused.
+///
+/// Note [Frames in the network]
+/// A network works in its own threads. To let the other stages work meanwhile, each frame passes in two halves:
+/// Submit runs the stages up to the network, Retrieve waits for the oldest frame and runs the rest. Up to depth()
+/// frames are in progress. Without a network depth() is 1.
+class PixelChain : public device::StageChain {
+ public:
+  /// `is_stopped` is polled between a network's tiles. It and `prepared` are optional.
+  PixelChain(const plan::Plan& plan, AVCodecID codec, int threads, device::StageClocks& clocks,
+             std::function<bool()> is_stopped = {}, std::unique_ptr<PreparedNetworks> prepared = nullptr);
+
+  /// See StageChain.
+  int depth() const override { return network_ ? network_->depth() : 1; }
+  /// See StageChain.
+  bool Fits(const AVFrame& frame) const override { return importer_ && importer_->Fits(frame, codec_); }
+
+  /// See StageChain.
+  bool Submit(const AVFrame& frame, bool is_warm_up) override;
+  /// See StageChain. `out` has data planes of the output's size.
+  void Retrieve(AVFrame* out) override;
+
+  /// Submit and Retrieve in one.
+  void Run(const AVFrame& frame, AVFrame& out);
+  /// The temporal part only, for warm-up frames that are not encoded.
+  void WarmUp(const AVFrame& frame);
+
+  /// See StageChain.
+  void AddNetworkTime() override;
+  std::int64_t faces() const override { return faces_before_ + (faces_ ? faces_->restored() : 0); }
+
+ private:
+  /// A frame between Submit and Retrieve.
+  struct Slot {
+    pixel::Image picture;  ///< what the network takes, or the resize
+    bool is_cut = false;
+    std::int64_t number = 0;  ///< of the frame in the whole video, by its time
+  };
+
+  void Prepare(const AVFrame& frame);
+  void LetPreparedGo();
+  void PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color);
+  pixel::Image& Import(const AVFrame& frame);
+  pixel::Image& Denoise(pixel::Image& image, bool is_cut);
+  void PrepareFaces(Size in);
+  std::int64_t FrameNumber(const AVFrame& frame) const;
+  void AddFaceTime();
+  void RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up);
+  bool looks_back_at_the_end() const { return contrast_ || plan_.face_model; }
+  void Enlarge(Slot& slot);
+  void CopyChroma(const pixel::Image& from);
+  bool makes_luma_only() const { return network_ && !network_->makes_chroma(); }
+  bool restores_luma() const { return network_ && plan_.restores_luma; }
+  bool restores_all() const { return restores_luma() && network_->makes_chroma(); }
+  template <typename Work>
+  void Timed(device::Stage stage, const Work& work);
+
+  plan::Plan plan_;
+  AVCodecID codec_;
+  device::StageClocks& clocks_;
+  int threads_;
+  std::function<bool()> is_stopped_;
+  pixel::ThreadPool pool_;
+  std::optional<double> aspect_;  ///< stored width ÷ height of the first frame
+
+  std::unique_ptr<media::FrameImporter> importer_;
+  std::unique_ptr<pixel::ToneMapper> tone_mapper_;  ///< only for HDR
+  std::unique_ptr<pixel::SceneDetector> scenes_;    ///< only where a stage looks back in time
+  std::unique_ptr<pixel::TemporalDenoiser> temporal_;
+  std::unique_ptr<pixel::Denoiser> denoiser_;
+  std::unique_ptr<pixel::Resizer> resizer_;
+  std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from what the network makes, where that is not the target
+  std::unique_ptr<pixel::Sharpener> sharpener_;
+  std::unique_ptr<pixel::AdaptiveContrast> contrast_;
+  pixel::Image imported_;
+  pixel::Image oriented_;
+  pixel::Image toned_;
+  pixel::Image temporally_denoised_;
+  pixel::Image denoised_;
+  pixel::Image reduced_;   ///< only for a network that comes after the resize
+  pixel::Image enlarged_;  ///< what the network makes, where that is not the target
+  pixel::Image resized_;
+  pixel::Image sharpened_;
+
+  std::unique_ptr<PreparedNetworks> prepared_;  ///< until the first frame
+  device::LibraryThreads network_threads_;
+  device::LibraryThreads face_threads_;
+  std::unique_ptr<faces::FaceStage> faces_;
+  std::int64_t faces_before_ = 0;  ///< restored before the picture changed its size
+  bool network_is_last_ = false;  ///< Note [Any ratio]: it restores what the resize made
+  std::vector<Slot> idle_slots_;
+  std::deque<Slot> slots_;
+  std::unique_ptr<NetworkStage> network_;  ///< last: it reads slots until it is gone
+};
+
+}  // namespace reelmend::cpu

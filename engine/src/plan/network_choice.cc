@@ -1,0 +1,89 @@
+#include "plan/network_choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "inference/backend.h"
+
+namespace reelmend::plan {
+namespace {
+
+constexpr double kEnlargesFrom = 1.05;
+constexpr double kReducesFrom = 0.95;
+constexpr double kEnough = 0.9;  ///< of the target that the passes must reach
+constexpr int kMaxPasses = 2;
+constexpr double kInt8Loss_db = 0.1;
+
+bool Serves(const ModelFile& file, NetworkDevice place) {
+  if (place == NetworkDevice::kGpu) return file.precision == ModelFile::Precision::kFp32;
+  return file.precision == ModelFile::Precision::kFp32 || (inference::HasFastInt8() && file.loss_db <= kInt8Loss_db);
+}
+
+/// Better files come first: those that serve, int8 before fp32.
+bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice place) {
+  if (Serves(a, place) != Serves(b, place)) return Serves(a, place);
+  return a.precision == ModelFile::Precision::kInt8 && b.precision != ModelFile::Precision::kInt8;
+}
+
+std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice place) {
+  std::vector<ModelFile> best;
+  for (const ModelFile& file : models) {
+    if (file.name != name || file.layout == ModelFile::Layout::kFace) continue;
+    const auto same = std::ranges::find(best, file.scale, &ModelFile::scale);
+    if (same == best.end()) {
+      best.push_back(file);
+    } else if (IsBetter(file, *same, place)) {
+      *same = file;
+    }
+  }
+  std::ranges::sort(best, {}, &ModelFile::scale);
+  return best;
+}
+
+/// The least enlargement that suffices; the greatest when none does.
+std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, double ratio) {
+  std::optional<NetworkFit> found;
+  double found_scale = 0;
+  for (int passes = 1; passes <= kMaxPasses; ++passes) {
+    for (const ModelFile& file : files) {
+      if (file.scale == 1) continue;
+      const double scale = std::pow(file.scale, passes);
+      const bool suffices = scale >= kEnough * ratio;
+      const bool found_suffices = found_scale >= kEnough * ratio;
+      if (found && (found_suffices ? !suffices || scale >= found_scale : scale <= found_scale)) continue;
+      found = NetworkFit{file, passes, false};
+      found_scale = scale;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name) {
+  return std::ranges::any_of(models, [&](const ModelFile& file) {
+    return file.name == name && file.layout != ModelFile::Layout::kFace;
+  });
+}
+
+std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models) {
+  std::optional<ModelFile> found;
+  for (const ModelFile& file : models) {
+    if (file.layout == ModelFile::Layout::kFace) found = file;
+  }
+  return found;
+}
+
+std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out,
+                                     NetworkDevice place) {
+  const std::vector<ModelFile> files = BestOfEachScale(models, name, place);
+  if (files.empty()) return std::nullopt;
+  const double ratio = std::max(static_cast<double>(out.width) / in.width, static_cast<double>(out.height) / in.height);
+  if (ratio >= kEnlargesFrom) return FitEnlarging(files, ratio);
+  if (files.front().scale == 1) return NetworkFit{files.front(), 1, ratio <= kReducesFrom};
+  // A network of an operator's that only enlarges was asked for by name: its picture is reduced afterwards.
+  if (files.front().layout == ModelFile::Layout::kRgb) return NetworkFit{files.front(), 1, ratio <= kReducesFrom};
+  return std::nullopt;
+}
+
+}  // namespace reelmend::plan

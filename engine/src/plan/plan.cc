@@ -1,0 +1,253 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "faces/detector.h"
+#include "inference/backend.h"
+#include "inference/model_loader.h"
+#include "media/av_error.h"
+#include "media/duration.h"
+#include "media/first_frame.h"
+#include "media/frame_import.h"
+#include "media/timestamps.h"
+#include "media/video_decoder.h"
+#include "pixel/stages.h"
+#include "plan/compression_error.h"
+#include "plan/device_name.h"
+#include "plan/network_choice.h"
+#include "plan/picture_stats.h"
+#include "plan/plan_reasons.h"
+
+namespace reelmend::plan {
+namespace {
+
+constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit levels that 8 bits and a good encoder leave
+
+float Resolve(const Strength& strength, float automatic) {
+  switch (strength.mode) {
+    case Strength::Mode::kAuto: return automatic;
+    case Strength::Mode::kOff: return 0;
+    case Strength::Mode::kFixed: return strength.value;
+  }
+  return 0;
+}
+
+void CheckStrength(const Strength& strength, const char* name) {
+  if (strength.mode == Strength::Mode::kFixed && !(strength.value >= 0.0F && strength.value <= 1.0F)) {
+    throw Error(ErrorCode::kInvalidArgument, std::string("The strength of ") + name + " must lie between 0 and 1.");
+  }
+}
+
+/// Gathers traits frame by frame.
+class TraitMeter {
+ public:
+  TraitMeter(AVCodecID codec, double peak_nits, int threads)
+      : codec_(codec), peak_nits_(peak_nits), pool_(threads) {}
+
+  void Add(const AVFrame& frame) {
+    media::FrameImporter importer(frame, codec_);
+    pixel::Image image(importer.width(), importer.height(), importer.subsampling(), importer.color().spec);
+    importer.Run(frame, image, pool_);
+    if (const auto tone_mapper = MakeToneMapper(importer.color(), peak_nits_)) {
+      pixel::Image toned(image.width(), image.height(), image.subsampling(), {});
+      tone_mapper->Run(image, toned, pool_);
+      image = std::move(toned);
+    }
+    noise_.push_back(pixel::EstimateNoise(image, pool_));
+    if (const auto error = CompressionErrorOf(frame)) coding_.push_back(*error);
+    spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), image.color().range));
+  }
+
+  /// `rate_error` stands in for the compression error where no frame told of it.
+  SourceTraits Traits(float rate_error) {
+    if (noise_.empty()) return {};
+    return {Median(noise_), spread_, coding_.empty() ? rate_error : Median(coding_)};
+  }
+
+ private:
+  static float Median(std::vector<float>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+
+  AVCodecID codec_;
+  double peak_nits_;
+  pixel::ThreadPool pool_;
+  std::vector<float> noise_;
+  std::vector<float> coding_;
+  float spread_ = 0;
+};
+
+/// Looks at one frame each near a few places of the video (the same for every segment of it), since the first
+/// frame alone is often a black or a title.
+SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double duration_s, double peak_nits,
+                        const SourceLimits& limits, int threads, float rate_error) {
+  TraitMeter meter(demuxer.video()->codecpar->codec_id, peak_nits, threads);
+  meter.Add(first);
+  demuxer.ReadVideoOnly();
+  const std::int64_t start = first.best_effort_timestamp == AV_NOPTS_VALUE ? 0 : first.best_effort_timestamp;
+  for (const double place : {0.25, 0.5, 0.75}) {
+    const std::int64_t offset = media::ToTicks(place * duration_s, demuxer.video()->time_base);
+    if (!demuxer.SeekBefore(start + offset)) break;
+    try {
+      media::SpanMeter span(*demuxer.video());
+      meter.Add(*media::DecodeFirstFrame(demuxer, limits, span));
+    } catch (const Error& error) {
+      // A damaged stretch in the middle is the decoder's affair later on.
+      if (error.code() != ErrorCode::kUnreadableVideo) throw;
+    }
+  }
+  return meter.Traits(rate_error);
+}
+
+/// The error that the stream's rate lets expect; the file's whole rate when the container does not tell the video's.
+float RateError(const media::Demuxer& demuxer, const AVFrame& first, const ProbeResult& source, AVRational frame_rate) {
+  const AVCodecParameters& codec = *demuxer.video()->codecpar;
+  const double file_rate = source.duration_s > 0 ? static_cast<double>(source.size_bytes) * 8 / source.duration_s : 0;
+  const std::int64_t rate = codec.bit_rate > 0 ? codec.bit_rate : static_cast<std::int64_t>(file_rate);
+  return CompressionErrorOfRate(codec.codec_id, rate, first.width, first.height, av_q2d(frame_rate));
+}
+
+AVRational UsableRate(const Rational& rate) {
+  if (rate.num <= 0 || rate.den <= 0) return {25, 1};
+  AVRational usable = {25, 1};
+  av_reduce(&usable.num, &usable.den, rate.num, rate.den, 1'000'000);
+  return usable;
+}
+
+/// `stored` is the picture's size before it is turned.
+void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice place, Plan& plan) {
+  constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
+  if (plan.orientation.transpose) std::swap(stored.width, stored.height);
+  const float strength = ChooseNetworkStrength(options, plan.traits);
+  plan.model = ChooseModel(options, stored, plan.output, strength, place);
+  if (plan.model == "none") return;
+  plan.models = options.models;
+  plan.engine_folder = options.engine_folder;
+  plan.may_write_engines = options.may_write_engines;
+  const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, place)->file;
+  plan.restores_luma = inference::TakesStrength(file.layout) && file.max_strength > 0;
+  plan.network_strength = std::min(strength, file.max_strength);
+  if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
+}
+
+void PlanFaces(const EnhanceOptions& options, Plan& plan) {
+  if (plan.strengths.face_restoration <= 0) return;
+  if (!WhyNoFaces(options, plan.device_restores_faces).empty()) {
+    plan.strengths.face_restoration = 0;
+    return;
+  }
+  plan.face_model = *FindFaceModel(options.models);
+}
+
+}  // namespace
+
+std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces) {
+  if (!device_restores_faces) return "faces are restored on the CPU only";
+  if (!FindFaceModel(options.models)) return "no network for faces is installed";
+  if (!faces::CanDetectFaces()) return "this build has no face detector";
+  return "";
+}
+
+void CheckOptions(const EnhanceOptions& options) {
+  CheckStrength(options.denoise, "denoise");
+  CheckStrength(options.sharpen, "sharpen");
+  CheckStrength(options.adaptive_contrast, "adaptive contrast");
+  CheckStrength(options.face_restoration, "face restoration");
+  CheckDeviceName(options.device);
+  if (options.model != "auto" && options.model != "none" && !IsInstalled(options.models, options.model)) {
+    throw Error(ErrorCode::kInvalidArgument, "There is no model named “" + options.model + "”.");
+  }
+  if (options.threads < 0) throw Error(ErrorCode::kInvalidArgument, "The number of threads must not be negative.");
+  if (!options.segment) return;
+  const Segment& segment = *options.segment;
+  if (!(segment.start_s >= 0 && segment.end_s > segment.start_s) || segment.warm_up_frames < 0) {
+    throw Error(ErrorCode::kInvalidArgument, "The segment must have 0 ≤ start < end and no negative warm-up.");
+  }
+}
+
+std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits) {
+  if (!color.hdr) return nullptr;
+  return std::make_unique<pixel::ToneMapper>(pixel::ToneMapOptions{*color.hdr, color.gamut, peak_nits});
+}
+
+Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale) {
+  const float error = std::hypot(traits.noise_sigma, traits.compression_error);
+  const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
+  const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
+  const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
+  const float flatness = std::clamp((0.35F - traits.luma_spread) / 0.15F, 0.0F, 1.0F);
+  const float content = std::clamp((traits.luma_spread - 0.05F) / 0.15F, 0.0F, 1.0F);
+  const float contrast = 0.2F * std::min(flatness, content);
+  const float faces = error < kUnnoticeable ? 0.0F : std::min(0.8F, error / 8);
+  return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
+          Resolve(options.adaptive_contrast, contrast), Resolve(options.face_restoration, faces)};
+}
+
+float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
+  constexpr float kFullStrength = 50;  // codes
+  constexpr float kHardlyRestorable = 1.2F;
+  const float error = std::hypot(traits.noise_sigma, traits.compression_error);
+  const float coding = traits.compression_error * traits.compression_error / (traits.compression_error + kHardlyRestorable);
+  const float told = std::hypot(traits.noise_sigma, coding);
+  return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, told / kFullStrength));
+}
+
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice place) {
+  const bool has_time = place == NetworkDevice::kGpu;
+  return has_time && FitNetwork(models, "quality", in, out, place) ? "quality" : "fast";
+}
+
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice place) {
+  constexpr float kWorthIt = 0.08F;
+  if (options.model == "none") return "none";
+  const bool is_automatic = options.model == "auto";
+  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, place) : options.model;
+  const auto fit = FitNetwork(options.models, name, in, out, place);
+  if (!fit) return "none";
+  const bool enlarges = out.width > in.width || out.height > in.height;
+  if (is_automatic && !enlarges && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
+  if (place == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
+  try {
+    inference::CreateBackend("openvino");
+  } catch (const Error&) {
+    if (is_automatic) return "none";
+    throw;
+  }
+  return name;
+}
+
+Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
+              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice place) {
+  media::FileSource source(input_path);
+  media::Demuxer demuxer(source, {options.limits, is_cancelled});
+  media::CheckComplete(demuxer, source);
+  media::SpanMeter meter(*demuxer.video());
+  const media::UniqueFrame first = media::DecodeFirstFrame(demuxer, options.limits, meter);
+  Plan plan;
+  plan.source = media::DescribeSource(demuxer, *first);
+  plan.source.duration_s = media::DeclaredDuration(demuxer, meter, source).seconds;
+  plan.orientation = media::FindOrientation(*demuxer.video(), *first);
+  plan.output = FitTarget({plan.source.width, plan.source.height}, options.target);
+  media::CheckPixelLimit(plan.output.width, plan.output.height, options.limits);  // squared pixels can be many more
+  plan.time_base = media::OutputTimeBase(demuxer.video()->time_base);
+  plan.frame_rate = UsableRate(plan.source.frame_rate);
+  plan.color = media::DescribeColor(*first, demuxer.video()->codecpar->codec_id);
+  plan.peak_nits = media::FindPeakNits(*demuxer.video(), *first);
+  plan.first_timestamp = first->best_effort_timestamp;
+  plan.traits = LookAround(demuxer, *first, plan.source.duration_s, plan.peak_nits, options.limits, threads,
+                           RateError(demuxer, *first, plan.source, plan.frame_rate));
+  const double scale = static_cast<double>(plan.output.width) / plan.source.width;
+  plan.strengths = ChooseStrengths(options, plan.traits, scale);
+  PlanNetwork(options, {first->width, first->height}, place, plan);
+  plan.device_restores_faces = device_restores_faces;
+  PlanFaces(options, plan);
+  plan.stages = DescribeStages(options, plan);
+  return plan;
+}
+
+}  // namespace reelmend::plan

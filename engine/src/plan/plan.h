@@ -1,0 +1,119 @@
+// The plan of a job, made before its first frame is processed.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "media/color_tags.h"
+#include "media/demuxer.h"
+#include "media/geometry.h"
+#include "pixel/tone_map.h"
+#include "plan/network_choice.h"
+#include "reelmend/enhance.h"
+#include "reelmend/model.h"
+
+namespace reelmend::plan {
+
+/// Traits of the source, measured on a few frames.
+struct SourceTraits {
+  float noise_sigma = 0;  ///< noise of luma, standard deviation in 8-bit levels; median of the measured frames
+  float luma_spread = 1;  ///< share of the legal luma range in use; largest of the measured frames
+  float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
+};
+
+/// Applied strengths, each 0…1.
+struct Strengths {
+  float denoise = 0;
+  float sharpen = 0;
+  float adaptive_contrast = 0;
+  float face_restoration = 0;
+};
+
+struct Plan {
+  ProbeResult source;
+  Size output;
+  media::Orientation orientation;
+  SourceTraits traits;
+  Strengths strengths;
+  AVRational time_base = {1, 90'000};  ///< of the output's video
+  AVRational frame_rate = {25, 1};     ///< average; 25 when the source's is unknown or absurd
+  media::SourceColor color;            ///< of the first frame
+  double peak_nits = pixel::kDefaultPeakNits;  ///< of an HDR source, the same for every segment of it
+  std::int64_t first_timestamp = 0;    ///< of the first displayed frame, in the source stream's time base
+  std::string model = "none";          ///< name of the network that runs
+  std::vector<ModelFile> models;       ///< installed files
+  float network_strength = 0;          ///< strength of restoration given to the network
+  std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
+  std::vector<PlannedStage> stages;     ///< the stages with reasons, for people
+  bool device_restores_faces = true;
+  std::string engine_folder;           ///< EnhanceOptions::engine_folder
+  bool may_write_engines = true;
+  bool restores_luma = false;          ///< the network takes a strength and was trained for it; includes chroma if it makes that
+};
+
+/// Note [Automatic strengths]
+/// `auto` must do no harm: a clean, sharp, well exposed source that is not enlarged passes unchanged.
+/// - denoise: 0 below a noise of 1.5 levels (compression residue and texture reach that), then 0.1 per level up to
+///   0.6. The temporal part has twice that strength.
+/// - sharpen: 0 without enlargement; 0.25 from ×2 on, linear between; halved for a source noisy enough to be
+///   denoised, because remaining noise would be sharpened too.
+/// - adaptive contrast: 0 for a picture that uses at least 35 % of the legal luma range (photographs of soft or dark
+///   scenes do, and stay as they are), rising to 0.2 at a fifth (fog, a faded film); it falls to 0 again at 5 %,
+///   because a blank picture or a title has nothing to reveal.
+/// - face restoration: the source's error (noise and compression, added as variances) over 8 levels, at most 0.8; 0
+///   below 0.6 levels. 0 too where faces cannot be found or restored: a build without the detector, no network for
+///   faces, a GPU.
+/// Measured on 152 photographs and 8 synthetic pictures, each as it is, one stop lighter, 1.5 and 3 stops darker, at
+/// ×1 and ×2. On the 980 that are clean and use more than 35 %, denoising, sharpening and contrast together differ
+/// from a plain resize by 49.1 dB or more. On the flat ones denoising and sharpening still do (52 dB), while contrast
+/// takes effect (35 dB at most).
+Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& traits, double scale);
+
+/// Note [Restoration by a network]
+/// A network of the layouts kLumaStrength and kYcbcrStrength gets a strength of restoration: the source's error over
+/// 50 levels, with noise and compression added as variances. Restoration replaces spatial denoising of the planes
+/// that the network makes: luma only (chroma keeps its filter), or all planes. Temporal denoising stays, since it
+/// costs no detail. Below 0.6 levels nothing is restored: that much remains after 8 bits and a good encoder. A small
+/// compression error e counts as e² / (e + 1.2), because it is missing detail that no network recovers.
+/// Measured with `npm run bench:networks -- --hr DIR --degrade h264:CRF --pan 4 --sweep` on six validation
+/// photographs (estimate and truth in levels; best strengths as a range): CRF 20, QP 23–29, truth 1.9–4.1, estimate
+/// 2.6–4.0, best 0.02–0.04; CRF 28, QP 28–36, truth 3.3–7.6, estimate 3.7–7.2, best 0.08–0.13; CRF 36, QP 35–45,
+/// truth 5.7–14.3, estimate 6.2–12, best 0.2–0.3.
+/// At ×1 `auto` uses the network from a strength of 0.08 on: at 0.067 (QP 27) it gained nothing, at 0.12 (QP 34) 0.15
+/// dB. A fixed strength is passed as it is, up to the largest that the network was trained for. A network trained to
+/// enlarge only gets 0, and the filters do the rest.
+float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits);
+
+/// Strength of the denoising over time for a strength of the spatial one, both 0…1. Twice as much: averaging over time costs
+/// no detail, so it is used in full long before the spatial filter is.
+inline float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise); }
+
+/// Why faces cannot be restored here; empty when they can.
+std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
+
+/// The model that `auto` stands for: on a GPU the larger network, if one is installed for these sizes; on a CPU
+/// `fast`.
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice place);
+
+/// Name of the network for a stored picture of size `in` that becomes `out`; "none" for the plain filter. Throws
+/// Error{kUnavailable} if a named network cannot run.
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
+                        NetworkDevice place = NetworkDevice::kCpu);
+
+/// Tone mapping for frames of this colour; null for SDR with usual primaries.
+std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);
+
+/// Opens the source, measures a few frames and decides. Throws what Probe throws, and Error{kInvalidArgument,
+/// kUnavailable} for options that cannot be met.
+Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
+              const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
+              NetworkDevice place = NetworkDevice::kCpu);
+
+/// Throws Error{kInvalidArgument, kUnavailable} for options outside their range or that name something missing.
+void CheckOptions(const EnhanceOptions& options);
+
+}  // namespace reelmend::plan

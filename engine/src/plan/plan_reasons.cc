@@ -1,0 +1,77 @@
+#include "plan/plan_reasons.h"
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+namespace reelmend::plan {
+namespace {
+
+std::string Figure(float value, int digits = 1) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, static_cast<double>(value));
+  return text;
+}
+
+/// What an option itself says; empty for one that is left to the engine.
+std::string Asked(const Strength& strength) {
+  switch (strength.mode) {
+    case Strength::Mode::kOff: return "turned off";
+    case Strength::Mode::kFixed: return "asked for";
+    case Strength::Mode::kAuto: return "";
+  }
+  return "";
+}
+
+std::string ErrorOf(const SourceTraits& traits) {
+  return "noise of " + Figure(traits.noise_sigma) + " and a compression error of " + Figure(traits.compression_error) + " (RMS, 8-bit levels)";
+}
+
+std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
+  const std::string by = plan.restores_luma ? ", by the network " + plan.model : "";
+  if (const std::string asked = Asked(options.denoise); !asked.empty()) return asked + by;
+  return "the source has " + ErrorOf(plan.traits) + by;
+}
+
+std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enlargement) {
+  if (options.model == "none") return "turned off";
+  if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for";
+  if (plan.model != "none") {
+    return enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits);
+  }
+  if (options.models.empty()) return "no network is installed, or none runs on this device";
+  return "nothing to enlarge, and little to restore";
+}
+
+std::string WhyFaces(const EnhanceOptions& options, const Plan& plan) {
+  const std::string asked = Asked(options.face_restoration);
+  if (options.face_restoration.mode == Strength::Mode::kOff) return asked;
+  if (const std::string obstacle = WhyNoFaces(options, plan.device_restores_faces); !obstacle.empty()) return obstacle;
+  if (!asked.empty()) return asked + ", where a face is found";
+  return "the source has " + ErrorOf(plan.traits) + (plan.face_model ? ", where a face is found" : "");
+}
+
+std::string WhySharpen(const EnhanceOptions& options, const Plan& plan, float enlargement) {
+  if (const std::string asked = Asked(options.sharpen); !asked.empty()) return asked;
+  if (enlargement <= 1) return "the picture is not enlarged";
+  return "the picture is enlarged " + Figure(enlargement, 2) + " times" + (plan.model == "none" ? "" : ", and the network sharpens");
+}
+
+std::string WhyContrast(const EnhanceOptions& options, const Plan& plan) {
+  if (const std::string asked = Asked(options.adaptive_contrast); !asked.empty()) return asked;
+  return "the picture uses " + Figure(100 * plan.traits.luma_spread, 0) + " % of the range";
+}
+
+}  // namespace
+
+std::vector<PlannedStage> DescribeStages(const EnhanceOptions& options, const Plan& plan) {
+  const float enlargement = static_cast<float>(plan.output.width) / static_cast<float>(plan.source.width);
+  const Strengths& s = plan.strengths;
+  return {{"denoise", plan.restores_luma ? plan.network_strength : s.denoise, WhyDenoise(options, plan)},
+          {"model", plan.model == "none" ? 0.0F : 1.0F, WhyModel(options, plan, enlargement)},
+          {"face_restoration", s.face_restoration, WhyFaces(options, plan)},
+          {"sharpen", s.sharpen, WhySharpen(options, plan, enlargement)},
+          {"adaptive_contrast", s.adaptive_contrast, WhyContrast(options, plan)}};
+}
+
+}  // namespace reelmend::plan

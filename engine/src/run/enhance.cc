@@ -1,0 +1,461 @@
+#include "reelmend/enhance.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/cores.h"
+#include "device/processor.h"
+#include "device/stage_clock.h"
+#include "media/av_error.h"
+#include "media/muxer.h"
+#include "media/timestamps.h"
+#include "media/video_encoder.h"
+#include "plan/plan.h"
+#include "reelmend/error.h"
+#include "run/bounded_queue.h"
+#include "run/enhance.h"
+#include "run/frame_source.h"
+#include "run/open_processor.h"
+#include "run/progress_meter.h"
+#include "run/side_streams.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace reelmend::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Deep enough that a stage rides out its neighbour's slow frames, shallow enough that 4K stays small in memory.
+constexpr std::size_t kDecodedFrames = 4;
+constexpr int kFinishedFrames = 3;
+constexpr int kMaxDecoderThreads = 8;
+constexpr int kMaxEncoderThreads = 32;
+
+/// The threads of one job. The first exception of any of them stops the others and is rethrown by Join.
+class ThreadGroup {
+ public:
+  explicit ThreadGroup(std::stop_source& stop) : stop_(stop) {}
+  ~ThreadGroup() {
+    stop_.request_stop();
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+
+  template <typename Work>
+  void Start(Work work) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++running_;
+    }
+    threads_.emplace_back([this, work = std::move(work)] {
+      try {
+        work();
+      } catch (...) {
+        Fail(std::current_exception());
+      }
+      const std::lock_guard lock(mutex_);
+      --running_;
+      changed_.notify_all();
+    });
+  }
+
+  /// Keeps the first failure and stops everything.
+  void Fail(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::move(failure);
+    }
+    stop_.request_stop();
+  }
+
+  /// Waits at most `time`; true when all threads have ended.
+  bool WaitFor(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [this] { return running_ == 0; });
+  }
+
+  void Join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::stop_source& stop_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int running_ = 0;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+/// Note [Cancelling]
+/// Libraries cannot be stopped within a frame: at 4K, x264 and a frame-threaded decoder take some
+/// tenths of a second to stop. The caller does not wait for that. The output is removed, the call
+/// returns, and the rest of the run is destroyed on another thread. The program waits for these threads
+/// when it ends.
+class DeferredDestruction {
+ public:
+  static DeferredDestruction& Instance() {
+    static DeferredDestruction instance;
+    return instance;
+  }
+
+  /// Releases `work` on another thread.
+  void Take(std::shared_ptr<void> work) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    // The caller releases its reference after this call; whoever is later destroys the run.
+    waiting_.push_back(std::async(std::launch::async, [work = std::move(work)]() mutable {
+      while (work.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      work.reset();
+    }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::future<void>> waiting_;  // a future of std::async waits in its destructor
+};
+
+struct FinishedFrame {
+  media::UniqueFrame frame;
+  std::int64_t pts = 0;
+  std::int64_t duration = 0;
+};
+
+/// One call of Enhance.
+///
+/// Note [Overlap]
+/// Three threads, each with its own state: decode (reading, decoding, deinterlacing, sound), pixels (which spreads
+/// rows over a pool), encode (and writing). libav and x264 have threads of their own. The threads share only the
+/// queues between them; the slowest stage sets the pace and the others wait.
+class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
+ public:
+  /// Without a processor, opens the device that the options name.
+  EnhanceRun(std::unique_ptr<device::Processor> processor, const std::string& input, const std::string& output,
+             const EnhanceOptions& options, const EnhanceCallbacks& callbacks)
+      : input_(input),
+        output_(output),
+        options_(options),
+        callbacks_(callbacks),
+        threads_(options.threads > 0 ? options.threads : device::AvailableCores()),
+        start_(Clock::now()),
+        processor_(std::move(processor)) {}
+
+  void set_prepared(std::unique_ptr<Preparation> prepared) { prepared_ = std::move(prepared); }
+
+  EnhanceResult Run() {
+    plan::CheckOptions(options_);
+    CheckPaths();
+    if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
+    if (!processor_->runs_networks()) options_.models.clear();  // one that was asked for by name was refused above
+    plan_ = plan::MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
+                     processor_->network_device());
+    Open();
+    workers_.Start([this] { DecodeLoop(); });
+    workers_.Start([this] { PixelLoop(); });
+    workers_.Start([this] { EncodeLoop(); });
+    if (!Supervise()) {
+      muxer_->Abandon();
+      unlink(output_.c_str());
+      DeferredDestruction::Instance().Take(shared_from_this());
+      throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    }
+    workers_.Join();
+    return Report();
+  }
+
+ private:
+  void CheckPaths() const {
+    struct stat in = {};
+    struct stat out = {};
+    if (stat(input_.c_str(), &in) != 0 || stat(output_.c_str(), &out) != 0) return;
+    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+      throw Error(ErrorCode::kInvalidArgument, "The output must be another file than the source.");
+    }
+  }
+
+  /// Opens everything before the threads start, so that faults of the options or the disk come at once.
+  void Open() {
+    const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
+    source_ = std::make_unique<FrameSource>(input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
+                                            is_stopped, clocks_, processor_->decoder_device());
+    encoder_ = encoder_threads_.Watch([&] { return processor_->MakeEncoder(EncoderSettings(), kFinishedFrames); });
+    chain_ = processor_->MakeChain({plan_, source_->codec(), threads_, clocks_, is_stopped});
+    muxer_ = std::make_unique<media::Muxer>(output_, is_stopped);
+    video_stream_ = muxer_->AddVideo(encoder_->context(), media::ReadTags(*source_->demuxer().video()));
+    if (!options_.segment) OpenSideStreams();
+    muxer_->Start(plan_.time_base);
+  }
+
+  void OpenSideStreams() {
+    side_ = std::make_unique<SideStreams>(source_->demuxer(), plan_.first_timestamp,
+                                          options_.limits.max_duration_s, *muxer_);
+    video_shift_ = side_->VideoShift(plan_.time_base);
+    source_->on_side_packet = [this](const AVPacket& packet) {
+      const device::StageScope scope(clocks_, device::Stage::kMux);
+      side_->Send(packet);
+    };
+  }
+
+  media::VideoEncoderOptions EncoderSettings() const {
+    media::VideoEncoderOptions settings;
+    settings.width = plan_.output.width;
+    settings.height = plan_.output.height;
+    settings.time_base = plan_.time_base;
+    settings.frame_rate = plan_.frame_rate;
+    settings.color = plan_.color;
+    settings.quality = options_.encoder;
+    // x264's frame threads wait for each other's rows: half as many again keep all cores busy (x264's own rule).
+    settings.threads = threads_ == 1 ? 1 : std::min((threads_ * 3 + 1) / 2, kMaxEncoderThreads);
+    return settings;
+  }
+
+  void DecodeLoop() {
+    source_->Run([this](TimedFrame frame) { return decoded_.Push(std::move(frame), stop_.get_token()); });
+    const device::StageScope scope(clocks_, device::Stage::kMux);
+    if (side_) side_->FinishSound();
+    decoded_.Close();  // after the sound, so that the encode thread finds it all written at its end
+  }
+
+  void PixelLoop() {
+    struct Submitted {
+      std::int64_t pts;
+      std::int64_t duration;
+      bool is_warm_up;
+    };
+    std::deque<Submitted> submitted;
+    const auto retrieve_oldest = [&] {
+      const Submitted oldest = submitted.front();
+      submitted.pop_front();
+      // Taken here, so that the stages hold one frame of the encoder however deep the chain is.
+      FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
+      chain_->Retrieve(finished.frame.get());
+      return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
+    };
+    while (auto timed = decoded_.Pop(stop_.get_token())) {
+      timed->frame->pts = timed->pts;
+      const AVFrame& frame = *timed->frame;
+      while (!submitted.empty() && (static_cast<int>(submitted.size()) >= chain_->depth() || !chain_->Fits(frame))) {
+        if (!retrieve_oldest()) return;
+      }
+      const bool is_submitted = chain_->Submit(frame, timed->is_warm_up);
+      if (!started_) started_ = Clock::now();
+      if (!is_submitted) continue;
+      timed->frame.reset();  // back to the decoder before waiting for the encoder
+      submitted.push_back({timed->pts, timed->duration, timed->is_warm_up});
+      if (chain_->depth() == 1 && !retrieve_oldest()) return;
+    }
+    while (!submitted.empty() && !stop_.stop_requested()) {
+      if (!retrieve_oldest()) return;
+    }
+    chain_->AddNetworkTime();
+    finished_.Close();
+  }
+
+  void EncodeLoop() {
+    const auto write = [this](AVPacket& packet) { WritePacket(packet); };
+    while (auto item = finished_.Pop(stop_.get_token())) {
+      if (frames_ == 0) first_pts_ = item->pts;
+      end_pts_ = item->pts + item->duration;
+      {
+        const device::StageScope scope(clocks_, device::Stage::kEncode);
+        encoder_->Encode(*item->frame, item->pts, item->duration, write);
+      }
+      ++frames_;
+      done_ticks_ = end_pts_ - (options_.segment ? SegmentStart() : 0);
+    }
+    if (stop_.stop_requested()) return;
+    if (frames_ == 0) throw Error(ErrorCode::kInvalidArgument, "The segment holds no frame of the video.");
+    encoder_threads_.CpuSeconds();  // a look at those that end while draining
+    {
+      const device::StageScope scope(clocks_, device::Stage::kEncode);
+      encoder_->Drain(write);
+    }
+    clocks_.Add(device::Stage::kEncode, encoder_threads_.CpuSeconds());
+    const device::StageScope scope(clocks_, device::Stage::kMux);
+    if (side_) side_->Finish(end_pts_ + video_shift_, plan_.time_base);
+    muxer_->Finish();
+  }
+
+  void WritePacket(AVPacket& packet) {
+    if (stop_.stop_requested()) throw Error(ErrorCode::kCancelled, "The work was cancelled.");
+    written_ticks_ += packet.duration;
+    const std::int64_t shift = options_.segment ? -first_pts_ : video_shift_;
+    packet.pts += shift;
+    packet.dts += shift;
+    const std::int64_t time = packet.dts;
+    muxer_->Write(video_stream_, packet);
+    if (side_) side_->AdvanceTo(time, plan_.time_base);
+  }
+
+  std::int64_t SegmentStart() const {
+    return media::ToTicks(options_.segment->start_s, plan_.time_base);
+  }
+
+  double TotalSeconds() const {
+    const double whole_s = plan_.source.duration_s;
+    if (!options_.segment) return whole_s;
+    return std::max(0.0, std::min(options_.segment->end_s, whole_s) - options_.segment->start_s);
+  }
+
+  /// Polls for cancellation and reports progress on the caller's thread. False if cancelled.
+  bool Supervise() {
+    constexpr std::chrono::milliseconds kPoll(25);
+    constexpr std::chrono::milliseconds kReport(100);
+    ProgressMeter meter(TotalSeconds(), Clock::now());
+    auto next_report = Clock::now();
+    while (!workers_.WaitFor(kPoll)) {
+      if (stop_.stop_requested()) continue;
+      if (callbacks_.is_cancelled && callbacks_.is_cancelled()) {
+        stop_.request_stop();
+        return false;
+      }
+      const auto now = Clock::now();
+      if (!callbacks_.on_progress || now < next_report) continue;
+      next_report = now + kReport;
+      callbacks_.on_progress(meter.Update(frames_, WorkDone_s(), now));
+    }
+    return true;
+  }
+
+  /// A frame counts half when it goes into the encoder (decoding, pixels, x264's look ahead) and half when it comes
+  /// out. Counting one end only would report too much at the start or too little.
+  double WorkDone_s() const {
+    return static_cast<double>(done_ticks_ + written_ticks_) / 2 * av_q2d(plan_.time_base);
+  }
+
+  EnhanceResult Report() {
+    EnhanceResult result;
+    result.source = plan_.source;
+    if (!options_.segment) {
+      result.source.duration_s = source_->decoded_end_s();
+      result.source.duration_is_exact = true;
+    }
+    if (result.source.frame_rate.num == 0 && end_pts_ > first_pts_) {
+      const double seconds = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
+      result.source.frame_rate = {std::llround(static_cast<double>(frames_) / seconds * 1000), 1000};
+    }
+    result.width = plan_.output.width;
+    result.height = plan_.output.height;
+    result.frames = frames_;
+    result.undecodable_frames = source_->undecodable();
+    result.duration_s = static_cast<double>(end_pts_ - first_pts_) * av_q2d(plan_.time_base);
+    struct stat status = {};
+    if (stat(output_.c_str(), &status) == 0) result.size_bytes = status.st_size;
+    result.device = processor_->name();
+    const plan::Strengths& s = plan_.strengths;
+    const float denoise = plan_.restores_luma ? plan_.network_strength : s.denoise;
+    result.faces = chain_->faces();
+    const float faces = result.faces > 0 ? s.face_restoration : 0;
+    result.applied = {denoise, s.sharpen, s.adaptive_contrast, faces, plan_.model};
+    result.plan = plan_.stages;
+    result.stages = clocks_.Report();
+    result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    result.start_seconds = std::chrono::duration<double>(started_.value_or(Clock::now()) - start_).count();
+    if (callbacks_.on_progress) {
+      callbacks_.on_progress({1.0, result.frames, static_cast<double>(frames_) / result.wall_seconds, 0.0});
+    }
+    return result;
+  }
+
+  std::string input_;
+  std::string output_;
+  EnhanceOptions options_;
+  EnhanceCallbacks callbacks_;
+  int threads_;
+  Clock::time_point start_;
+  std::optional<Clock::time_point> started_;  ///< the first frame is in the stages; of the thread of pixels
+  plan::Plan plan_;
+  device::StageClocks clocks_;
+  std::stop_source stop_;
+
+  std::unique_ptr<Preparation> prepared_;
+  std::unique_ptr<device::Processor> processor_;  ///< before all that works on its device
+  std::unique_ptr<FrameSource> source_;
+  std::unique_ptr<device::StageChain> chain_;
+  device::LibraryThreads encoder_threads_;
+  std::unique_ptr<device::FrameEncoder> encoder_;
+  std::unique_ptr<media::Muxer> muxer_;  // before side_, whose tracks refer to it
+  std::unique_ptr<SideStreams> side_;    ///< none for segments
+  int video_stream_ = 0;
+  std::int64_t video_shift_ = 0;
+
+  BoundedQueue<TimedFrame> decoded_{kDecodedFrames};
+  BoundedQueue<FinishedFrame> finished_{kFinishedFrames};
+  std::atomic<std::int64_t> frames_ = 0;
+  std::atomic<std::int64_t> done_ticks_ = 0;     ///< of presentation time, gone into the encoder
+  std::atomic<std::int64_t> written_ticks_ = 0;  ///< come out of it
+  std::int64_t first_pts_ = 0;  ///< of the encode thread until it has ended
+  std::int64_t end_pts_ = 0;
+  ThreadGroup workers_{stop_};  ///< last: its threads end before anything that they use is gone
+};
+
+}  // namespace
+
+namespace {
+
+/// Without a processor, the one of `prepared` or another.
+EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, const std::string& input_path,
+                    const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+  try {
+    const auto run = std::make_shared<EnhanceRun>(std::move(processor), input_path, output_path, options, callbacks);
+    run->set_prepared(std::move(prepared));
+    return run->Run();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kInternal, std::string("The engine failed: ") + error.what());
+  }
+}
+
+}  // namespace
+
+EnhanceResult EnhanceOn(std::unique_ptr<device::Processor> processor, const std::string& input_path, const std::string& output_path,
+                        const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+  return RunOn(std::move(processor), nullptr, input_path, output_path, options, callbacks);
+}
+
+}  // namespace reelmend::run
+
+namespace reelmend {
+
+EnhanceResult Enhance(const std::string& input_path, const std::string& output_path, const EnhanceOptions& options,
+                      const EnhanceCallbacks& callbacks, std::unique_ptr<Preparation> prepared) {
+  return run::RunOn(nullptr, std::move(prepared), input_path, output_path, options, callbacks);
+}
+
+EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
+  plan::CheckOptions(options);
+  const auto processor = run::OpenProcessor(options.device, options.model);
+  EnhanceOptions able = options;
+  if (!processor->runs_networks()) able.models.clear();
+  const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
+  const plan::Plan made =
+      plan::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces(),
+                         processor->network_device());
+  return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
+}
+
+}  // namespace reelmend

@@ -1,0 +1,194 @@
+#include "run/frame_source.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "media/av_error.h"
+#include "media/frame_count.h"
+#include "media/libav_versions.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+namespace reelmend::run {
+namespace {
+
+/// Frames before the segment that the deinterlacer needs in any case.
+constexpr int kDeinterlacerRunIn = 2;
+
+/// Boundaries of segments are real numbers and frame times are ticks: both sides of a boundary must judge a
+/// frame alike, and a frame at 1/3 s belongs to the segment that begins at "0.333333".
+constexpr double kBoundaryTolerance_s = 1e-5;
+
+}  // namespace
+
+std::optional<TimedFrame> FrameTimer::Next(media::UniqueFrame frame, std::int64_t pts, std::int64_t own_duration) {
+  std::optional<TimedFrame> ready = std::move(held_);
+  if (ready) {
+    ready->duration = pts - ready->pts;
+    interval_ = ready->duration;
+  }
+  held_ = TimedFrame{std::move(frame), pts, 0, false};
+  own_duration_ = own_duration;
+  return ready;
+}
+
+std::optional<TimedFrame> FrameTimer::Last() {
+  // Half an interval is the duration of one field, which is what a field-coded stream tells.
+  const bool is_field = std::abs(2 * own_duration_ - interval_) <= 1;
+  if (held_) held_->duration = own_duration_ > 0 && !is_field ? own_duration_ : interval_;
+  return std::exchange(held_, std::nullopt);
+}
+
+FrameSource::FrameSource(const std::string& path, const plan::Plan& plan, const EnhanceOptions& options, int threads,
+                         std::function<bool()> is_stopped, device::StageClocks& clocks, AVBufferRef* gpu)
+    : plan_(plan),
+      options_(options),
+      clocks_(clocks),
+      file_(path),
+      demuxer_options_{options.limits, std::move(is_stopped), !options.segment},
+      demuxer_(std::make_unique<media::Demuxer>(file_, demuxer_options_)),
+      decoder_(library_threads_.Watch([&] {
+        return std::make_unique<media::VideoDecoder>(*demuxer_->video(), options.limits, threads, gpu);
+      })),
+      mender_(demuxer_->video()->time_base, plan.time_base, plan.frame_rate),
+      deinterlacer_(plan.time_base),
+      timer_(mender_.interval()) {
+  if (options_.segment) SeekToSegment();
+}
+
+void FrameSource::SeekToSegment() {
+  demuxer_->ReadVideoOnly();
+  if (plan_.first_timestamp == AV_NOPTS_VALUE) return;  // no clock to seek by: everything before is decoded
+  const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn) + 1;
+  const double wanted_s = options_.segment->start_s - run_in / av_q2d(plan_.frame_rate);
+  // Some containers land after the place that was asked for: then the next try asks for an earlier one.
+  for (const double margin_s : {0.1, 3.0, 15.0}) {
+    if (wanted_s - margin_s <= 0) break;
+    if (!SeekTo(wanted_s - margin_s, wanted_s)) continue;
+    origin_ = av_rescale_q(plan_.first_timestamp, demuxer_->video()->time_base, plan_.time_base);
+    has_origin_ = true;
+    return;
+  }
+  // From the beginning; opened anew, since not every container finds its own first frame by seeking.
+  demuxer_ = std::make_unique<media::Demuxer>(file_, demuxer_options_);
+  demuxer_->ReadVideoOnly();
+}
+
+/// Goes to a key frame near `target_s` (from the first frame of the video); false when it lies after `latest_s`.
+bool FrameSource::SeekTo(double target_s, double latest_s) {
+  const AVRational base = demuxer_->video()->time_base;
+  const auto timestamp = [&](double s) { return plan_.first_timestamp + media::ToTicks(s, base); };
+  if (!demuxer_->SeekBefore(timestamp(target_s))) return false;
+  const media::UniquePacket packet = media::MakePacket();
+  std::int64_t landed = AV_NOPTS_VALUE;
+  while (landed == AV_NOPTS_VALUE && demuxer_->ReadPacket(packet.get())) {
+    if ((packet->flags & AV_PKT_FLAG_KEY) != 0) landed = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    av_packet_unref(packet.get());
+  }
+  return landed != AV_NOPTS_VALUE && landed <= timestamp(latest_s) && demuxer_->SeekBefore(timestamp(target_s));
+}
+
+void FrameSource::Run(const std::function<bool(TimedFrame)>& on_frame) {
+  on_frame_ = on_frame;
+  const media::UniquePacket packet = media::MakePacket();
+  while (!is_done_) {
+    {
+      const device::StageScope scope(clocks_, device::Stage::kDecode);
+      if (!demuxer_->ReadPacket(packet.get())) break;
+    }
+    if (packet->stream_index == demuxer_->video()->index) {
+      Decode(packet.get());
+    } else if (on_side_packet) {
+      on_side_packet(*packet);
+    }
+    av_packet_unref(packet.get());
+  }
+  if (!is_done_) {
+    Decode(nullptr);
+    Deliver(timer_.Last());
+    CheckDamage();
+  }
+  clocks_.Add(device::Stage::kDecode, library_threads_.CpuSeconds());
+}
+
+void FrameSource::Decode(const AVPacket* packet) {
+  std::vector<media::UniqueFrame> decoded;
+  {
+    const device::StageScope scope(clocks_, device::Stage::kDecode);
+    decoder_->Decode(packet, [&](media::UniqueFrame frame) { decoded.push_back(std::move(frame)); });
+  }
+  // Hopeless long before the end: no need to go on until there.
+  constexpr std::int64_t kHopeless = 250;
+  if (decoder_->undecodable() > kHopeless && decoder_->undecodable() > decoder_->frames()) CheckDamage();
+  for (media::UniqueFrame& frame : decoded) {
+    if (!is_done_) OnDecoded(std::move(frame));
+  }
+  if (packet == nullptr && !is_done_) OnDecoded(nullptr);
+}
+
+void FrameSource::OnDecoded(media::UniqueFrame frame) {
+  if (frame) {
+    const std::int64_t time = mender_.Mend(frame->best_effort_timestamp);
+    if (!has_origin_) origin_ = time;
+    has_origin_ = true;
+    frame->pts = time - origin_;
+    media::SetFrameDuration(*frame, av_rescale_q(media::FrameDuration(*frame), demuxer_->video()->time_base, plan_.time_base));
+    CheckLength(Seconds(frame->pts));
+    if (options_.segment) {
+      const int run_in = std::max(options_.segment->warm_up_frames, kDeinterlacerRunIn);
+      const double first_s = options_.segment->start_s - (run_in + 0.5) / av_q2d(plan_.frame_rate);
+      if (Seconds(frame->pts) < first_s) return;
+    }
+  }
+  std::vector<media::UniqueFrame> progressive;
+  {
+    const device::StageScope scope(clocks_, device::Stage::kDeinterlace);
+    deinterlacer_.Run(std::move(frame), [&](media::UniqueFrame out) { progressive.push_back(std::move(out)); });
+  }
+  for (media::UniqueFrame& out : progressive) {
+    const std::int64_t pts = out->pts;
+    const std::int64_t own_duration = media::FrameDuration(*out);
+    if (!is_done_) Deliver(timer_.Next(std::move(out), pts, own_duration));
+  }
+}
+
+/// What was decoded counts, whatever the container declares.
+void FrameSource::CheckLength(double time_s) const {
+  constexpr double kFastest = 480;  // frames a second; no camera's film is played faster
+  const double limit_s = options_.limits.max_duration_s;
+  if (limit_s <= 0) return;
+  if (time_s >= limit_s) throw Error(ErrorCode::kLimitExceeded, "The video is longer than this service takes.");
+  media::CheckFrameRate(decoder_->frames(), limit_s, options_.limits);
+  if (static_cast<double>(decoder_->frames()) > limit_s * kFastest + 1) {
+    throw Error(ErrorCode::kLimitExceeded, "The video holds more frames than one of the longest duration taken.");
+  }
+}
+
+void FrameSource::Deliver(std::optional<TimedFrame> frame) {
+  if (!frame) return;
+  const double start_s = Seconds(frame->pts) + kBoundaryTolerance_s;
+  decoded_end_s_ = Seconds(frame->pts + frame->duration);
+  if (options_.segment && start_s >= options_.segment->end_s) {
+    is_done_ = true;
+    return;
+  }
+  frame->is_warm_up = options_.segment && start_s < options_.segment->start_s;
+  if (!on_frame_(std::move(*frame))) is_done_ = true;
+}
+
+void FrameSource::CheckDamage() const {
+  constexpr double kToleratedLoss = 0.1;
+  constexpr std::int64_t kAlwaysTolerated = 2;
+  const std::int64_t lost = decoder_->undecodable();
+  const std::int64_t all = decoder_->frames() + lost;
+  if (decoder_->frames() == 0) throw Error(ErrorCode::kUnreadableVideo, "No frame of the video can be decoded.");
+  if (lost > kAlwaysTolerated && static_cast<double>(lost) > kToleratedLoss * static_cast<double>(all)) {
+    throw Error(ErrorCode::kUnreadableVideo, "The video is too damaged: " + std::to_string(lost) + " of " +
+                                                 std::to_string(all) + " frames cannot be decoded.");
+  }
+}
+
+}  // namespace reelmend::run

@@ -1,0 +1,90 @@
+// Reads and decodes a source: packets in, progressive frames with times out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device/stage_clock.h"
+#include "media/deinterlacer.h"
+#include "media/demuxer.h"
+#include "media/timestamps.h"
+#include "media/video_decoder.h"
+#include "plan/plan.h"
+
+namespace reelmend::run {
+
+/// A decoded frame. Times are in the plan's time base, from the first displayed frame of the video.
+struct TimedFrame {
+  media::UniqueFrame frame;
+  std::int64_t pts = 0;
+  std::int64_t duration = 0;
+  bool is_warm_up = false;  ///< before the segment: goes through the temporal stages, is not encoded
+};
+
+/// Sets every frame's duration: the distance to the next one. So it holds one frame back.
+class FrameTimer {
+ public:
+  explicit FrameTimer(std::int64_t nominal_interval) : interval_(nominal_interval) {}
+  /// Takes `frame` and returns the one before it, whose end is now known.
+  std::optional<TimedFrame> Next(media::UniqueFrame frame, std::int64_t pts, std::int64_t own_duration);
+  /// The last frame, with the container's duration or else the last interval.
+  std::optional<TimedFrame> Last();
+
+ private:
+  std::int64_t interval_;
+  std::int64_t own_duration_ = 0;
+  std::optional<TimedFrame> held_;
+};
+
+/// Reads a source to its end or to the end of the segment.
+class FrameSource {
+ public:
+  /// `is_stopped` is polled while reading. Opens the decoder with `threads` threads; `gpu`: see media::VideoDecoder.
+  FrameSource(const std::string& path, const plan::Plan& plan, const EnhanceOptions& options, int threads,
+              std::function<bool()> is_stopped, device::StageClocks& clocks, AVBufferRef* gpu = nullptr);
+
+  AVCodecID codec() const { return demuxer_->video()->codecpar->codec_id; }
+  const media::Demuxer& demuxer() const { return *demuxer_; }
+
+  /// Called with every packet of sound and subtitles; not set for segments.
+  std::function<void(const AVPacket&)> on_side_packet;
+
+  /// Hands every frame to `on_frame`, which answers false to stop. Throws Error{kUnreadableVideo} when more
+  /// than a tenth of the frames cannot be decoded, Error{kLimitExceeded} past the duration ceiling.
+  void Run(const std::function<bool(TimedFrame)>& on_frame);
+
+  std::int64_t undecodable() const { return decoder_->undecodable(); }
+  /// End of the last decoded frame in seconds; without a segment, the video's duration.
+  double decoded_end_s() const { return decoded_end_s_; }
+
+ private:
+  void SeekToSegment();
+  bool SeekTo(double target_s, double latest_s);
+  void Decode(const AVPacket* packet);
+  void OnDecoded(media::UniqueFrame frame);
+  void Deliver(std::optional<TimedFrame> frame);
+  void CheckLength(double time_s) const;
+  void CheckDamage() const;
+  double Seconds(std::int64_t ticks) const { return static_cast<double>(ticks) * av_q2d(plan_.time_base); }
+
+  plan::Plan plan_;
+  EnhanceOptions options_;
+  device::StageClocks& clocks_;
+  media::FileSource file_;
+  media::DemuxerOptions demuxer_options_;
+  std::unique_ptr<media::Demuxer> demuxer_;
+  device::LibraryThreads library_threads_;
+  std::unique_ptr<media::VideoDecoder> decoder_;
+  media::TimestampMender mender_;
+  media::Deinterlacer deinterlacer_;
+  FrameTimer timer_;
+  std::int64_t origin_ = 0;  ///< of the first displayed frame, in the plan's time base
+  bool has_origin_ = false;
+  bool is_done_ = false;
+  double decoded_end_s_ = 0;
+  std::function<bool(TimedFrame)> on_frame_;
+};
+
+}  // namespace reelmend::run
