@@ -3,7 +3,7 @@ import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/t
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
-import { sandboxCredits } from '../domain/sandbox.ts';
+import { sandboxCredits } from '../domain/test-mode.ts';
 import type { Account, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 

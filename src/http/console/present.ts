@@ -10,7 +10,7 @@ import type {
 } from '../../contract/types.gen.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { sourceName } from '../../domain/job-words.ts';
-import { sandboxCredits } from '../../domain/sandbox.ts';
+import { sandboxCredits } from '../../domain/test-mode.ts';
 import type {
   DeliveryRecord,
   KeyRecord,
