@@ -109,6 +109,8 @@ export interface RatePolicy {
 /** One limiter for all API processes: GCRA, one UPSERT a call, by the database's clock. */
 export interface RateLimitStore {
   take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
+  /** Gives back one call that was allowed under the same policy. */
+  giveBack(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<void>;
   /** Gives the whole quota back at once. */
   forget(keyId: string, rateClass: RateClass): Promise<void>;
 }

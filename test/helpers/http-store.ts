@@ -127,6 +127,7 @@ export class FakeStore implements HttpStore {
       const used = this.taken.filter((call) => call.keyId === keyId && call.rateClass === rateClass).length;
       return this.verdict ?? { allowed: true, remaining: limit - used, resetS: (used * windowS) / limit, retryAfterS: 0 };
     },
+    giveBack: async () => this.#check(),
     forget: async () => this.#check(),
   };
 

@@ -119,28 +119,39 @@ function networkOf(address: string): string {
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
-export interface PasswordTry {
+export interface PasswordAttempt {
   email: string;
-  /** network address that it comes from */
+  /** network address of the client */
   address: string;
   /** failures in ten minutes; default 30 */
   quota?: number | undefined;
+  /** checks the password; what it throws does not count as a failure */
+  verify(): Promise<boolean>;
 }
 
 /**
- * Counts a try at an email's password from one address, and returns what takes the count back once the password was
- * right: a guesser is stopped, and nobody can lock the owner out who signs in from elsewhere. Throws ReelmendError
- * `rate_limit_exceeded`. Neither email nor address is kept.
+ * Whether the password is right. Only failures count, for each pair of email and network address: a guesser is
+ * stopped, and the owner can still sign in from elsewhere. Throws ReelmendError `rate_limit_exceeded`. Stores neither
+ * email nor address.
  */
-export async function countTry(
+export async function attemptPassword(
   limits: RateLimitStore,
-  { email, address, quota = defaultQuotas.auth }: PasswordTry,
-): Promise<() => Promise<void>> {
+  { email, address, quota = defaultQuotas.auth, verify }: PasswordAttempt,
+): Promise<boolean> {
   const name = createHash('sha256').update(`${address}\n${email.toLowerCase()}`).digest('base64url');
   const key = `password:${name}`;
-  const verdict = await limits.take(key, 'auth', { limit: quota, windowS: authWindowS });
-  if (verdict.allowed) return () => limits.forget(key, 'auth');
-  const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-  const message = `Too many tries for this email from this address; retry after ${retryAfterS} s.`;
-  throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
+  const policy = { limit: quota, windowS: authWindowS };
+  // Counted before the check: guesses that run side by side must not all pass.
+  const verdict = await limits.take(key, 'auth', policy);
+  if (!verdict.allowed) {
+    const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
+    const message = `Too many attempts for this email from this address; retry after ${retryAfterS} s.`;
+    throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
+  }
+  const isRight = await verify().catch(async (error: unknown) => {
+    await limits.giveBack(key, 'auth', policy);
+    throw error;
+  });
+  if (isRight) await limits.forget(key, 'auth');
+  return isRight;
 }

@@ -10,7 +10,7 @@ import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
 import type { AppEnv } from '../env.ts';
 import type { ConsoleHandlers } from '../handlers.ts';
 import type { WithConsole } from './deps.ts';
-import { clientAddress, cookieName, countTry, csrfTokenOf, hashSessionToken } from './guard.ts';
+import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
 import { presentLimits } from '../present.ts';
 import { presentConsoleAccount } from './present.ts';
@@ -35,8 +35,8 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
   const { store, passwords, secureCookies, signUp } = deps.console;
   const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
   const addressOf = (c: Context<AppEnv>) => clientAddress(c, deps.console.proxyHops);
-  const tryAt = (c: Context<AppEnv>, email: string) =>
-    countTry(deps.store.rateLimits, { email, address: addressOf(c), quota: deps.options?.rateLimits?.auth });
+  const attempt = (c: Context<AppEnv>, email: string, verify: () => Promise<boolean>) =>
+    attemptPassword(deps.store.rateLimits, { email, address: addressOf(c), quota: deps.options?.rateLimits?.auth, verify });
   return {
     consoleSignUp: async (c) => {
       if (signUp === 'closed') throw signUpClosed();
@@ -49,12 +49,11 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
 
     consoleSignIn: async (c) => {
       const { email, password } = c.req.valid('json');
-      const forgetTries = await tryAt(c, email);
       const user = await store.users.byEmail(email);
-      if (!(await passwords.verify(password, user?.password ?? null, addressOf(c))) || user === null) {
+      const verify = () => passwords.verify(password, user?.password ?? null, addressOf(c));
+      if (!(await attempt(c, email, verify)) || user === null) {
         throw new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
       }
-      await forgetTries();
       const token = await openSession(c, deps, user.id);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
       if (identity === null) throw new ReelmendError('internal_error', 'The session ended as it began.');
@@ -74,11 +73,10 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
     consoleChangePassword: async (c) => {
       const { sessionId, user } = c.get('session');
       const { current_password, new_password } = c.req.valid('json');
-      const forgetTries = await tryAt(c, user.email);
-      if (!(await passwords.verify(current_password, await store.users.passwordOf(user.id), addressOf(c)))) {
+      const stored = await store.users.passwordOf(user.id);
+      if (!(await attempt(c, user.email, () => passwords.verify(current_password, stored, addressOf(c))))) {
         throw new ReelmendError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
       }
-      await forgetTries();
       const hash = await passwords.hash(new_password, addressOf(c));
       return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
     },
