@@ -9,7 +9,13 @@ const only = (from, allowed, extra = {}) => ({
 
 module.exports = {
   forbidden: [
-    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-circular',
+      comment: 'types included; the generator copies its client, two files of which name types of each other',
+      severity: 'error',
+      from: { pathNot: '^src/sdk/client/[^/]+\\.gen\\.ts$' },
+      to: { circular: true },
+    },
     only('domain', []),
     only('contract', ['src/domain/']),
     only('sdk', []),

@@ -3,33 +3,29 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { ReelmendError } from '../domain/errors.ts';
 import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
 import type { HttpDeps, WithStreams } from './deps.ts';
-import type { AppEnv } from './env.ts';
-import type { Handlers } from './handlers.ts';
+import type { App, AppEnv } from './env.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate, requireApproval } from './middleware/authenticate.ts';
 import { jsonBody } from './middleware/json-body.ts';
-import { onlyErrors } from './middleware/only-errors.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { traceRequests } from './middleware/trace.ts';
 import { secureHeaders } from './middleware/secure-headers.ts';
-import { problemHandler } from './problem.ts';
-import { registerRoutes } from './register.ts';
+import { onlyErrors, problemHandler } from './problem.ts';
+import { type Handlers, registerRoutes } from './register.ts';
 import { accountHandlers } from './routes/account.ts';
 import { descriptionHandlers } from './routes/description.ts';
 import { docsHandlers } from './routes/docs.ts';
 import { downloadHandlers } from './routes/downloads.ts';
 import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
-import { operationHandlers } from './routes/operations.ts';
+import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { createStreams } from './streams.ts';
 import { refusalOfAddress, validationError } from './validation.ts';
 
 const defaultBodyLimitBytes = 65_536;
 const defaultBodyTimeoutMs = 30_000;
-
-export type App = OpenAPIHono<AppEnv>;
 
 export function buildApp(deps: HttpDeps): App {
   const { store, options = {} } = deps;
@@ -88,6 +84,6 @@ function allHandlers(deps: WithStreams): Handlers {
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),
     ...downloadHandlers(deps),
-    ...operationHandlers(deps),
+    ...healthHandlers(deps),
   };
 }

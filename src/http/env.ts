@@ -1,3 +1,4 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ConsoleIdentity } from '../store/index.ts';
 import type { Principal } from '../store/types.ts';
 
@@ -15,3 +16,5 @@ export interface AppEnv {
     csrfToken: string;
   };
 }
+
+export type App = OpenAPIHono<AppEnv>;

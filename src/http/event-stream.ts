@@ -4,7 +4,7 @@ import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
 import type { AppEnv } from './env.ts';
-import { presentJob } from './present.ts';
+import { serializeJob } from './serialize.ts';
 import type { OpenStream } from './streams.ts';
 
 /** Resolves when the reader has taken the event, so that a slow reader is told the latest state and not all before it. */
@@ -82,7 +82,7 @@ export function jobEvents({ jobId, watch }: JobEvents): EventStreamOptions['run'
   return async (signal, send) => {
     let status: string | undefined;
     for await (const job of watch(signal)) {
-      await send(job.status === status ? 'progress' : 'status', presentJob(job));
+      await send(job.status === status ? 'progress' : 'status', serializeJob(job));
       status = job.status;
       if (isFinal(job.status)) return;
     }

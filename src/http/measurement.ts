@@ -5,11 +5,11 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource, Tier } from '../domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
+import { sandboxScenario, type SandboxScenario } from '../domain/sandbox.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { modelsOf } from './present.ts';
-import { assertSandboxMeasures } from './sandbox.ts';
+import { modelsOf } from './serialize.ts';
 
 export type JobInput = z.output<typeof zJobInput>;
 
@@ -132,4 +132,30 @@ function measurementError(cause: unknown, overdue: boolean): unknown {
   if (cause.param !== undefined || cause.code === 'service_unavailable') return cause;
   const { code, message, retryAfterS } = cause;
   return new ReelmendError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
+}
+
+type Refusal = Exclude<SandboxScenario, 'processing_failed' | 'slow'>;
+
+const messages: Readonly<Record<Refusal, string>> = {
+  unreadable_video: 'The video cannot be decoded.',
+  video_too_long: 'The video lasts 601.000 s; at most 600 s are accepted.',
+  video_too_large: 'The video has 2000000001 bytes; at most 2000000000 are accepted.',
+  insufficient_credits: 'The balance does not cover the charge.',
+};
+
+function isRefusal(scenario: SandboxScenario | null): scenario is Refusal {
+  return scenario !== null && Object.hasOwn(messages, scenario);
+}
+
+/** Throws the ReelmendError that the measurement of such a video would end in; other names pass. */
+export function assertSandboxMeasures(videoUrl: URL): void {
+  const scenario = sandboxScenario(videoUrl.href);
+  if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
+  throw new ReelmendError(scenario, messages[scenario], { param: '/video_url' });
+}
+
+/** Throws ReelmendError `insufficient_credits` for the address that asks for it. */
+export function assertSandboxPays(videoUrl: URL): void {
+  if (sandboxScenario(videoUrl.href) !== 'insufficient_credits') return;
+  throw new ReelmendError('insufficient_credits', messages.insufficient_credits);
 }

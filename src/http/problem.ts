@@ -1,5 +1,6 @@
 /** The only place where an error becomes an HTTP response. */
 import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorDetail } from '../contract/types.gen.ts';
@@ -146,4 +147,15 @@ export function problemHandler({ logger }: ProblemOptions) {
     };
     return c.json({ error: detail }, status);
   };
+}
+
+/** Hono passes only `Error` objects to the error handler; this wraps every other thrown value in one. */
+export function onlyErrors() {
+  return createMiddleware(async (_c, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      throw thrown instanceof Error ? thrown : new Error('A value was thrown that is no Error.', { cause: thrown });
+    }
+  });
 }

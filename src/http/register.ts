@@ -1,11 +1,20 @@
 /** Puts the contract's operations on the app: middleware first, then validation, then the handler. */
-import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
+import type { OpenAPIHono, RouteConfig, RouteHandler } from '@hono/zod-openapi';
 import type { Handler, MiddlewareHandler } from 'hono';
 import { routes } from '../contract/routes.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { RateClass } from '../store/types.ts';
 import type { AppEnv } from './env.ts';
-import type { ConsoleHandlers, Handlers, OperationId } from './handlers.ts';
+
+export type OperationId = keyof typeof routes;
+/** Operations of the page at /console; a service may be run without them. */
+export type ConsoleOperationId = Extract<OperationId, `console${string}` | `operator${string}`>;
+
+type HandlersOf<Ids extends OperationId> = { [Id in Ids]: RouteHandler<(typeof routes)[Id], AppEnv> };
+
+/** A missing or wrongly typed handler is a compile error. */
+export type Handlers = HandlersOf<Exclude<OperationId, ConsoleOperationId>>;
+export type ConsoleHandlers = HandlersOf<ConsoleOperationId>;
 
 export interface RouteMiddleware {
   /** for operations that the document secures; before anything of the request is validated */

@@ -1,10 +1,10 @@
 /** Credits, retention, the audit log and certificates of the account behind the session. */
 import { Readable } from 'node:stream';
 import { ReelmendError } from '../../domain/errors.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { WithConsole } from './deps.ts';
+import type { ConsoleHandlers } from '../register.ts';
+import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
-import { presentConsoleAccount } from './present.ts';
+import { serializeConsoleAccount } from './serialize.ts';
 
 type AccountHandlers = Pick<
   ConsoleHandlers,
@@ -26,7 +26,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const { retention_days } = c.req.valid('json');
       const account = await store.accounts.setRetention(before.id, retention_days, { user_id: user.id });
       if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
-      return c.json(presentConsoleAccount(account), 200);
+      return c.json(serializeConsoleAccount(account), 200);
     },
 
     consoleListLedger: async (c) => {
@@ -35,7 +35,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const rows = await store.statements.ledger({ accountId, limit: limit + 1, startingAfter: starting_after });
       const page = pageOf(rows, limit, {
         cursor: ({ id }) => id,
-        present: ({ jobId, at, ...line }) => ({ ...line, job_id: jobId, at: at.toISOString() }),
+        serialize: ({ jobId, at, ...line }) => ({ ...line, job_id: jobId, at: at.toISOString() }),
       });
       return c.json(page, 200);
     },
@@ -81,7 +81,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const rows = await store.statements.certificates(query);
       const page = pageOf(rows, limit, {
         cursor: ({ id }) => id,
-        present: ({ id, jobId, jws, issuedAt }) => ({
+        serialize: ({ id, jobId, jws, issuedAt }) => ({
           id,
           job_id: jobId,
           issued_at: issuedAt.toISOString(),

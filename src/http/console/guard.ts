@@ -7,9 +7,9 @@ import { createMiddleware } from 'hono/factory';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
-import type { OperationId } from '../handlers.ts';
+import type { OperationId } from '../register.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
-import type { WithConsole } from './deps.ts';
+import type { WithConsole } from '../deps.ts';
 
 export const cookieName = 'reelmend_session';
 /** seconds of the window in which signing up and in is counted */

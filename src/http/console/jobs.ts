@@ -7,19 +7,19 @@ import { errorHelp, momentText, sourceName } from '../../domain/job-words.ts';
 import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
-import { createJob } from '../creation.ts';
+import { createJob } from '../create-job.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
+import type { ConsoleHandlers } from '../register.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
 import { notReceived } from '../middleware/json-body.ts';
-import { presentJob } from '../present.ts';
-import { createQuote } from '../quote.ts';
+import { serializeJob } from '../serialize.ts';
+import { createQuote } from '../create-quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
 import { jobNotFound } from '../validation.ts';
-import type { WithConsole } from './deps.ts';
+import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
-import { presentConsoleJob } from './present.ts';
+import { serializeConsoleJob } from './serialize.ts';
 
 type JobHandlers = Pick<
   ConsoleHandlers,
@@ -65,7 +65,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const accountId = c.get('session').account.id;
       const query = { accountId, limit, startingAfter: starting_after, mode, status, text: q };
       const rows = await store.consoleJobs.list(query);
-      return c.json(pageOf(rows, limit, { present: presentConsoleJob, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: serializeConsoleJob, cursor: ({ id }) => id }), 200);
     },
 
     consoleCreateJob: async (c) => {
@@ -76,7 +76,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const { job } = await insideRequest(
         createJob(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal }),
       );
-      return c.json(presentConsoleJob(job), 201);
+      return c.json(serializeConsoleJob(job), 201);
     },
 
     consoleCreateQuote: async (c) => {
@@ -89,7 +89,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleGetJob: async (c) => {
       const detail = await store.consoleJobs.detail(c.get('session').account.id, c.req.valid('param').id);
       if (detail === null) throw jobNotFound();
-      return c.json(presentDetail(detail), 200);
+      return c.json(serializeDetail(detail), 200);
     },
 
     consoleDeleteJob: async (c) => {
@@ -152,9 +152,9 @@ async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   }
 }
 
-function presentDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
+function serializeDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
   return {
-    job: presentJob(job),
+    job: serializeJob(job),
     mode: job.mode,
     source_name: sourceName(job.videoUrl),
     video_url: job.videoUrl,
@@ -208,7 +208,7 @@ function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
     async run(signal, send) {
       for await (const { id, job } of deps.console.store.consoleJobs.watch(account.id, signal)) {
         if (job === null) await send('deleted', { id, deleted: true });
-        else await send('job', presentConsoleJob(job));
+        else await send('job', serializeConsoleJob(job));
       }
     },
     heartbeatMs: options.eventHeartbeatMs ?? defaultHeartbeatMs,

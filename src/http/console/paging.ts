@@ -10,10 +10,10 @@ export interface PageOf<Item, Cursor> {
 export function pageOf<Row, Item, Cursor>(
   rows: readonly Row[],
   limit: number,
-  { present, cursor }: { present: (row: Row) => Item; cursor: (row: Row) => Cursor },
+  { serialize, cursor }: { serialize: (row: Row) => Item; cursor: (row: Row) => Cursor },
 ): PageOf<Item, Cursor> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { data: shown.map(present), has_more: more, next_cursor: more ? cursor(last) : null };
+  return { data: shown.map(serialize), has_more: more, next_cursor: more ? cursor(last) : null };
 }

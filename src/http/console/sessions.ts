@@ -8,12 +8,12 @@ import type { Tier } from '../../domain/job.ts';
 import { priceTable } from '../../domain/pricing.ts';
 import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
 import type { AppEnv } from '../env.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { WithConsole } from './deps.ts';
+import type { ConsoleHandlers } from '../register.ts';
+import type { WithConsole } from '../deps.ts';
 import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
-import { presentLimits } from '../present.ts';
-import { presentConsoleAccount } from './present.ts';
+import { serializeLimits } from '../serialize.ts';
+import { serializeConsoleAccount } from './serialize.ts';
 
 /** The sandbox fetches nothing, so that this name need not exist; `.invalid` never does (RFC 2606). */
 const sandboxSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
@@ -58,7 +58,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
       if (identity === null) throw new ReelmendError('internal_error', 'The session ended as it began.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
-      return c.json(presentSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
+      return c.json(serializeSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
     },
 
     consoleSignOut: async (c) => {
@@ -68,7 +68,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       return c.json({ signed_out: true as const }, 200);
     },
 
-    consoleGetSession: (c) => c.json(presentSession(deps, c.get('session'), c.get('csrfToken')), 200),
+    consoleGetSession: (c) => c.json(serializeSession(deps, c.get('session'), c.get('csrfToken')), 200),
 
     consoleChangePassword: async (c) => {
       const { sessionId, user } = c.get('session');
@@ -87,7 +87,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       const rows = await store.users.sessions({ userId: user.id, limit: limit + 1, startingAfter: starting_after });
       const page = pageOf(rows, limit, {
         cursor: ({ id }) => id,
-        present: ({ id, userAgent, createdAt, lastSeenAt, expiresAt }) => ({
+        serialize: ({ id, userAgent, createdAt, lastSeenAt, expiresAt }) => ({
           id,
           current: id === sessionId,
           user_agent: userAgent,
@@ -130,7 +130,7 @@ function pricing(tier: Tier): ConsoleSession['pricing']['standard'] {
   return { currency, per_minute: perMinute, per_second: perSecond };
 }
 
-function presentSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken: string): ConsoleSession {
+function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken: string): ConsoleSession {
   const { user, account, sessionId, expiresAt } = identity;
   const { uploads, sampleUrl } = deps.console;
   return {
@@ -138,9 +138,9 @@ function presentSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken:
     csrf_token: csrfToken,
     expires_at: expiresAt.toISOString(),
     user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
-    account: presentConsoleAccount(account),
+    account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
-    limits: presentLimits(deps),
+    limits: serializeLimits(deps),
     capabilities: {
       upload: uploads !== undefined,
       sample_url: { live: sampleUrl, test: sandboxSampleUrl },

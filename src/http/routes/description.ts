@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import type { OpenApiDocument } from '../../contract/types.gen.ts';
 import { zOpenApiDocument } from '../../contract/zod.gen.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 
 /**
  * Throws at the first request when the text is no OpenAPI 3.1 document; the tests hold the one that is shipped to it.

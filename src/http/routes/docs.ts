@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 
 /** Nothing from other hosts, no inline script; `data:` pictures are the icons inside Swagger UI's style sheet. */
 const policy = [

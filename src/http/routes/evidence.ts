@@ -4,7 +4,7 @@ import type { CertificatePayload } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Principal } from '../../store/types.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 import { secureTierRequired } from '../measurement.ts';
 import { jobNotFound } from '../validation.ts';
 

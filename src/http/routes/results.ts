@@ -3,7 +3,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 import { jobNotFound } from '../validation.ts';
 
 export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {

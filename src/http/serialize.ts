@@ -9,7 +9,7 @@ import type { HttpDeps } from './deps.ts';
 /** Thousandths are all that anybody can tell apart; the engine's single precision would show seventeen digits. */
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 
-function presentApplied(applied: AppliedEnhancements): AppliedEnhancements {
+function serializeApplied(applied: AppliedEnhancements): AppliedEnhancements {
   const { denoise, sharpen, face_restoration, adaptive_contrast, plan } = applied;
   return {
     ...applied,
@@ -22,13 +22,13 @@ function presentApplied(applied: AppliedEnhancements): AppliedEnhancements {
 }
 
 /** Without what is kept for the service's own use. */
-export function presentSource(source: MeasuredSource | null): SourceFacts | null {
+export function serializeSource(source: MeasuredSource | null): SourceFacts | null {
   if (source === null) return null;
   const { etag: _, ...facts } = source;
   return facts;
 }
 
-export function presentJob(job: JobRecord): Job {
+export function serializeJob(job: JobRecord): Job {
   return {
     id: job.id,
     status: job.status,
@@ -44,10 +44,10 @@ export function presentJob(job: JobRecord): Job {
     started_at: job.startedAt?.toISOString() ?? null,
     finished_at: job.finishedAt?.toISOString() ?? null,
     expires_at: job.expiresAt.toISOString(),
-    source: presentSource(job.source),
+    source: serializeSource(job.source),
     output: job.output,
     error: job.error,
-    enhancements: job.applied === null ? null : presentApplied(job.applied),
+    enhancements: job.applied === null ? null : serializeApplied(job.applied),
     metadata: job.metadata,
   };
 }
@@ -57,7 +57,7 @@ export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
   return ['auto', 'none', ...(options?.models ?? [])];
 }
 
-export function presentLimits(deps: Pick<HttpDeps, 'options'>): Limits {
+export function serializeLimits(deps: Pick<HttpDeps, 'options'>): Limits {
   return {
     max_duration_seconds: maxDurationS,
     max_file_size_bytes: maxSourceBytes,
@@ -68,7 +68,7 @@ export function presentLimits(deps: Pick<HttpDeps, 'options'>): Limits {
 }
 
 /** A Secure key may use both tiers, job by job. */
-function presentPricing(tier: Tier): Pricing {
+function serializePricing(tier: Tier): Pricing {
   const prices = (of: Tier) => {
     const { perMinute, perSecond } = priceTable(of);
     return { per_minute: perMinute, per_second: perSecond };
@@ -78,7 +78,7 @@ function presentPricing(tier: Tier): Pricing {
 }
 
 /** `account` is read afresh: the principal's copy may be older than the last charge. */
-export function presentAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
+export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
   return {
     id: account.id,
     plan: account.plan,
@@ -87,7 +87,7 @@ export function presentAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: 
     sandbox: mode === 'test',
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),
-    pricing: presentPricing(tier),
-    limits: presentLimits(deps),
+    pricing: serializePricing(tier),
+    limits: serializeLimits(deps),
   };
 }

@@ -21,7 +21,7 @@ import type { Account } from '../../store/types.ts';
 
 export const instant = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-export function presentConsoleAccount(account: Account): ConsoleAccount {
+export function serializeConsoleAccount(account: Account): ConsoleAccount {
   return {
     id: account.id,
     name: account.name,
@@ -34,8 +34,8 @@ export function presentConsoleAccount(account: Account): ConsoleAccount {
   };
 }
 
-export function presentOperatorAccount(account: AccountWithPeople): OperatorAccount {
-  return { ...presentConsoleAccount(account), emails: account.emails, active_keys: account.activeKeys };
+export function serializeOperatorAccount(account: AccountWithPeople): OperatorAccount {
+  return { ...serializeConsoleAccount(account), emails: account.emails, active_keys: account.activeKeys };
 }
 
 function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['state'] {
@@ -44,7 +44,7 @@ function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['s
   return expiresAt <= now ? 'expired' : 'expiring';
 }
 
-export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
+export function serializeKey(key: KeyRecord, now = new Date()): ConsoleKey {
   return {
     id: key.id,
     mode: key.mode,
@@ -58,7 +58,7 @@ export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
   };
 }
 
-export function presentConsoleJob(job: JobRecord): ConsoleJob {
+export function serializeConsoleJob(job: JobRecord): ConsoleJob {
   return {
     id: job.id,
     mode: job.mode,
@@ -81,11 +81,11 @@ export function presentConsoleJob(job: JobRecord): ConsoleJob {
 
 type Attempt = DeliveryRecord['attempts'][number];
 
-export function presentAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
+export function serializeAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
   return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, reply };
 }
 
-export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
+export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
   const last = delivery.attempts.at(-1);
   return {
     id: delivery.id,
@@ -97,17 +97,17 @@ export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
     next_at: instant(delivery.nextAt),
     created_at: delivery.createdAt.toISOString(),
     settled_at: instant(delivery.settledAt),
-    last_attempt: last === undefined ? null : presentAttempt(last),
+    last_attempt: last === undefined ? null : serializeAttempt(last),
   };
 }
 
 /** Only what the contract names: a newer worker may have told more. */
-function presentDevice(device: WorkerDevice): OperatorWorker['devices'][number] {
+function serializeDevice(device: WorkerDevice): OperatorWorker['devices'][number] {
   const { id, name, usable, reason, threads, simd, encoder, inference } = device;
   return { id, name, usable, reason, threads, simd, encoder, inference };
 }
 
-export function presentWorker(worker: WorkerRecord): OperatorWorker {
+export function serializeWorker(worker: WorkerRecord): OperatorWorker {
   return {
     id: worker.id,
     host: worker.host,
@@ -115,7 +115,7 @@ export function presentWorker(worker: WorkerRecord): OperatorWorker {
     seen_at: worker.seenAt.toISOString(),
     alive: worker.alive,
     concurrency: worker.concurrency,
-    devices: worker.devices.map(presentDevice),
+    devices: worker.devices.map(serializeDevice),
     jobs: worker.jobs.map(({ id, step, progress, leaseExpiresAt }) => ({
       id,
       step,

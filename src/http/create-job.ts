@@ -4,10 +4,9 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
+import { assertSandboxPays, assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 import { defaultQuotas } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
-import { assertSandboxPays } from './sandbox.ts';
 
 export interface CreationRequest {
   principal: Principal;

@@ -4,7 +4,7 @@ import type { JobRecord, Resolution } from '../domain/job.ts';
 import { sandboxScenario, slowScenarioS } from '../domain/sandbox.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { presentSource } from './present.ts';
+import { serializeSource } from './serialize.ts';
 import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 
 /** Jobs of the account that an estimate looks at. */
@@ -37,7 +37,7 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
     tier: tierOf(body),
     sandbox,
     estimated_seconds: Math.max(1, Math.ceil(seconds)),
-    source: presentSource(source),
+    source: serializeSource(source),
   };
 }
 
