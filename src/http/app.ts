@@ -58,7 +58,7 @@ export function buildApp(deps: HttpDeps): App {
   });
   if (deps.console !== undefined) registerConsolePage(app, deps.console);
   app.notFound(() => {
-    throw new ReelmendError('not_found', 'There is nothing at this address.');
+    throw new ReelmendError('not_found', 'There is nothing at this path.');
   });
   app.onError(problemHandler({ logger: deps.logger }));
   return app;

@@ -55,7 +55,7 @@ async function countJobOfPending({ store, options }: HttpDeps, { id, approvalSta
   const verdict = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
   if (verdict.allowed) return;
   const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-  const message = `An account that is not approved may make ${limit} jobs a day; retry after ${retryAfterS} s, or ask for approval.`;
+  const message = `An account that is not approved can create ${limit} test jobs per day. Retry after ${retryAfterS} s, or ask the operator for approval.`;
   throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }
 

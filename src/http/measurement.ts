@@ -117,7 +117,7 @@ function measurementError(cause: unknown, overdue: boolean): unknown {
   const options = { param: '/video_url', cause };
   if (overdue) return new ReelmendError('video_unreachable', 'The video could not be measured in time.', options);
   if (!(cause instanceof ReelmendError)) {
-    return new ReelmendError('internal_error', 'The service failed to measure the video; the failure was logged.', {
+    return new ReelmendError('internal_error', 'The service failed to measure the video. The failure was logged.', {
       cause,
     });
   }

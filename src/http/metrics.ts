@@ -30,20 +30,20 @@ export function createHttpMetrics(options: HttpMetricsOptions = {}): HttpMetrics
   const registers = [registry];
   const requests = new Counter({
     name: 'reelmend_http_requests_total',
-    help: 'Answered requests.',
+    help: 'Requests with a response.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const duration = new Histogram({
     name: 'reelmend_http_request_duration_seconds',
-    help: 'Seconds from the request to the headers of the answer.',
+    help: 'Seconds from the request to the response headers.',
     labelNames: ['method', 'route'],
     buckets,
     registers,
   });
   const inFlight = new Gauge({
     name: 'reelmend_http_requests_in_flight',
-    help: 'Requests whose answer is being made.',
+    help: 'Requests in progress.',
     registers,
   });
   const middleware = createMiddleware(async (c, next) => {

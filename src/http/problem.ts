@@ -101,12 +101,12 @@ function translate(error: unknown): ReelmendError {
     if (code !== undefined) return new ReelmendError(code, 'The request is not valid.', { cause: error });
   }
   if (meansUnavailable(error)) {
-    return new ReelmendError('service_unavailable', 'The service is not ready; retry shortly.', {
+    return new ReelmendError('service_unavailable', 'The service is not ready. Retry shortly.', {
       cause: error,
       retryAfterS: 2,
     });
   }
-  return new ReelmendError('internal_error', 'The service failed to answer; the failure was logged.', {
+  return new ReelmendError('internal_error', 'The service failed. The failure was logged.', {
     cause: error,
   });
 }
@@ -155,7 +155,7 @@ export function onlyErrors() {
     try {
       await next();
     } catch (thrown) {
-      throw thrown instanceof Error ? thrown : new Error('A value was thrown that is no Error.', { cause: thrown });
+      throw thrown instanceof Error ? thrown : new Error('A thrown value was not an Error.', { cause: thrown });
     }
   });
 }

@@ -47,7 +47,7 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
 
   function assertRoom({ credential, accountId }: StreamOwner): void {
     if (count('credential', credential) < perCredential && count('accountId', accountId) < perAccount) return;
-    const message = `At most ${perCredential} streams of events may be open for a key, ${perAccount} for its account; close some or poll.`;
+    const message = `At most ${perCredential} event streams can be open for a key, and ${perAccount} for its account. Close some, or poll.`;
     throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
 

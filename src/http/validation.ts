@@ -123,7 +123,7 @@ export function refusalOfAddress(path: string, target: Target): ReelmendError | 
   const refusal = (code: RequestErrorCode, message: string) => new ReelmendError(code, message);
   if (path.startsWith('/v1/downloads/') && target === 'query') return refusal('link_invalid', 'The link is not valid.');
   if (target !== 'param') return undefined;
-  return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this address.');
+  return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this path.');
 }
 
 export function jobNotFound(): ReelmendError {

@@ -86,7 +86,7 @@ async function allowedBytes(limits: Limits, accountId: string, expected: number[
   await mkdir(folder, { recursive: true });
   const needed = expected.reduce((sum, bytes) => sum + bytes, spareBytes);
   if ((await limits.freeBytes()) < needed) {
-    throw new ReelmendError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
+    throw new ReelmendError('service_unavailable', 'There is not enough disk space for the file. Retry later.', { retryAfterS });
   }
   const files = await filesIn(folder);
   const keptBytes = files.reduce((sum, { size }) => sum + size, 0);

@@ -84,7 +84,7 @@ describe('signing up where it is closed', () => {
     for (const email of ['new@example.com', 'known@example.com']) {
       const response = await signUp(email);
       expect(response.status).toBe(403);
-      const message = 'This service takes no sign-ups; ask its operator for an account.';
+      const message = 'Sign-up is closed. Ask the operator of this service for an account.';
       expect(await errorOf(response)).toMatchObject({ code: 'sign_up_closed', message, type: 'permission_error' });
     }
     expect(hashed).toBe(0);

@@ -86,7 +86,7 @@ function Attempt({ attempt }: { attempt: ConsoleDeliveryAttempt }) {
         </span>
       </div>
       {attempt.failure !== null && <p className="small">{attempt.failure}</p>}
-      {attempt.reply !== null && attempt.reply !== '' && <CodeBlock text={attempt.reply} wrap label={`answer of try ${attempt.number}`} />}
+      {attempt.response_body !== null && attempt.response_body !== '' && <CodeBlock text={attempt.response_body} wrap label={`answer of try ${attempt.number}`} />}
     </div>
   );
 }

@@ -113,7 +113,7 @@ function NoSignUp() {
   return (
     <div className="stack">
       <h1>No sign-up</h1>
-      <p>This service takes no sign-ups; ask its operator for an account.</p>
+      <p>Sign-up is closed. Ask the operator of this service for an account.</p>
       <p className="muted">
         Have one? <Link href="/sign-in">Sign in</Link>
       </p>

@@ -1,7 +1,7 @@
 /** One job: how it goes, what came out, what it cost, and its end. */
 import { Download, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import type { ConsoleJobDetail, ConsoleJobMoment, JobDeletion } from '../../contract/types.gen.ts';
+import type { ConsoleJobDetail, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
 import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, formatMoment, formatPercent, formatSigned } from '../app/format.ts';
@@ -55,7 +55,7 @@ function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted:
       <div className="halves">
         <JobFacts detail={detail} />
         <div className="stack-l">
-          <Timeline moments={detail.timeline} />
+          <Timeline events={detail.timeline} />
           <Charges detail={detail} />
         </div>
       </div>
@@ -169,29 +169,29 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
   );
 }
 
-/** Moments with those of one kind that follow each other taken together, such as one link after another. */
-function gather(moments: readonly ConsoleJobMoment[]): { moment: ConsoleJobMoment; times: number }[] {
-  const gathered: { moment: ConsoleJobMoment; times: number }[] = [];
-  for (const moment of moments) {
+/** Joins consecutive events with the same text, such as one link after another. */
+function gather(events: readonly ConsoleTimelineEvent[]): { event: ConsoleTimelineEvent; times: number }[] {
+  const gathered: { event: ConsoleTimelineEvent; times: number }[] = [];
+  for (const event of events) {
     const last = gathered.at(-1);
-    if (last !== undefined && last.moment.text === moment.text) gathered[gathered.length - 1] = { moment, times: last.times + 1 };
-    else gathered.push({ moment, times: 1 });
+    if (last !== undefined && last.event.text === event.text) gathered[gathered.length - 1] = { event, times: last.times + 1 };
+    else gathered.push({ event, times: 1 });
   }
   return gathered;
 }
 
-function Timeline({ moments }: { moments: readonly ConsoleJobMoment[] }) {
+function Timeline({ events }: { events: readonly ConsoleTimelineEvent[] }) {
   return (
     <Panel title="Timeline">
       <ol className="timeline">
-        {gather(moments).map(({ moment, times }) => (
-          <li key={moment.at + moment.kind} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
+        {gather(events).map(({ event, times }) => (
+          <li key={event.at + event.kind} className={event.kind.endsWith('.failed') ? 'bad' : undefined}>
             <span className="wrap-anywhere">
-              {moment.text}
+              {event.text}
               {times > 1 && <span className="muted"> {times} times, the last one then.</span>}
             </span>
-            <time className="small muted num nowrap" dateTime={moment.at} title={formatDateTimeFull(moment.at)}>
-              {formatMoment(moment.at, moments[0]?.at)}
+            <time className="small muted num nowrap" dateTime={event.at} title={formatDateTimeFull(event.at)}>
+              {formatMoment(event.at, events[0]?.at)}
             </time>
           </li>
         ))}

@@ -107,7 +107,7 @@ function WorkerPanel({ worker }: { worker: OperatorWorker }) {
           facts={[
             ['Worker', <code key="id" className="wrap-anywhere">{worker.id}</code>],
             ['Started', <Moment key="started" at={worker.started_at} />],
-            ['Last seen', <Ago key="seen" at={worker.seen_at} />],
+            ['Last seen', <Ago key="seen" at={worker.last_heartbeat_at} />],
             ['At a time', worker.concurrency === null ? 'unknown' : plural(worker.concurrency, 'job')],
           ]}
         />

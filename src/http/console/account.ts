@@ -25,7 +25,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const { account: before, user } = c.get('session');
       const { retention_days } = c.req.valid('json');
       const account = await store.accounts.setRetention(before.id, retention_days, { user_id: user.id });
-      if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
+      if (account === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
       return c.json(serializeConsoleAccount(account), 200);
     },
 

@@ -30,9 +30,9 @@ export function csrfTokenOf(token: string, pepper: string): string {
 export function requireSession({ console: { store }, keyPepper }: WithConsole) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const token = getCookie(c, cookieName);
-    if (token === undefined) throw new ReelmendError('missing_session', 'Nobody is signed in.');
+    if (token === undefined) throw new ReelmendError('missing_session', 'No user is signed in.');
     const known = tokenPattern.test(token) ? await store.users.identify(hashSessionToken(token, keyPepper)) : null;
-    if (known === null) throw new ReelmendError('invalid_session', 'The session has ended; sign in again.');
+    if (known === null) throw new ReelmendError('invalid_session', 'The session has ended. Sign in again.');
     c.set('session', known);
     c.set('csrfToken', csrfTokenOf(token, keyPepper));
     await next();
@@ -145,7 +145,7 @@ export async function attemptPassword(
   const verdict = await limits.take(key, 'auth', policy);
   if (!verdict.allowed) {
     const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-    const message = `Too many attempts for this email from this address; retry after ${retryAfterS} s.`;
+    const message = `Too many wrong passwords for this email from this network address. Retry after ${retryAfterS} s.`;
     throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
   const isRight = await verify().catch(async (error: unknown) => {

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord, Mode } from '../../domain/job.ts';
-import { errorHelp, momentText, sourceName } from '../../domain/job-words.ts';
+import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
 import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
@@ -121,7 +121,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleStreamJobs: (c) => streamJobs(c, deps),
 
     consoleUpload: async (c) => {
-      if (uploads === undefined) throw new ReelmendError('not_found', 'This service takes no uploads.');
+      if (uploads === undefined) throw new ReelmendError('not_found', 'This service accepts no uploads.');
       const { account } = c.get('session');
       // Only live jobs use what is uploaded.
       assertApproved({ mode: 'live', account });
@@ -152,7 +152,7 @@ async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   }
 }
 
-function serializeDetail({ job, moments, charges }: DetailRecord): ConsoleJobDetail {
+function serializeDetail({ job, moments: timeline, charges }: DetailRecord): ConsoleJobDetail {
   return {
     job: serializeJob(job),
     mode: job.mode,
@@ -162,7 +162,7 @@ function serializeDetail({ job, moments, charges }: DetailRecord): ConsoleJobDet
     model: job.model,
     requested: job.enhancements,
     error_help: job.error === null ? null : errorHelp(job.mode, job.error.code),
-    timeline: moments.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: momentText(kind), data })),
+    timeline: timeline.map(({ at, kind, data }) => ({ at: at.toISOString(), kind, text: timelineText(kind), data })),
     charges: charges.map((charge) => ({ ...charge, at: charge.at.toISOString() })),
   };
 }

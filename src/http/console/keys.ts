@@ -50,7 +50,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { key: secret, lastFour } = generateApiKey(old.mode);
       const fresh = { hash: hashApiKey(secret, keyPepper), lastFour, overlapDays: c.req.valid('json').overlap_days };
       const rotated = await store.keys.rotate(old.id, fresh, { user_id: user.id });
-      if (rotated === null) throw new ReelmendError('key_not_active', 'The key is revoked or has expired.');
+      if (rotated === null) throw new ReelmendError('key_not_active', 'The key is revoked or expired.');
       return c.json({ key: serializeKey(rotated.fresh), secret, replaced: serializeKey(rotated.old) }, 201);
     },
   };

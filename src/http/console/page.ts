@@ -52,7 +52,7 @@ export function registerConsolePage(app: App, { pageDir, mediaOrigins, signUp }:
   });
 }
 
-const notFound = () => new ReelmendError('not_found', 'There is nothing at this address.');
+const notFound = () => new ReelmendError('not_found', 'There is nothing at this path.');
 const notBuilt = () => new ReelmendError('not_found', 'The console is not built: run scripts/bootstrap.');
 
 /** The file as a response; throws `missing` when there is none. */

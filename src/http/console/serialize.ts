@@ -82,7 +82,7 @@ export function serializeConsoleJob(job: JobRecord): ConsoleJob {
 type Attempt = DeliveryRecord['attempts'][number];
 
 export function serializeAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
-  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, reply };
+  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, response_body: reply };
 }
 
 export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
@@ -93,7 +93,7 @@ export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
     event: delivery.event,
     url: delivery.url,
     state: delivery.state,
-    failed_tries: delivery.tries,
+    failed_attempts: delivery.tries,
     next_at: instant(delivery.nextAt),
     created_at: delivery.createdAt.toISOString(),
     settled_at: instant(delivery.settledAt),
@@ -112,7 +112,7 @@ export function serializeWorker(worker: WorkerRecord): OperatorWorker {
     id: worker.id,
     host: worker.host,
     started_at: worker.startedAt.toISOString(),
-    seen_at: worker.seenAt.toISOString(),
+    last_heartbeat_at: worker.seenAt.toISOString(),
     alive: worker.alive,
     concurrency: worker.concurrency,
     devices: worker.devices.map(serializeDevice),

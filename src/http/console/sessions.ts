@@ -56,7 +56,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       }
       const token = await openSession(c, deps, user.id);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
-      if (identity === null) throw new ReelmendError('internal_error', 'The session ended as it began.');
+      if (identity === null) throw new ReelmendError('internal_error', 'The new session ended immediately.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
       return c.json(serializeSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
     },
@@ -113,7 +113,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
 }
 
 function signUpClosed(): ReelmendError {
-  const message = 'This service takes no sign-ups; ask its operator for an account.';
+  const message = 'Sign-up is closed. Ask the operator of this service for an account.';
   return new ReelmendError('sign_up_closed', message);
 }
 

@@ -98,7 +98,7 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
 }
 
 const notResendable = () =>
-  new ReelmendError('delivery_not_resendable', 'The job was deleted, and with it the address.');
+  new ReelmendError('delivery_not_resendable', 'The job was deleted, and its webhook URL with it.');
 
 async function resend({ console: { store } }: WithConsole, id: string): Promise<DeliveryRecord> {
   const found = await store.deliveries.resend(id).catch(async (error: unknown) => {

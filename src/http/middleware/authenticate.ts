@@ -16,11 +16,11 @@ function bearerKey(header: string | undefined): string {
   if (header === undefined || header.trim() === '') {
     throw new ReelmendError(
       'missing_api_key',
-      'The request carries no API key; send it as "Authorization: Bearer <API_KEY>".',
+      'The request has no API key. Send it as "Authorization: Bearer <API_KEY>".',
     );
   }
   if (/^svc_/.test(header)) {
-    throw new ReelmendError('invalid_api_key', 'The API key lacks its scheme; send it as "Authorization: Bearer <API_KEY>".');
+    throw new ReelmendError('invalid_api_key', 'The API key lacks its scheme. Send it as "Authorization: Bearer <API_KEY>".');
   }
   const match = /^Bearer +([0-9A-Za-z_]+)$/i.exec(header);
   if (match?.[1] === undefined) throw invalid();
@@ -32,8 +32,8 @@ export function assertApproved({ mode, account }: Pick<Principal, 'mode' | 'acco
   if (mode === 'test' || account.approvalStatus === 'approved') return;
   const why =
     account.approvalStatus === 'pending'
-      ? 'The account is not approved for live processing yet; the sandbox key works meanwhile.'
-      : 'The account was not approved for live processing; the sandbox key works.';
+      ? 'The account is not approved for live mode yet. Test keys work meanwhile.'
+      : 'The account was rejected for live mode. Test keys work.';
   throw new ReelmendError('account_pending_approval', why);
 }
 

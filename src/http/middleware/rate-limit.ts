@@ -46,8 +46,8 @@ export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimi
       c.header('RateLimit-Policy', policy);
       c.header('RateLimit', `"${rateClass}";r=${remaining};t=${t}`);
       if (!verdict.allowed) {
-        const whole = account === undefined ? '' : `, or ${limit * accountQuotaFactor} of all keys of the account`;
-        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${whole}; retry after ${retryAfterS} s.`;
+        const ofAll = account === undefined ? '' : `, or ${limit * accountQuotaFactor} with all keys of the account`;
+        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${ofAll}. Retry after ${retryAfterS} s.`;
         throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
       }
       await next();

@@ -20,7 +20,7 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
       const { retention_days } = c.req.valid('json');
       const actor = { key_id: principal.keyId };
       const account = await store.accounts.setRetention(principal.account.id, retention_days, actor);
-      if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
+      if (account === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
       return c.json(serializeAccount(deps, principal, account), 200);
     },
   };

@@ -11,7 +11,7 @@ import type { HttpDeps } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import type { Handlers } from '../register.ts';
 
-const notFound = () => new ReelmendError('not_found', 'The file does not exist any more.');
+const notFound = () => new ReelmendError('not_found', 'The file no longer exists.');
 
 function servesLinks(storage: HttpDeps['storage']): storage is FilesystemStorage {
   return storage.kind === 'filesystem' && 'verifyLink' in storage;
@@ -32,7 +32,7 @@ function verified(storage: FilesystemStorage, query: LinkQuery) {
   const verdict = storage.verifyLink(query);
   if (verdict.ok) return verdict;
   if (verdict.reason === 'expired') {
-    throw new ReelmendError('link_expired', "The link has expired; fetch a fresh one from the job's result.");
+    throw new ReelmendError('link_expired', "The link has expired. Get a fresh one from the job's result.");
   }
   throw new ReelmendError('link_invalid', 'The link is not valid.');
 }
@@ -71,7 +71,7 @@ function rangeOf(c: Context<AppEnv>, etag: string, size: number): ByteRange | 'w
   const range = parseRange(c.req.header('Range'), size);
   if (range !== 'unsatisfiable') return range;
   c.header('Content-Range', `bytes */${size}`);
-  throw new ReelmendError('range_not_satisfiable', `The range lies outside of the file of ${size} bytes.`);
+  throw new ReelmendError('range_not_satisfiable', `The range lies outside the file, which has ${size} bytes.`);
 }
 
 /**

@@ -36,11 +36,11 @@ export function evidenceHandlers(
       const found = await certificates.get(account.id, mode, id);
       // A Standard job has no certificate; as long as it exists, it is nevertheless a job that is not deleted.
       if (found?.state === 'not_deleted' || (found === null && (await jobs.get(account.id, mode, id)) !== null)) {
-        throw new ReelmendError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
+        throw new ReelmendError('job_not_deleted', 'The job is not deleted, so it has no certificate.');
       }
       if (found === null) throw jobNotFound();
       if (found.state === 'pending') {
-        const message = 'The job is deleted; its certificate is issued when the storage has confirmed it.';
+        const message = 'The job is deleted. Its certificate is issued once the storage has confirmed the deletion.';
         throw new ReelmendError('certificate_pending', message, { retryAfterS: pendingRetryS });
       }
       return c.json({ certificate: found.jws, payload: payloadOf(found.jws) }, 200);

@@ -8,7 +8,7 @@ export function healthHandlers({ store }: HttpDeps): Pick<Handlers, 'getHealth' 
     getHealth: (c) => c.json({ status: 'ok' as const }, 200),
     getReadiness: async (c) => {
       if (!(await store.ping())) {
-        throw new ReelmendError('service_unavailable', 'The database does not answer.', { retryAfterS: 2 });
+        throw new ReelmendError('service_unavailable', 'The database does not respond.', { retryAfterS: 2 });
       }
       return c.json({ status: 'ok' as const }, 200);
     },

@@ -30,7 +30,7 @@ function assertDone(job: JobRecord): void {
     throw new ReelmendError('job_failed', `The job ended in error and has no result: ${why}`);
   }
   if (job.status !== 'done') {
-    throw new ReelmendError('job_not_done', `The job is ${job.status}; its result can be fetched when it is done.`);
+    throw new ReelmendError('job_not_done', `The job is ${job.status}. Get its result when it is done.`);
   }
 }
 
