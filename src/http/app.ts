@@ -1,4 +1,4 @@
-/** The API as a Hono app that never listens; main.ts and tests give it its dependencies. */
+/** Builds the API as a Hono app. It does not listen; src/app and the tests provide its dependencies. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { ReelmendError } from '../domain/errors.ts';
 import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
@@ -22,7 +22,7 @@ import { jobHandlers } from './routes/jobs.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { createStreams } from './streams.ts';
-import { refusalOfAddress, validationError } from './validation.ts';
+import { pathError, validationError } from './validation.ts';
 
 const defaultBodyLimitBytes = 65_536;
 const defaultBodyTimeoutMs = 30_000;
@@ -34,7 +34,7 @@ export function buildApp(deps: HttpDeps): App {
       if (result.success) return;
       const { target, error } = result;
       const data: unknown = Reflect.get(result, 'data');
-      throw refusalOfAddress(c.req.path, target) ?? validationError({ target, error, data });
+      throw pathError(c.req.path, target) ?? validationError({ target, error, data });
     },
   });
   if (deps.metrics !== undefined) app.use(deps.metrics.middleware);
@@ -64,7 +64,7 @@ export function buildApp(deps: HttpDeps): App {
   return app;
 }
 
-/** Keys and sessions that may still be used, of those that opened streams. */
+/** Returns the keys (`key_…`) and sessions (`sess_…`) that are still valid. */
 async function usable({ store, console }: HttpDeps, credentials: string[]): Promise<Set<string>> {
   const keys = credentials.filter((id) => id.startsWith('key_'));
   const sessions = credentials.filter((id) => id.startsWith('sess_'));

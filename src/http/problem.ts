@@ -1,4 +1,4 @@
-/** The only place where an error becomes an HTTP response. */
+/** Turns errors into HTTP responses. No other file does. */
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
@@ -10,7 +10,7 @@ import type { AppEnv } from './env.ts';
 
 type ErrorType = ErrorDetail['type'];
 
-/** The one table of codes and statuses. */
+/** The status of each error code. */
 export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
   invalid_request: 400,
   invalid_json: 400,
@@ -69,7 +69,7 @@ export const typeByStatus: Readonly<Record<number, ErrorType>> = {
   503: 'api_error',
 };
 
-/** Codes of the framework's own refusals, should one come before ours. */
+/** Codes for errors that Hono itself throws, by status. */
 const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
   400: 'invalid_request',
   404: 'not_found',
@@ -77,7 +77,7 @@ const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
   415: 'unsupported_media_type',
 };
 
-/** Node's and PostgreSQL's codes for a database that cannot answer now. */
+/** Codes of Node and PostgreSQL for a database that is temporarily unavailable. */
 const unavailable =
   /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|CONNECT_TIMEOUT|CONNECTION_\w+|08\w{3}|57P0[1-5]|53\w{3}|25006)$/;
 
@@ -85,7 +85,7 @@ function isRequestCode(code: ErrorCode): code is RequestErrorCode {
   return Object.hasOwn(statusByCode, code);
 }
 
-function meansUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
     const code: unknown = Reflect.get(cause, 'code');
     if (typeof code === 'string' && unavailable.test(code)) return true;
@@ -93,14 +93,14 @@ function meansUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Any thrown value as the service's own error; what is not one of ours says nothing of its cause. */
+/** Converts any thrown value to a ReelmendError. The message for foreign errors reveals no details. */
 function translate(error: unknown): ReelmendError {
   if (error instanceof ReelmendError && isRequestCode(error.code)) return error;
   if (error instanceof HTTPException) {
     const code = codeByFrameworkStatus[error.status];
     if (code !== undefined) return new ReelmendError(code, 'The request is not valid.', { cause: error });
   }
-  if (meansUnavailable(error)) {
+  if (isUnavailable(error)) {
     return new ReelmendError('service_unavailable', 'The service is not ready. Retry shortly.', {
       cause: error,
       retryAfterS: 2,
@@ -111,7 +111,7 @@ function translate(error: unknown): ReelmendError {
   });
 }
 
-/** The console signs in by a form; browsers ask nothing of their own for a scheme that they do not know. */
+/** `Cookie` is no registered scheme, so browsers show no login prompt of their own for the console. */
 function challengeOf(code: RequestErrorCode): string {
   const ofKey = code === 'missing_api_key' || code === 'invalid_api_key';
   return ofKey ? 'Bearer realm="reelmend"' : 'Cookie realm="reelmend console"';
@@ -121,12 +121,12 @@ export interface ProblemOptions {
   logger: HttpLogger;
 }
 
-/** What a media child failed at: told to the caller as a fault of the video, which it mostly is and need not be. */
-const isOurs = (cause: unknown): cause is ReelmendError => cause instanceof ReelmendError && cause.code === 'processing_failed';
+/** A failed media process is reported to the client as a fault of the video. It may be ours, so it is logged. */
+const isMediaFailure = (cause: unknown): cause is ReelmendError => cause instanceof ReelmendError && cause.code === 'processing_failed';
 
 /**
- * Writes the error envelope. Server errors are logged with their cause; the response carries the code, the public
- * sentence and the request id only.
+ * Writes the error envelope. Logs server errors with their cause; the response has only the code, the public message
+ * and the request id.
  */
 export function problemHandler({ logger }: ProblemOptions) {
   return (thrown: unknown, c: Context<AppEnv>): Response => {
@@ -135,7 +135,7 @@ export function problemHandler({ logger }: ProblemOptions) {
     const status = statusByCode[code];
     const requestId = c.get('requestId');
     if (status >= 500) logger.error({ err: error.cause ?? error, request_id: requestId, code }, 'request failed');
-    else if (isOurs(error.cause)) logger.warn({ err: error.cause.cause ?? error.cause, request_id: requestId, code }, 'a video could not be measured');
+    else if (isMediaFailure(error.cause)) logger.warn({ err: error.cause.cause ?? error.cause, request_id: requestId, code }, 'a video could not be measured');
     if (status === 401) c.header('WWW-Authenticate', challengeOf(code));
     if (error.retryAfterS !== undefined) c.header('Retry-After', String(Math.ceil(error.retryAfterS)));
     const detail: ErrorDetail = {
@@ -149,7 +149,7 @@ export function problemHandler({ logger }: ProblemOptions) {
   };
 }
 
-/** Hono passes only `Error` objects to the error handler; this wraps every other thrown value in one. */
+/** Wraps thrown values that are not Errors: Hono passes only `Error` objects to the error handler. */
 export function onlyErrors() {
   return createMiddleware(async (_c, next) => {
     try {

@@ -1,4 +1,4 @@
-/** The service's records in the contract's shape. */
+/** Converts the store's records to the types of the contract. */
 import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
@@ -6,7 +6,7 @@ import { priceTable } from '../domain/pricing.ts';
 import type { Account, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
-/** Thousandths are all that anybody can tell apart; the engine's single precision would show seventeen digits. */
+/** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 
 function serializeApplied(applied: AppliedEnhancements): AppliedEnhancements {
@@ -21,7 +21,7 @@ function serializeApplied(applied: AppliedEnhancements): AppliedEnhancements {
   };
 }
 
-/** Without what is kept for the service's own use. */
+/** Removes internal fields. */
 export function serializeSource(source: MeasuredSource | null): SourceFacts | null {
   if (source === null) return null;
   const { etag: _, ...facts } = source;
@@ -52,7 +52,7 @@ export function serializeJob(job: JobRecord): Job {
   };
 }
 
-/** `auto` and `none`, which need no network, and the installed ones: what a job may name. */
+/** The values that `model` of a job may have. */
 export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
   return ['auto', 'none', ...(options?.models ?? [])];
 }
@@ -67,7 +67,7 @@ export function serializeLimits(deps: Pick<HttpDeps, 'options'>): Limits {
   };
 }
 
-/** A Secure key may use both tiers, job by job. */
+/** A Secure key can use both tiers. */
 function serializePricing(tier: Tier): Pricing {
   const prices = (of: Tier) => {
     const { perMinute, perSecond } = priceTable(of);
@@ -77,7 +77,7 @@ function serializePricing(tier: Tier): Pricing {
   return { currency: 'USD', ...prices(tier), tiers: { standard: prices('standard'), ...secure } };
 }
 
-/** `account` is read afresh: the principal's copy may be older than the last charge. */
+/** `account` must be freshly read: the principal's copy may be older than the last charge. */
 export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
   return {
     id: account.id,

@@ -1,4 +1,4 @@
-/** Credits, retention, the audit log and certificates of the account behind the session. */
+/** Credits, retention, audit log and certificates of the session's account. */
 import { Readable } from 'node:stream';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { ConsoleHandlers } from '../register.ts';
@@ -70,7 +70,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
         'Content-Type': 'application/json',
         'Content-Disposition': `attachment; filename="audit-log-${accountId}.json"`,
       };
-      // The type of the answer cannot be seen in a stream; the tests hold it against the document.
+      // The type of a response body cannot be derived from a stream; the tests compare it with the contract.
       return c.body(streamOf(parts), 200, headers) as never;
     },
 
@@ -97,12 +97,12 @@ const exportPageSize = 500;
 
 interface Export {
   accountId: string;
-  /** entries that the signed head counts */
+  /** number of entries in the signed head */
   size: number;
   tail: object;
 }
 
-/** The export's JSON, a page of entries at a time, so that a long log needs no more memory than a short one. */
+/** The JSON of the export, in pages: a long log needs no more memory than a short one. */
 async function* exportText(
   { accountId, size, tail }: Export,
   read: (after: number, limit: number) => Promise<{ sequence: number }[]>,
@@ -118,6 +118,6 @@ async function* exportText(
 }
 
 function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
-  // Bytes, not objects: the reader's pace decides how much is read ahead.
+  // Without objectMode, backpressure counts bytes and not chunks.
   return Readable.toWeb(Readable.from(parts, { objectMode: false })) as ReadableStream<Uint8Array>;
 }

@@ -1,6 +1,5 @@
 /** The console's operations, and the middleware in front of them. */
-import type { ConsoleHandlers } from '../register.ts';
-import type { RouteMiddleware } from '../register.ts';
+import type { ConsoleHandlers, RouteMiddleware } from '../register.ts';
 import { rateLimit } from '../middleware/rate-limit.ts';
 import { accountHandlers } from './account.ts';
 import type { WithConsole } from '../deps.ts';

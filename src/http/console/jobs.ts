@@ -1,4 +1,4 @@
-/** Jobs of the account behind the session, in both modes. */
+/** Jobs of the session's account, in both modes. */
 import type { Context } from 'hono';
 import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
@@ -33,13 +33,13 @@ type JobHandlers = Pick<
   | 'consoleUpload'
 >;
 
-/** Whoever is signed in may ask for what any key of the account may; the mode is chosen with each call. */
+/** A signed-in user has the rights of a Secure key of the account. Each call names its mode. */
 export function principalOf(c: Context<AppEnv>, mode: Mode): Principal {
   const { account, user } = c.get('session');
   return { keyId: user.id, mode, tier: 'secure', account };
 }
 
-/** Refusals of a job name the fields of its own body, which lies in `request` here. */
+/** Prefixes `param` of errors: the console sends the body of a job in the field `request`. */
 async function insideRequest<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -110,7 +110,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const { job, original, output } = files;
       const result = await linkTo(deps, output, { fileName: `${job.id}-${job.resolution}.mp4`, contentType: 'video/mp4' });
       const source = await linkTo(deps, original, sourceNameAndType(job));
-      // Recorded before the link leaves; a HEAD request gets none.
+      // Recorded before the response. A HEAD request gets no link.
       if (result !== null && c.req.method !== 'HEAD') {
         const entry = { accountId: account.id, kind: 'result.accessed' as const, jobId: job.id };
         await store.audit.record({ ...entry, data: { user_id: user.id } });
@@ -123,14 +123,14 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleUpload: async (c) => {
       if (uploads === undefined) throw new ReelmendError('not_found', 'This service accepts no uploads.');
       const { account } = c.get('session');
-      // Only live jobs use what is uploaded.
+      // Uploads are for live jobs only.
       assertApproved({ mode: 'live', account });
       if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
         const message = 'The file must be sent as application/octet-stream.';
         throw new ReelmendError('unsupported_media_type', message);
       }
-      const announced = c.req.header('Content-Length');
-      const sizeBytes = announced === undefined ? undefined : Number(announced);
+      const contentLength = c.req.header('Content-Length');
+      const sizeBytes = contentLength === undefined ? undefined : Number(contentLength);
       if ((sizeBytes ?? 0) > maxSourceBytes) {
         throw new ReelmendError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
       }
@@ -143,7 +143,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
   };
 }
 
-/** The chunks of a body; one that breaks off is the caller's failure. */
+/** The chunks of a body. An incomplete body is an error of the client. */
 async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   try {
     if (body !== null) yield* body;
@@ -167,7 +167,7 @@ function serializeDetail({ job, moments: timeline, charges }: DetailRecord): Con
   };
 }
 
-/** Types that browsers play, by the container's name as FFmpeg gives it. */
+/** Content types that browsers can play, by FFmpeg's name of the container. */
 const sourceTypes = [
   [/webm|matroska/, 'video/webm', 'webm'],
   [/mov|mp4/, 'video/mp4', 'mp4'],
@@ -182,7 +182,7 @@ function sourceNameAndType({ id, source }: JobRecord): { fileName: string; conte
   return { fileName: `${id}-source.${extension}`, contentType };
 }
 
-/** A link of our own is given without its host: the page may have been opened under another name of the service. */
+/** Links to this service are relative: the page may have been opened under another host name of the service. */
 async function linkTo(
   { storage }: WithConsole,
   file: JobFile | null,
@@ -191,8 +191,8 @@ async function linkTo(
   if (file === null) return null;
   const { url, expiresInS } = await storage.link(file.key, { ...named, expiresInS: linkValidityS });
   const { pathname, search } = new URL(url);
-  const address = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
-  return { url: address, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };
+  const href = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
+  return { url: href, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };
 }
 
 const defaultHeartbeatMs = 15_000;
@@ -213,6 +213,6 @@ function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
     },
     heartbeatMs: options.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: Math.min(options.eventStreamMs ?? longestStreamMs, longestStreamMs),
-    onFailure: (err) => logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
+    onFailure: (err) => logger.error({ err, request_id: c.get('requestId') }, 'an event stream failed'),
   });
 }

@@ -1,4 +1,4 @@
-/** API keys of the account behind the session. */
+/** API keys of the session's account. */
 import { generateApiKey, hashApiKey } from '../../domain/api-key.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { KeyRecord } from '../../store/index.ts';
@@ -13,7 +13,7 @@ type KeyHandlers = Pick<
 >;
 
 export function keyHandlers({ console: { store }, keyPepper }: WithConsole): KeyHandlers {
-  /** Throws ReelmendError `not_found` for an unknown key, and for another account's. */
+  /** Throws ReelmendError `not_found` if the account has no such key. */
   const ownKey = async (accountId: string, keyId: string): Promise<KeyRecord> => {
     const key = await store.keys.get(keyId);
     if (key?.accountId !== accountId) throw new ReelmendError('not_found', 'There is no such key.');

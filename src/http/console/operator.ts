@@ -1,4 +1,4 @@
-/** What operators see and decide: accounts, grants, queue, workers, failures. */
+/** Operations for operators: accounts, grants, queue, workers, failures. */
 import { ReelmendError } from '../../domain/errors.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import type { WithConsole } from '../deps.ts';

@@ -1,4 +1,4 @@
-/** The store's records in the shape that the contract gives the console. */
+/** Converts the store's records to the types of the console's contract. */
 import type {
   ConsoleAccount,
   ConsoleDelivery,
@@ -19,7 +19,7 @@ import type {
 } from '../../store/index.ts';
 import type { Account } from '../../store/types.ts';
 
-export const instant = (at: Date | null): string | null => at?.toISOString() ?? null;
+export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
 
 export function serializeConsoleAccount(account: Account): ConsoleAccount {
   return {
@@ -52,9 +52,9 @@ export function serializeKey(key: KeyRecord, now = new Date()): ConsoleKey {
     last_four: key.lastFour,
     state: keyState(key, now),
     created_at: key.createdAt.toISOString(),
-    last_used_at: instant(key.lastUsedAt),
-    expires_at: instant(key.expiresAt),
-    revoked_at: instant(key.revokedAt),
+    last_used_at: timestamp(key.lastUsedAt),
+    expires_at: timestamp(key.expiresAt),
+    revoked_at: timestamp(key.revokedAt),
   };
 }
 
@@ -72,8 +72,8 @@ export function serializeConsoleJob(job: JobRecord): ConsoleJob {
     credits_charged: job.creditsCharged,
     credits_refunded: job.creditsRefunded,
     created_at: job.createdAt.toISOString(),
-    started_at: instant(job.startedAt),
-    finished_at: instant(job.finishedAt),
+    started_at: timestamp(job.startedAt),
+    finished_at: timestamp(job.finishedAt),
     expires_at: job.expiresAt.toISOString(),
     error: job.error,
   };
@@ -94,14 +94,14 @@ export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
     url: delivery.url,
     state: delivery.state,
     failed_attempts: delivery.tries,
-    next_at: instant(delivery.nextAt),
+    next_at: timestamp(delivery.nextAt),
     created_at: delivery.createdAt.toISOString(),
-    settled_at: instant(delivery.settledAt),
+    settled_at: timestamp(delivery.settledAt),
     last_attempt: last === undefined ? null : serializeAttempt(last),
   };
 }
 
-/** Only what the contract names: a newer worker may have told more. */
+/** Copies the fields of the contract only: a newer worker may have reported more. */
 function serializeDevice(device: WorkerDevice): OperatorWorker['devices'][number] {
   const { id, name, usable, reason, threads, simd, encoder, inference } = device;
   return { id, name, usable, reason, threads, simd, encoder, inference };

@@ -1,4 +1,4 @@
-/** Signing up, in and out; passwords; sessions. */
+/** Sign-up, sign-in, sign-out, passwords and sessions. */
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
@@ -15,8 +15,8 @@ import { pageOf } from './paging.ts';
 import { serializeLimits } from '../serialize.ts';
 import { serializeConsoleAccount } from './serialize.ts';
 
-/** The sandbox fetches nothing, so that this name need not exist; `.invalid` never does (RFC 2606). */
-const sandboxSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
+/** Test mode fetches nothing, so this host need not exist; hosts under `.invalid` never do (RFC 2606). */
+const testSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
 const cookiePath = '/console';
 
 type SessionHandlers = Pick<
@@ -41,7 +41,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
     consoleSignUp: async (c) => {
       if (signUp === 'closed') throw signUpClosed();
       const { email, password, name } = c.req.valid('json');
-      // Hashed in any case: the time must not tell whether the address is known.
+      // Always hashed: the response time must not reveal whether the email is known.
       const hash = await passwords.hash(password, addressOf(c));
       await store.users.create({ email, password: hash, account: { name: name ?? email } });
       return c.json({ accepted: true as const }, 202);
@@ -117,7 +117,7 @@ function signUpClosed(): ReelmendError {
   return new ReelmendError('sign_up_closed', message);
 }
 
-/** The new session's token, which only the cookie carries. */
+/** Creates a session and returns its token, which only the cookie contains. */
 async function openSession(c: Context<AppEnv>, deps: WithConsole, userId: string): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tokenHash = hashSessionToken(token, deps.keyPepper);
@@ -143,7 +143,7 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     limits: serializeLimits(deps),
     capabilities: {
       upload: uploads !== undefined,
-      sample_url: { live: sampleUrl, test: sandboxSampleUrl },
+      sample_url: { live: sampleUrl, test: testSampleUrl },
     },
   };
 }

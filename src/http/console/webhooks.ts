@@ -1,4 +1,4 @@
-/** The signing secret, deliveries with every try, resending, and a test event. */
+/** The signing secret, deliveries with their attempts, resending, and test events. */
 import type { ConsoleDeliveryDetail, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import { webhookBody } from '../../domain/webhooks.ts';
@@ -9,7 +9,7 @@ import { parsePublicUrl } from '../measurement.ts';
 import type { WithConsole } from '../deps.ts';
 import { principalOf } from './jobs.ts';
 import { pageOf } from './paging.ts';
-import { instant, serializeAttempt, serializeDelivery } from './serialize.ts';
+import { serializeAttempt, serializeDelivery, timestamp } from './serialize.ts';
 
 type WebhookHandlers = Pick<
   ConsoleHandlers,
@@ -22,7 +22,7 @@ type WebhookHandlers = Pick<
   | 'consoleTestWebhook'
 >;
 
-/** Sandbox jobs that end as asked (src/domain/sandbox.ts); nothing is fetched from there. */
+/** URLs of test jobs that select the event (src/domain/sandbox.ts). They are never fetched. */
 const testVideos = {
   'job.completed': 'https://samples.reelmend.invalid/webhook-test.mp4',
   'job.failed': 'https://samples.reelmend.invalid/processing_failed.mp4',
@@ -37,7 +37,7 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
       replaced: all.flatMap(({ secret, expiresAt }) =>
         expiresAt === null ? [] : [{ secret, expires_at: expiresAt.toISOString() }],
       ),
-      service_signature: { secret: serviceSecret, switches_at: instant(switchesAt) },
+      service_signature: { secret: serviceSecret, switches_at: timestamp(switchesAt) },
     };
   };
   /** Throws ReelmendError `not_found`. */
@@ -102,7 +102,7 @@ const notResendable = () =>
 
 async function resend({ console: { store } }: WithConsole, id: string): Promise<DeliveryRecord> {
   const found = await store.deliveries.resend(id).catch(async (error: unknown) => {
-    // Deleted between the two queries.
+    // The delivery was deleted between the two queries.
     if (await store.deliveries.isGone(id)) throw notResendable();
     throw error;
   });

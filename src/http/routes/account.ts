@@ -1,4 +1,4 @@
-/** The account behind the key. */
+/** The account of the API key. */
 import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';

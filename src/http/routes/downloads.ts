@@ -41,7 +41,7 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
   const { key, fileName, contentType } = verified(storage, query);
   const found = await storage.stat(key);
   if (found === null) throw notFound();
-  // A key names one object for ever, so that its name and size are a strong validator.
+  // A key names the same object forever, so key and size make a strong validator.
   const etag = `"${createHash('sha256').update(`${key}\n${found.size}`).digest('hex').slice(0, 32)}"`;
   const range = rangeOf(c, etag, found.size);
   const length = range === 'whole' ? found.size : range.end - range.start + 1;
@@ -52,19 +52,19 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
     'Accept-Ranges': 'bytes',
     ETag: etag,
     'Cache-Control': 'private, no-transform',
-    // A signed link may be played by any page that has it.
+    // Any page that has a signed link may play it.
     'Cross-Origin-Resource-Policy': 'cross-origin',
     ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${found.size}` }),
   };
   const status = range === 'whole' ? 200 : 206;
-  // Hono answers HEAD through this handler and drops the body: a file opened for it would stay open.
+  // For HEAD Hono calls this handler and drops the body: a file opened for it would stay open.
   if (c.req.method === 'HEAD') return c.body(null, status, headers);
   const body = await storage.open(key, range === 'whole' ? undefined : range);
   if (body === null) throw notFound();
   return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, status, headers);
 }
 
-/** The range to send; If-Range with another validator asks for the whole file. */
+/** The range to send. An If-Range that does not match asks for the whole file. */
 function rangeOf(c: Context<AppEnv>, etag: string, size: number): ByteRange | 'whole' {
   const condition = c.req.header('If-Range');
   if (condition !== undefined && condition !== etag) return 'whole';
@@ -75,8 +75,8 @@ function rangeOf(c: Context<AppEnv>, etag: string, size: number): ByteRange | 'w
 }
 
 /**
- * The single range that a Range header asks for in a file of `size` bytes. `whole` where there is no header, more
- * than one range or a form that is not understood: all of these may be answered with the whole file.
+ * Parses a Range header (RFC 9110 §14) for a file of `size` bytes. Returns `whole` if there is no header, more than one
+ * range or an unknown form; a server may answer all of these with the whole file.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '');

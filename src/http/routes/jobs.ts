@@ -1,4 +1,4 @@
-/** Jobs: quote, create, list, get, follow, delete. */
+/** Quotes and jobs: create, list, get, follow, delete. */
 import type { Context } from 'hono';
 import { createJob } from '../create-job.ts';
 import type { WithStreams } from '../deps.ts';
@@ -79,13 +79,13 @@ async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): 
   const { account, mode, keyId } = c.get('principal');
   const { jobs } = deps.store;
   if ((await jobs.get(account.id, mode, jobId)) === null) throw jobNotFound();
-  // Hono answers HEAD through this handler and drops the body: a watch started for it would go on.
+  // For HEAD Hono calls this handler and drops the body: a watch started for it would never end.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
   return eventStream(c, {
     place: deps.streams.open({ credential: keyId, accountId: account.id }),
     run: jobEvents({ jobId, watch: (signal) => jobs.watch(account.id, mode, jobId, signal) }),
     heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,
-    onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
+    onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'an event stream failed'),
   });
 }

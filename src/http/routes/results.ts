@@ -14,7 +14,7 @@ export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
       const job = await jobs.get(account.id, mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
       const result = await resultOf(deps, job);
-      // Recorded before the link leaves; a HEAD request gets none.
+      // Recorded before the response. A HEAD request gets no link.
       if (c.req.method !== 'HEAD') {
         const data = { key_id: keyId };
         await audit.record({ accountId: account.id, kind: 'result.accessed', jobId: job.id, data });
@@ -37,7 +37,7 @@ function assertDone(job: JobRecord): void {
 async function resultOf({ store, storage }: HttpDeps, job: JobRecord) {
   assertDone(job);
   const key = await store.jobs.outputKey(job.id);
-  // Deleted between the two queries.
+  // The job was deleted between the two queries.
   if (key === null) throw jobNotFound();
   const link = await storage.link(key, {
     fileName: `${job.id}-${job.resolution}.mp4`,
