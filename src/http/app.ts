@@ -1,4 +1,10 @@
-/** Builds the API as a Hono app. It does not listen; src/app and the tests provide its dependencies. */
+/**
+ * Builds the API as a Hono app. It does not listen; src/app and the tests provide its dependencies.
+ *
+ * Every request passes metrics, request id, trace, access log and secure headers. Then register.ts runs, for each
+ * operation of the contract: authentication, rate limit, approval, JSON body, validation, and its handler in routes/ or
+ * console/. Handlers throw ReelmendError; problem.ts turns it into the response.
+ */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { ReelmendError } from '../domain/errors.ts';
 import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
