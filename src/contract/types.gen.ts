@@ -2093,8 +2093,8 @@ export type GetDeletionCertificateErrors = {
      */
     403: Error;
     /**
-     * The mode of the key never had this job, or the job is deleted and was not of the Secure tier. Code:
-     * `job_not_found`.
+     * The mode of the key never had this job, or the job is deleted and was not of the Secure tier.
+     * Code: `job_not_found`.
      *
      */
     404: Error;
@@ -3381,8 +3381,8 @@ export type ConsoleCreateJobErrors = {
      */
     402: Error;
     /**
-     * The account is not approved for live mode, or the request does not come from the console. Codes:
-     * `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     * The account is not approved for live mode, or the request does not come from the console.
+     * Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
      *
      */
     403: Error;
@@ -3451,8 +3451,8 @@ export type ConsoleCreateQuoteErrors = {
      */
     401: Error;
     /**
-     * The account is not approved for live mode, or the request does not come from the console. Codes:
-     * `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     * The account is not approved for live mode, or the request does not come from the console.
+     * Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
      *
      */
     403: Error;

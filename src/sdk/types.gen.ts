@@ -1137,8 +1137,8 @@ export type GetDeletionCertificateErrors = {
      */
     403: Error;
     /**
-     * The mode of the key never had this job, or the job is deleted and was not of the Secure tier. Code:
-     * `job_not_found`.
+     * The mode of the key never had this job, or the job is deleted and was not of the Secure tier.
+     * Code: `job_not_found`.
      *
      */
     404: Error;
