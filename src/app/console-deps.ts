@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createPasswords } from '../domain/passwords.ts';
-import type { ConsoleDeps, Uploads } from '../http/console/deps.ts';
+import type { ConsoleDeps, Uploads } from '../http/deps.ts';
 import type { Store } from '../store/index.ts';
 
 /** What a local demo adds to the service. */

@@ -1,4 +1,4 @@
-/** The console. */
+/** Starts the console. */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -17,7 +17,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // A refusal does not change by asking again.
+      // A retry does not change a 4xx response.
       retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
       retryDelay: (attempt) => 400 * 2 ** attempt,
     },

@@ -7,10 +7,10 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-// What light-dark(), :has() and native dialogs need anyway.
+// The oldest versions with light-dark(), :has() and native dialogs.
 const browsers = ['chrome123', 'firefox121', 'safari17.5'];
 
-/** Compressed copies beside the files, made once here and not at every request. */
+/** Writes a compressed copy beside each file, so that the service does not compress at every request. */
 function compressedCopies(): Plugin {
   let folder = '';
   return {
@@ -41,12 +41,12 @@ export default defineConfig({
     emptyOutDir: true,
     target: browsers,
     cssTarget: browsers,
-    // The service's policy allows neither inline scripts nor images by data: beyond what is here.
+    // The content security policy of the service forbids inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
     reportCompressedSize: false,
-    // What counts is the first load, which a test bounds at 250 kB compressed.
+    // A test limits the first load to 250 kB, compressed.
     chunkSizeWarningLimit: 700,
   },
   // `vite dev` against a running service: REELMEND_URL=http://127.0.0.1:8080

@@ -7,25 +7,27 @@ export type ClientOptions = {
 export type Webhooks = JobCompletedWebhookRequest | JobFailedWebhookRequest;
 
 /**
- * Identifier of a job, assigned by the service; sorts by time of creation.
+ * Id of a job, assigned by the service. Ids sort by creation time.
  */
 export type JobId = string;
 
 /**
- * Polling ends when it is `done` or `error`.
+ * `done` and `error` are final.
  */
 export type JobStatus = 'queued' | 'running' | 'done' | 'error';
 
 /**
- * Target resolution. `1080p` fits the video into 1920×1080 and `4k` into 3840×2160; a portrait video into the
- * same box turned. The aspect ratio is kept, sizes are even, nothing is cropped or padded; a source that is larger
- * than the box is reduced to it.
+ * Target resolution. `1080p` fits the video into 1920×1080, `4k` into 3840×2160. A portrait video is fitted into
+ * the box turned by 90 degrees. The aspect ratio is kept and both sides are even; nothing is cropped or padded. A
+ * source that is larger than the box is scaled down.
  *
  */
 export type Resolution = '1080p' | '4k';
 
 /**
- * Privacy is the same on both; Secure adds signed deletion certificates, an audit log and retention.
+ * Privacy is the same in both tiers. Secure adds signed deletion certificates, an audit log and a retention
+ * setting.
+ *
  */
 export type Tier = 'standard' | 'secure';
 
@@ -35,22 +37,24 @@ export type Tier = 'standard' | 'secure';
 export type Timestamp = string;
 
 /**
- * A public http(s) URL without user name or password: a host name (an international one in either spelling), an
- * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
- * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
- * which sends no request and resolves no name; a name that leads to a private address is refused when the live
- * mode connects.
+ * A public http(s) URL without user name or password. Its host is a domain name (an international one in either
+ * spelling), an IPv4 address, or an IPv6 address in brackets. The URL is parsed by the WHATWG URL standard, and
+ * the normalised host is checked. Private and local hosts return `url_not_allowed`. Test mode checks them too,
+ * although it sends no request and resolves no name. A domain name that resolves to a private address is refused
+ * when live mode connects.
  *
  */
 export type PublicUrl = string;
 
 /**
- * `auto` lets the service choose from the video, `off` turns the stage off, a number from 0 to 1 sets it.
+ * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
+ * strength.
+ *
  */
 export type Strength = 'auto' | 'off' | number;
 
 /**
- * How strong each stage is; what is left out is `auto`.
+ * The strength of each stage. Omitted stages are `auto`.
  */
 export type EnhancementsInput = {
     denoise?: Strength;
@@ -60,8 +64,8 @@ export type EnhancementsInput = {
 };
 
 /**
- * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`, but not
- * `__proto__`.
+ * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
+ * `-`, and are not `__proto__`.
  *
  */
 export type MetadataInput = {
@@ -72,22 +76,23 @@ export type JobInput = {
     video_url: PublicUrl;
     resolution: Resolution;
     /**
-     * A hint only, in seconds; the service measures the real duration and bills that. In the sandbox, where
-     * nothing is measured, it is the job's duration, rounded up and at most 600 (10 without it).
+     * A hint, in seconds. Live mode measures and bills the real duration. Test mode uses the hint as the duration
+     * of the job, rounded up and at most 600, or 10 if it is omitted.
      *
      */
     duration_seconds?: number;
     /**
-     * The service sends a signed event to this address when the job finishes.
+     * The service sends a signed event to this URL when the job ends.
      */
     webhook_url?: PublicUrl;
     /**
-     * Makes this a job of the Secure tier; needs a key of that tier.
+     * Creates the job in the Secure tier. Needs a key of that tier.
      */
     secure?: boolean;
     enhancements?: EnhancementsInput;
     /**
-     * `auto` lets the service choose, `none` keeps to plain filters, anything else names an installed model.
+     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
+     *
      */
     model?: string;
     metadata?: MetadataInput;
@@ -98,28 +103,28 @@ export type Job = {
     status: JobStatus;
     resolution: Resolution;
     /**
-     * Measured duration of the video in seconds, rounded up; what is billed.
+     * Measured duration of the video in seconds, rounded up. This is the billed duration.
      */
     duration_seconds: number;
     /**
-     * Amount charged when the job was accepted; 0 in the sandbox. One credit is one US cent.
+     * Credits charged when the job was accepted; 0 in test mode. One credit is one US cent.
      */
     credits_charged: number;
     /**
-     * Amount given back since.
+     * Credits refunded since.
      */
     credits_refunded: number;
     /**
-     * Whether the job was made with a sandbox key.
+     * Whether the job was created in test mode.
      */
     sandbox: boolean;
     tier: Tier;
     /**
-     * Part of the work that is done, from 0 to 1; never falls.
+     * Completed part of the work, from 0 to 1. Never decreases.
      */
     progress: number;
     /**
-     * Estimated seconds until the job is finished; null while unknown.
+     * Estimated seconds until the job ends; null while unknown.
      */
     eta_seconds: number | null;
     created_at: Timestamp;
@@ -132,11 +137,11 @@ export type Job = {
      */
     finished_at: Timestamp | null;
     /**
-     * When the job's files are deleted automatically; 30 days after creation by default.
+     * When the service deletes the job's files; by default 30 days after creation.
      */
     expires_at: Timestamp;
     /**
-     * The video as measured; null in the sandbox.
+     * The measured properties of the video; null in test mode.
      */
     source: Source | null;
     /**
@@ -148,14 +153,14 @@ export type Job = {
      */
     error: JobError | null;
     /**
-     * What was applied; null until the job is done.
+     * The enhancements that were applied; null until the job is done.
      */
     enhancements: AppliedEnhancements | null;
     metadata: Metadata;
 };
 
 /**
- * The caller's own pairs.
+ * Your own key-value pairs.
  */
 export type Metadata = {
     [key: string]: string;
@@ -163,21 +168,22 @@ export type Metadata = {
 
 export type Source = {
     /**
-     * Container format as FFmpeg names its reader, such as `mov,mp4,m4a,3gp,3g2,mj2` or `matroska,webm`.
+     * Container format as FFmpeg names its demuxer, such as `mov,mp4,m4a,3gp,3g2,mj2` or `matroska,webm`.
+     *
      */
     container: string;
     video_codec: string;
     /**
-     * null without an audio stream.
+     * null if the video has no audio.
      */
     audio_codec: string | null;
     /**
-     * Pixels as displayed (rotation applied, square pixels).
+     * Display width in square pixels, after rotation.
      */
     width: number;
     height: number;
     /**
-     * Average frames per second; 0 when unknown.
+     * Average frame rate in frames per second; 0 if unknown.
      */
     frame_rate: number;
     /**
@@ -219,16 +225,16 @@ export type AppliedEnhancements = {
     face_restoration: AppliedStrength;
     adaptive_contrast: AppliedStrength;
     /**
-     * The network that was used, or `none`.
+     * The model that was used, or `none`.
      */
     model: string;
     /**
-     * The processor that did the work, `cpu` or `cuda:N` with the GPU's name. Absent on jobs from before it was noted.
+     * The device that processed the job: `cpu`, or `cuda:N` with the GPU's name. Absent in old jobs.
      */
     device?: string;
     /**
-     * What was decided before the first frame, stage by stage. A strength above may be lower than the planned one:
-     * `face_restoration` is 0 when no face was found. Absent on jobs from before it was noted.
+     * The plan that was made before the first frame, stage by stage. An applied strength can be lower than the
+     * planned one: `face_restoration` is 0 if no face was found. Absent in old jobs.
      *
      */
     plan?: Array<PlannedStage>;
@@ -236,12 +242,12 @@ export type AppliedEnhancements = {
 
 export type PlannedStage = {
     /**
-     * `denoise`, `model`, `face_restoration`, `sharpen` or `adaptive_contrast`; there may be more one day.
+     * `denoise`, `model`, `face_restoration`, `sharpen` or `adaptive_contrast`. More may be added.
      */
     stage: string;
     strength: AppliedStrength;
     /**
-     * The figures that decided, for people.
+     * The measurements behind the decision, as text.
      */
     reason: string;
 };
@@ -252,11 +258,11 @@ export type JobList = {
      */
     data: Array<Job>;
     /**
-     * Whether older jobs follow.
+     * Whether there are older jobs.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: JobId | null;
 };
@@ -266,13 +272,12 @@ export type JobDeletion = {
     deleted: true;
     deleted_at: Timestamp;
     /**
-     * Credits given back by this call.
+     * Credits refunded by this call.
      */
     refunded_credits: number;
     /**
-     * Signed proof of the destruction of a job of the Secure tier. Null on Standard, and null where the storage has
-     * not confirmed the destruction within a few seconds: fetch it from
-     * `GET /v1/jobs/{id}/deletion-certificate` then.
+     * Signed proof of the deletion of a Secure job. Null for Standard jobs, and null if the storage has not
+     * confirmed the deletion within a few seconds; get it from `GET /v1/jobs/{id}/deletion-certificate` then.
      *
      */
     certificate: CompactJws | null;
@@ -284,7 +289,7 @@ export type JobResult = {
      */
     download_url: string;
     /**
-     * Seconds of validity of the link.
+     * Seconds until the link expires.
      */
     expires_in: number;
     retention: RetentionReminder;
@@ -297,7 +302,7 @@ export type RetentionReminder = {
      */
     delete_now: string;
     /**
-     * Human-readable advice to delete the job once it is downloaded.
+     * Human-readable advice to delete the job after the download.
      */
     reminder: string;
 };
@@ -308,7 +313,7 @@ export type RetentionReminder = {
 export type JobEvent = {
     event: 'status' | 'progress' | 'deleted';
     /**
-     * The job, or `{"id", "deleted"}` of a deleted one, as JSON.
+     * The job, or `{"id", "deleted"}` for a deleted one, as JSON.
      */
     data: string;
 };
@@ -319,39 +324,39 @@ export type DeletedJob = {
 };
 
 /**
- * What a job with the same body would cost and take.
+ * The price and duration of a job with the same body.
  */
 export type Quote = {
     /**
-     * Measured duration of the video in seconds, rounded up; what would be billed.
+     * Measured duration of the video in seconds, rounded up. A job would be billed for it.
      */
     duration_seconds: number;
     /**
-     * What would be charged; 0 in the sandbox. One credit is one US cent.
+     * Credits that a job would cost; 0 in test mode. One credit is one US cent.
      */
     credits: number;
     resolution: Resolution;
     tier: Tier;
     /**
-     * Whether the key is a sandbox key.
+     * Whether the key is a test key.
      */
     sandbox: boolean;
     /**
-     * Estimated seconds of processing, without the wait for a free worker: from the account's latest jobs of the
-     * same target where there are any, else from a typical rate.
+     * Estimated seconds of processing, without the time in the queue. Based on the account's latest jobs with the
+     * same resolution, or on a typical rate if there are none.
      *
      */
     estimated_seconds: number;
     /**
-     * The video as measured; null in the sandbox.
+     * The measured properties of the video; null in test mode.
      */
     source: Source | null;
 };
 
 export type AccountUpdate = {
     /**
-     * Days that the files of a new job are kept: 30 with a Standard key; with a Secure key what the account has set,
-     * which applies to jobs with `secure` set.
+     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
+     * setting, which applies to jobs with `secure: true`.
      *
      */
     retention_days: number;
@@ -369,36 +374,39 @@ export type Sha256 = string;
 
 export type DeletionCertificate = {
     /**
-     * The proof itself; its signature is verified with the keys at `/.well-known/jwks.json`.
+     * The proof. Verify its signature with the keys at `/.well-known/jwks.json`.
      */
     certificate: CompactJws;
     payload: CertificatePayload;
 };
 
 /**
- * What the certificate states, decoded. Trust it only after verifying `certificate`.
+ * The decoded content of the certificate. Trust it only after you have verified `certificate`.
  */
 export type CertificatePayload = {
     id: string;
     /**
-     * Version of this form.
+     * Version of this format.
      */
     version: 1;
     job_id: JobId;
     account_id: string;
     /**
-     * Everything that was ever stored for the job. Empty for a sandbox job, for which nothing is stored: its
-     * result is a sample that all sandbox jobs share.
+     * All objects that were ever stored for the job. Empty for a test job, which stores nothing: its result is a
+     * sample that all test jobs share.
      *
      */
     objects: Array<DestroyedObject>;
     /**
-     * How it was destroyed. It is no claim about the medium below the storage, nor about backups.
+     * How the object was deleted. Makes no statement about the medium below the storage, or about backups.
+     *
      */
     method: 'logical deletion, verified absent';
     storage: 'filesystem' | 's3';
     /**
-     * Who caused it, the customer's call, the end of the retention, or the operator who closed the account.
+     * Who caused the deletion: a call of the customer, the end of the retention, or the operator who closed the
+     * account.
+     *
      */
     actor: 'customer' | 'retention' | 'operator';
     deleted_at: Timestamp;
@@ -413,22 +421,22 @@ export type DestroyedObject = {
     key: string;
     role: 'original' | 'output';
     /**
-     * Version id of an S3 object; null where the storage keeps none.
+     * Version id of an S3 object; null if the storage keeps no versions.
      */
     version: string | null;
     /**
-     * Of the stored bytes; null when the upload never finished.
+     * SHA-256 of the stored bytes; null if the upload never finished.
      */
     sha256: Sha256 | null;
     size_bytes: number | null;
     /**
-     * When the storage answered that the object does not exist.
+     * When the storage confirmed that the object does not exist.
      */
     verified_absent_at: Timestamp;
 };
 
 /**
- * Where the deletion stands in the account's audit log.
+ * Position of the deletion in the account's audit log.
  */
 export type AuditPosition = {
     sequence: number;
@@ -436,36 +444,35 @@ export type AuditPosition = {
 };
 
 /**
- * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all the other fields.
- *
+ * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all other fields.
  */
 export type AuditEntry = {
     account_id: string;
     /**
-     * 1, 2, 3 … without gaps, per account.
+     * 1, 2, 3, … without gaps, per account.
      */
     sequence: number;
     id: string;
     /**
-     * What happened, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
-     * `retention.changed`. More may be added. One `result.accessed` stands for every link that the same key was
-     * given for that job within the hour after it.
+     * The event, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
+     * `retention.changed`. More may be added. One `result.accessed` covers every link that the same key got for
+     * the job within the following hour.
      *
      */
     kind: string;
     /**
-     * The job it was about; null for the account.
+     * The job that the entry is about; null if it is about the account.
      */
     job_id: JobId | null;
     at: Timestamp;
     /**
-     * Details, by kind.
+     * Details, depending on `kind`.
      */
     data: {
         [key: string]: unknown;
     };
     /**
-     * Hash of the entry before; 64 zeros in the first.
+     * Hash of the previous entry; 64 zeros in the first entry.
      */
     previous_hash: Sha256;
     hash: Sha256;
@@ -477,16 +484,16 @@ export type AuditLog = {
      */
     data: Array<AuditEntry>;
     /**
-     * Whether older entries follow.
+     * Whether there are older entries.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: number | null;
     /**
-     * Signed `{account_id, size, hash, signed_at}` of the whole log: the number of its entries and the hash of the
-     * newest (0 and 64 zeros of an empty one).
+     * Signed `{account_id, size, hash, signed_at}` of the whole log: the number of entries and the hash of the
+     * newest one. An empty log has 0 entries and 64 zeros.
      *
      */
     head: CompactJws;
@@ -504,7 +511,7 @@ export type Jwk = {
      */
     x: string;
     /**
-     * RFC 7638 thumbprint.
+     * Thumbprint of the key (RFC 7638).
      */
     kid: string;
     alg: 'EdDSA';
@@ -512,7 +519,7 @@ export type Jwk = {
 };
 
 /**
- * Exactly these fields.
+ * The event has exactly these fields.
  */
 export type JobCompletedEvent = {
     event: 'job.completed';
@@ -521,7 +528,7 @@ export type JobCompletedEvent = {
 };
 
 /**
- * Exactly these fields.
+ * The event has exactly these fields.
  */
 export type JobFailedEvent = {
     event: 'job.failed';
@@ -534,19 +541,21 @@ export type Account = {
     plan: string;
     tier: Tier;
     /**
-     * Balance of the key's mode. One credit is one US cent; sandbox credits are never taken.
+     * Balance of the key's mode. One credit is one US cent. Test credits are never spent.
      */
     credits: number;
     /**
-     * Whether the key is a sandbox key.
+     * Whether the key is a test key.
      */
     sandbox: boolean;
     /**
-     * Live keys work when it is `approved`.
+     * Live keys work if it is `approved`.
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
+     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
+     * days.
+     *
      */
     retention_days: number;
     pricing: Pricing;
@@ -561,8 +570,8 @@ export type Pricing = {
     per_minute: PriceByResolution;
     per_second: PriceByResolution;
     /**
-     * The prices of each tier that the key may use. A Secure key pays those of `secure` for jobs with `secure` set,
-     * else those of `standard`.
+     * Prices of each tier that the key can use. A Secure key pays `secure` prices for jobs with `secure: true`,
+     * and `standard` prices for others.
      *
      */
     tiers?: {
@@ -577,7 +586,7 @@ export type TierPrices = {
 };
 
 /**
- * Dollars, by target resolution.
+ * US dollars, by target resolution.
  */
 export type PriceByResolution = {
     '1080p': number;
@@ -590,13 +599,13 @@ export type Limits = {
     resolutions: Array<Resolution>;
     link_validity_seconds: number;
     /**
-     * What `model` of a job may name; `auto`, `none` and the installed networks.
+     * Allowed values of `model`: `auto`, `none` and the installed models.
      */
     models: Array<string>;
 };
 
 /**
- * `test`: the sandbox; `live`: real work, charged.
+ * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
  */
 export type Mode = 'test' | 'live';
 
@@ -611,7 +620,7 @@ export type KeyId = string;
 export type EventId = string;
 
 /**
- * Compared without regard to case.
+ * Compared case-insensitively.
  */
 export type Email = string;
 
@@ -622,13 +631,13 @@ export type ConsoleSignUpInput = {
      */
     password: string;
     /**
-     * Name of the account, such as the company's; the email's where there is none.
+     * Name of the account, such as a company name. Defaults to the email.
      */
     name?: string;
 };
 
 /**
- * The same whether or not the address was known.
+ * The same for a known and an unknown email.
  */
 export type ConsoleSignUpResult = {
     accepted: true;
@@ -656,11 +665,11 @@ export type ConsolePasswordChange = {
 export type ConsoleUser = {
     id: ConsoleUserId;
     /**
-     * As given at sign-up.
+     * The email as entered at sign-up.
      */
     email: string;
     /**
-     * Whether the operator pages are open.
+     * Whether the user can open the operator pages.
      */
     operator: boolean;
     created_at: Timestamp;
@@ -669,7 +678,7 @@ export type ConsoleUser = {
 export type ConsoleAccount = {
     id: AccountId;
     /**
-     * Whose account it is.
+     * Name of the account.
      */
     name: string;
     /**
@@ -677,35 +686,37 @@ export type ConsoleAccount = {
      */
     plan: string;
     /**
-     * Live jobs run when it is `approved`.
+     * Live jobs run if it is `approved`.
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Live balance; one credit is one US cent.
+     * Live balance. One credit is one US cent.
      */
     credits: number;
     /**
-     * Never taken.
+     * Test credits. They are never spent.
      */
     sandbox_credits: number;
     /**
-     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
+     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
+     * days.
+     *
      */
     retention_days: number;
     created_at: Timestamp;
 };
 
 /**
- * Who is signed in, and what the page needs to know of the service.
+ * The signed-in user, and what the page needs to know about the service.
  */
 export type ConsoleSession = {
     id: ConsoleSessionId;
     /**
-     * To be sent as `X-CSRF-Token` with every call that changes something; it belongs to this session.
+     * Send it as `X-CSRF-Token` with every call that changes something. It belongs to this session.
      */
     csrf_token: string;
     /**
-     * The session ends then at the latest; one that is not used ends sooner.
+     * The session ends then at the latest. An unused session ends sooner.
      */
     expires_at: Timestamp;
     user: ConsoleUser;
@@ -722,23 +733,23 @@ export type ConsoleSession = {
 };
 
 /**
- * What this service offers beside the usual.
+ * Optional features of this service.
  */
 export type ConsoleCapabilities = {
     /**
-     * Whether `POST /console/api/uploads` takes files (a local demo).
+     * Whether `POST /console/api/uploads` accepts files (local demos).
      */
     upload: boolean;
     /**
-     * Address of the bundled sample, by mode.
+     * URL of the bundled sample video, by mode.
      */
     sample_url: {
         /**
-         * null where the service cannot fetch it.
+         * null if the service cannot fetch it.
          */
         live: string | null;
         /**
-         * Any address does in the sandbox, which fetches nothing.
+         * Test mode fetches nothing, so any URL works.
          */
         test: string;
     };
@@ -751,11 +762,11 @@ export type ConsoleSignedOut = {
 export type ConsoleSessionEntry = {
     id: ConsoleSessionId;
     /**
-     * Whether it is the one that asks.
+     * Whether this is the current session.
      */
     current: boolean;
     /**
-     * What the browser said of itself, at most 200 characters.
+     * User-Agent of the browser, at most 200 characters.
      */
     user_agent: string;
     created_at: Timestamp;
@@ -769,18 +780,18 @@ export type ConsoleSessionList = {
      */
     data: Array<ConsoleSessionEntry>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
 
 export type ConsoleSessionsEnded = {
     /**
-     * How many sessions were ended.
+     * Number of ended sessions.
      */
     ended: number;
 };
@@ -797,7 +808,7 @@ export type ConsoleKey = {
      */
     last_four: string;
     /**
-     * `expiring`: replaced, and works until `expires_at`.
+     * `expiring`: the key was replaced and works until `expires_at`.
      */
     state: 'active' | 'expiring' | 'expired' | 'revoked';
     created_at: Timestamp;
@@ -812,11 +823,11 @@ export type ConsoleKeyList = {
      */
     data: Array<ConsoleKey>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
@@ -829,14 +840,14 @@ export type ConsoleKeyInput = {
 export type ConsoleNewKey = {
     key: ConsoleKey;
     /**
-     * The API key itself. It is shown this once.
+     * The API key itself. It is shown only once.
      */
     secret: string;
 };
 
 export type ConsoleKeyRotationInput = {
     /**
-     * Days that both keys work; 0 ends the old one at once.
+     * Days that both keys work. 0 ends the old key immediately.
      */
     overlap_days: number;
 };
@@ -844,14 +855,14 @@ export type ConsoleKeyRotationInput = {
 export type ConsoleRotatedKey = {
     key: ConsoleKey;
     /**
-     * The new API key itself. It is shown this once.
+     * The new API key itself. It is shown only once.
      */
     secret: string;
     replaced: ConsoleKey;
 };
 
 /**
- * A job and the mode it is made in.
+ * A job request and its mode.
  */
 export type ConsoleJobInput = {
     mode: Mode;
@@ -859,7 +870,7 @@ export type ConsoleJobInput = {
 };
 
 /**
- * A job as lists show it.
+ * A job as an item of lists.
  */
 export type ConsoleJob = {
     id: JobId;
@@ -868,15 +879,15 @@ export type ConsoleJob = {
     status: JobStatus;
     resolution: Resolution;
     /**
-     * Last part of the path of the source, at most 120 characters.
+     * Last path segment of the source URL, at most 120 characters.
      */
     source_name: string;
     /**
-     * Part that is done.
+     * Completed part of the work, from 0 to 1.
      */
     progress: number;
     /**
-     * Estimated seconds that are left.
+     * Estimated seconds until the job ends.
      */
     eta_seconds: number | null;
     /**
@@ -884,11 +895,11 @@ export type ConsoleJob = {
      */
     duration_seconds: number;
     /**
-     * Credits taken.
+     * Credits charged.
      */
     credits_charged: number;
     /**
-     * Credits given back.
+     * Credits refunded.
      */
     credits_refunded: number;
     created_at: Timestamp;
@@ -904,67 +915,67 @@ export type ConsoleJobList = {
      */
     data: Array<ConsoleJob>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
 
 /**
- * All that is known of a job.
+ * A job with its request, timeline and charges.
  */
 export type ConsoleJobDetail = {
     job: Job;
     mode: Mode;
     /**
-     * Last part of the path of the source.
+     * Last path segment of the source URL.
      */
     source_name: string;
     /**
-     * As it was asked for.
+     * The value from the request.
      */
     video_url: string;
     /**
-     * Where its end is told.
+     * URL that receives the event when the job ends.
      */
     webhook_url: string | null;
     /**
-     * As it was asked for.
+     * The value from the request.
      */
     model: string | null;
     requested: EnhancementsInput;
     /**
-     * What to do about the error, in plain words; null without one.
+     * Advice for the error, in plain words; null without an error.
      */
     error_help: string | null;
     /**
      * Oldest first.
      */
-    timeline: Array<ConsoleJobMoment>;
+    timeline: Array<ConsoleTimelineEvent>;
     /**
-     * Oldest first; empty in the sandbox.
+     * Oldest first. Empty in test mode.
      */
     charges: Array<ConsoleJobCharge>;
 };
 
 /**
- * Something that happened to a job; an entry of the audit log.
+ * An event of the job: an entry of the audit log.
  */
-export type ConsoleJobMoment = {
+export type ConsoleTimelineEvent = {
     at: Timestamp;
     /**
-     * As in the audit log.
+     * Kind of the entry in the audit log.
      */
     kind: string;
     /**
-     * The same in plain words.
+     * The event as a sentence.
      */
     text: string;
     /**
-     * Details, by kind.
+     * Details, depending on `kind`.
      */
     data: {
         [key: string]: unknown;
@@ -978,18 +989,18 @@ export type ConsoleJobCharge = {
     id: number;
     kind: 'charge' | 'refund';
     /**
-     * Credits; negative when taken.
+     * Credits. Charges are negative.
      */
     amount: number;
     /**
-     * Balance after it.
+     * Balance after the transfer.
      */
     balance: number;
     at: Timestamp;
 };
 
 /**
- * Fresh links for players; a link that is not there is null.
+ * Fresh links to the videos. A video that is not stored has null.
  */
 export type ConsoleJobLinks = {
     result: ConsoleLink | null;
@@ -998,15 +1009,15 @@ export type ConsoleJobLinks = {
 
 export type ConsoleLink = {
     /**
-     * Relative to this service where it stores the files itself, else of the bucket.
+     * Relative if this service serves the file, absolute if a bucket does.
      */
     url: string;
     /**
-     * Seconds of validity.
+     * Seconds until the link expires.
      */
     expires_in: number;
     /**
-     * Name under which a browser saves it.
+     * File name that the browser uses for the download.
      */
     file_name: string;
     /**
@@ -1021,29 +1032,29 @@ export type ConsoleLink = {
 export type ConsoleJobEvent = {
     event: 'job' | 'deleted';
     /**
-     * A `ConsoleJob`, or `{"id", "deleted"}` of a deleted one, as JSON.
+     * A `ConsoleJob`, or `{"id", "deleted"}` for a deleted one, as JSON.
      */
     data: string;
 };
 
 export type ConsoleUpload = {
     /**
-     * Address under which a job of this service may use the file.
+     * URL that a job of this service can use.
      */
     video_url: string;
     /**
-     * Bytes that were received.
+     * Received bytes.
      */
     size_bytes: number;
 };
 
 export type ConsoleWebhookSecret = {
     /**
-     * The newest secret. It signs the webhooks; `whsec_` and base64.
+     * The newest secret, which signs the webhooks: `whsec_` and base64.
      */
     secret: string;
     /**
-     * What signs `X-Service-Signature`, which has one signature alone.
+     * The secret of `X-Service-Signature`, a header that carries a single signature.
      */
     service_signature: {
         /**
@@ -1051,12 +1062,13 @@ export type ConsoleWebhookSecret = {
          */
         secret: string;
         /**
-         * When the header switches to the next secret by itself; null when the newest signs it.
+         * When the header switches to the newest secret automatically; null if that secret already signs it.
+         *
          */
         switches_at: Timestamp | null;
     };
     /**
-     * For 24 hours after a rotation, newest first.
+     * The replaced secrets, for 24 hours after a rotation, newest first.
      */
     replaced: Array<{
         /**
@@ -1068,24 +1080,24 @@ export type ConsoleWebhookSecret = {
 };
 
 /**
- * A webhook, and how it fares.
+ * The delivery of a webhook.
  */
 export type ConsoleDelivery = {
     id: EventId;
     job_id: JobId;
     event: 'job.completed' | 'job.failed';
     /**
-     * null when the job was deleted.
+     * null if the job was deleted.
      */
     url: string | null;
     /**
-     * `dead`: given up; `stopped`: the receiver answered 410, or the job was deleted.
+     * `dead`: the service gave up. `stopped`: the receiver returned 410, or the job was deleted.
      */
     state: 'pending' | 'delivered' | 'dead' | 'stopped';
     /**
-     * Failed tries of this round.
+     * Failed attempts of the current round.
      */
-    failed_tries: number;
+    failed_attempts: number;
     next_at: Timestamp | null;
     created_at: Timestamp;
     settled_at: Timestamp | null;
@@ -1093,30 +1105,30 @@ export type ConsoleDelivery = {
 };
 
 /**
- * One try.
+ * One attempt to deliver a webhook.
  */
 export type ConsoleDeliveryAttempt = {
     /**
-     * 1, 2, 3 …
+     * 1, 2, 3, …
      */
     number: number;
     at: Timestamp;
     /**
-     * Milliseconds until the answer, or until it failed.
+     * Milliseconds until the response or the failure.
      */
     duration_ms: number;
     /**
-     * Status of the answer; null when there was none.
+     * HTTP status of the response; null if there was none.
      */
     status: number | null;
     /**
-     * Why it does not count as delivered; null when it does.
+     * Why the attempt failed; null if it succeeded.
      */
     failure: string | null;
     /**
-     * Beginning of the answer's body, at most 2 KB.
+     * Start of the response body, at most 2 KB.
      */
-    reply: string | null;
+    response_body: string | null;
 };
 
 export type ConsoleDeliveryList = {
@@ -1125,11 +1137,11 @@ export type ConsoleDeliveryList = {
      */
     data: Array<ConsoleDelivery>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
@@ -1137,16 +1149,17 @@ export type ConsoleDeliveryList = {
 export type ConsoleDeliveryDetail = {
     delivery: ConsoleDelivery;
     /**
-     * What is sent at every try. The time and the signatures differ from try to try and are not kept.
+     * The request of every attempt. The timestamp and the signatures differ between attempts and are not stored.
+     *
      */
     request: {
         method: 'POST';
         /**
-         * null when the job was deleted.
+         * null if the job was deleted.
          */
         url: string | null;
         /**
-         * Headers that are the same in every try.
+         * Headers that are the same in every attempt.
          */
         headers: {
             [key: string]: string;
@@ -1165,14 +1178,14 @@ export type ConsoleDeliveryDetail = {
 export type ConsoleWebhookTestInput = {
     url: PublicUrl;
     /**
-     * Which event is sent.
+     * The event to send.
      */
     event: 'job.completed' | 'job.failed';
 };
 
 export type ConsoleWebhookTest = {
     /**
-     * The sandbox job whose end is told.
+     * The test job whose event is sent.
      */
     job_id: JobId;
 };
@@ -1184,16 +1197,16 @@ export type ConsoleLedgerEntry = {
     id: number;
     kind: 'grant' | 'withdrawal' | 'charge' | 'refund';
     /**
-     * Credits; negative when taken.
+     * Credits. Charges are negative.
      */
     amount: number;
     /**
-     * Balance after it.
+     * Balance after the transfer.
      */
     balance: number;
     job_id: JobId | null;
     /**
-     * The operator's note on a grant or a withdrawal.
+     * The operator's note on the transfer.
      */
     note: string;
     at: Timestamp;
@@ -1205,18 +1218,18 @@ export type ConsoleLedger = {
      */
     data: Array<ConsoleLedgerEntry>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: number | null;
 };
 
 export type ConsoleUsage = {
     /**
-     * Oldest first, one for each day (UTC) up to today, also where nothing happened.
+     * Oldest first. One item per day (UTC) up to today, including days without jobs.
      */
     days: Array<ConsoleUsageDay>;
 };
@@ -1227,19 +1240,19 @@ export type ConsoleUsageDay = {
      */
     date: string;
     /**
-     * Live jobs that were charged.
+     * Number of charged live jobs.
      */
     jobs: number;
     /**
-     * Billed seconds of them.
+     * Billed seconds of these jobs.
      */
     seconds: number;
     /**
-     * Credits taken.
+     * Credits charged.
      */
     credits: number;
     /**
-     * Credits given back that day.
+     * Credits refunded on that day.
      */
     refunded: number;
 };
@@ -1257,17 +1270,17 @@ export type ConsoleCertificateList = {
      */
     data: Array<ConsoleCertificate>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
 
 /**
- * The whole log with its signed head and the public keys: all that a verification needs.
+ * The whole log with its signed head and the public keys. Nothing else is needed to verify it.
  */
 export type AuditExport = {
     account_id: AccountId;
@@ -1282,7 +1295,7 @@ export type AuditExport = {
 export type OperatorAccount = {
     id: AccountId;
     /**
-     * Whose account it is.
+     * Name of the account.
      */
     name: string;
     /**
@@ -1295,17 +1308,17 @@ export type OperatorAccount = {
      */
     credits: number;
     /**
-     * Never taken.
+     * Test credits. They are never spent.
      */
     sandbox_credits: number;
     retention_days: number;
     created_at: Timestamp;
     /**
-     * Of its users.
+     * Emails of the account's users.
      */
     emails: Array<string>;
     /**
-     * Keys that work.
+     * Number of active keys.
      */
     active_keys: number;
 };
@@ -1316,11 +1329,11 @@ export type OperatorAccountList = {
      */
     data: Array<OperatorAccount>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
@@ -1331,11 +1344,11 @@ export type OperatorDecision = {
 
 export type OperatorGrant = {
     /**
-     * Live credits to add; one is one US cent.
+     * Live credits to add. One credit is one US cent.
      */
     credits: number;
     /**
-     * Kept in the ledger.
+     * Recorded in the ledger.
      */
     note?: string;
 };
@@ -1345,7 +1358,7 @@ export type OperatorGrant = {
  */
 export type OperatorOverview = {
     /**
-     * By task.
+     * One item per task.
      */
     queue: Array<OperatorQueue>;
     /**
@@ -1353,38 +1366,38 @@ export type OperatorOverview = {
      */
     jobs: {
         /**
-         * Wait.
+         * Waiting jobs.
          */
         queued: number;
         /**
-         * Are worked on.
+         * Jobs in progress.
          */
         running: number;
         /**
-         * Age of the one that waits longest.
+         * Age of the oldest waiting job.
          */
         oldest_queued_seconds: number | null;
         /**
-         * Ended in error in the last 24 hours.
+         * Jobs that ended in error in the last 24 hours.
          */
         failed_last_day: number;
     };
     webhooks: {
         /**
-         * To be delivered.
+         * Webhooks to be delivered.
          */
         pending: number;
         /**
-         * Due for more than a minute.
+         * Webhooks that have been due for more than a minute.
          */
         overdue: number;
     };
     /**
-     * Worker processes that report.
+     * Worker processes that are online.
      */
     workers_alive: number;
     /**
-     * Accounts that wait for approval.
+     * Accounts waiting for approval.
      */
     accounts_pending: number;
 };
@@ -1395,19 +1408,19 @@ export type OperatorQueue = {
      */
     task: string;
     /**
-     * Due and not taken.
+     * Tasks that are due and not started.
      */
     waiting: number;
     /**
-     * Due later.
+     * Tasks that are due later.
      */
     later: number;
     /**
-     * Taken.
+     * Accepted.
      */
     running: number;
     /**
-     * How long the longest waiting is due.
+     * Seconds since the oldest waiting task was due.
      */
     oldest_seconds: number | null;
 };
@@ -1417,55 +1430,55 @@ export type OperatorQueue = {
  */
 export type OperatorWorker = {
     /**
-     * Names it in leases and logs.
+     * Names the worker in leases and logs.
      */
     id: string;
     /**
-     * Name of its machine.
+     * Host name of its machine.
      */
     host: string | null;
     started_at: Timestamp;
     /**
-     * When it last reported.
+     * Time of its last heartbeat.
      */
-    seen_at: Timestamp;
+    last_heartbeat_at: Timestamp;
     /**
-     * Whether it reported in the last 30 s.
+     * Whether it sent a heartbeat in the last 30 s.
      */
     alive: boolean;
     /**
-     * Media jobs at a time.
+     * Number of jobs that it can process at the same time.
      */
     concurrency: number | null;
     /**
-     * Processors that its engine can use; empty until it has told.
+     * Devices that its engine can use; empty until the worker has reported them.
      */
     devices: Array<OperatorDevice>;
     /**
-     * What it works on.
+     * Jobs in progress.
      */
     jobs: Array<OperatorLease>;
 };
 
 export type OperatorDevice = {
     /**
-     * `cpu`, `cuda:0` …
+     * `cpu`, `cuda:0`, …
      */
     id: string;
     /**
-     * As the driver names it.
+     * Name reported by the driver.
      */
     name: string;
     /**
-     * Whether it can be used.
+     * Whether the engine can use it.
      */
     usable: boolean;
     /**
-     * Why not; empty when it can.
+     * Why it cannot be used; empty if it can.
      */
     reason: string;
     /**
-     * Threads of a CPU; 0 of others.
+     * Threads of a CPU; 0 for other devices.
      */
     threads: number;
     /**
@@ -1473,11 +1486,11 @@ export type OperatorDevice = {
      */
     simd: string;
     /**
-     * Encoder that it has.
+     * Hardware encoder of the device.
      */
     encoder: string;
     /**
-     * Ways to run networks on it.
+     * Inference backends that run on it.
      */
     inference: Array<string>;
 };
@@ -1495,17 +1508,17 @@ export type OperatorWorkerList = {
      */
     data: Array<OperatorWorker>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
 
 /**
- * A job that ended in error; no address of the customer.
+ * A job that ended in error. Contains no URL of the customer's.
  */
 export type OperatorFailure = {
     job_id: JobId;
@@ -1522,11 +1535,11 @@ export type OperatorFailure = {
      */
     code: string;
     /**
-     * As the customer reads it.
+     * The message that the customer sees.
      */
     message: string;
     /**
-     * How often it was taken up.
+     * Number of attempts to process the job.
      */
     attempts: number;
     finished_at: Timestamp;
@@ -1538,11 +1551,11 @@ export type OperatorFailureList = {
      */
     data: Array<OperatorFailure>;
     /**
-     * Whether more follow.
+     * Whether there are more items.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: string | null;
 };
@@ -1583,7 +1596,7 @@ export type ErrorDetail = {
      */
     type: 'validation_error' | 'authentication_error' | 'billing_error' | 'permission_error' | 'not_found_error' | 'method_not_allowed_error' | 'conflict_error' | 'rate_limit_error' | 'api_error';
     /**
-     * JSON Pointer of the bad field of the body, or `/name` of the bad parameter or header.
+     * JSON Pointer of the invalid field of the body, or `/name` of the invalid parameter or header.
      */
     param?: string;
     /**
@@ -1591,42 +1604,45 @@ export type ErrorDetail = {
      */
     request_id?: string;
     /**
-     * Where the error is explained.
+     * Documentation of the error.
      */
     doc_url?: string;
 };
 
 /**
- * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+ * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export type JobId2 = JobId;
 
 /**
- * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+ * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
 export type IdempotencyKey = string;
 
 /**
- * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret exactly as it is shown, as
- * UTF-8 characters, `whsec_` included: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the
- * old secret keeps signing this header until the account switches, or until the overlap of 24 hours ends.
+ * Lower-case hex HMAC-SHA256 of the raw body. The HMAC key is the account's signing secret exactly as shown, as
+ * UTF-8 text including `whsec_`: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the old
+ * secret signs this header until the account switches, or until the overlap of 24 hours ends.
  *
  */
 export type ServiceSignature = string;
 
 /**
- * Id of the event; the same at every try.
+ * Id of the event. It is the same in every attempt.
  */
 export type WebhookId = string;
 
 /**
- * When this try was made, in seconds since the Unix epoch. Refuse what is more than 300 s off.
+ * Time of this attempt, in seconds since the Unix epoch. Refuse it if it differs from your clock by more than 300
+ * s.
+ *
  */
 export type WebhookTimestamp = string;
 
 /**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is
- * the decoded base64 behind `whsec_`. While one secret replaces another there is one for each, separated by spaces.
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The HMAC
+ * key is the decoded base64 after `whsec_`. During a rotation there is one signature for each secret, separated by
+ * spaces.
  *
  */
 export type WebhookSignature = string;
@@ -1636,15 +1652,15 @@ export type ListJobsData = {
     path?: never;
     query?: {
         /**
-         * Number of jobs on a page.
+         * Number of jobs per page.
          */
         limit?: number;
         /**
-         * Id of the last job of the page before; the answer starts behind it.
+         * Id of the last job of the previous page.
          */
         starting_after?: JobId;
         /**
-         * Only jobs in this state.
+         * Only jobs with this status.
          */
         status?: JobStatus;
     };
@@ -1653,29 +1669,29 @@ export type ListJobsData = {
 
 export type ListJobsErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1693,12 +1709,12 @@ export type ListJobsResponse = ListJobsResponses[keyof ListJobsResponses];
 
 export type CreateJobData = {
     /**
-     * What to enhance, and how. At most 64 KB.
+     * The video and how to enhance it. At most 64 KB.
      */
     body: JobInput;
     headers?: {
         /**
-         * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
          */
         'Idempotency-Key'?: string;
     };
@@ -1709,18 +1725,18 @@ export type CreateJobData = {
 
 export type CreateJobErrors = {
     /**
-     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
-     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
-     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
-     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
-     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -1729,13 +1745,13 @@ export type CreateJobErrors = {
      */
     402: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (`secure` is true and the key is a Standard one).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
      *
      */
     403: Error;
     /**
-     * The `Idempotency-Key` was used with another body. Code: `idempotency_key_reused`.
+     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
      */
     409: Error;
     /**
@@ -1747,15 +1763,15 @@ export type CreateJobErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1764,7 +1780,7 @@ export type CreateJobError = CreateJobErrors[keyof CreateJobErrors];
 
 export type CreateJobResponses = {
     /**
-     * The job was accepted and charged, or is the one made earlier under the same `Idempotency-Key`.
+     * The job was accepted and charged, or already existed under the same `Idempotency-Key`.
      */
     201: Job;
 };
@@ -1783,24 +1799,24 @@ export type CreateQuoteData = {
 
 export type CreateQuoteErrors = {
     /**
-     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
-     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
-     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
-     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
-     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
@@ -1813,15 +1829,15 @@ export type CreateQuoteErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1841,7 +1857,7 @@ export type DeleteJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -1851,13 +1867,13 @@ export type DeleteJobData = {
 
 export type DeleteJobErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -1865,15 +1881,15 @@ export type DeleteJobErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1893,7 +1909,7 @@ export type GetJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -1903,13 +1919,13 @@ export type GetJobData = {
 
 export type GetJobErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -1917,15 +1933,15 @@ export type GetJobErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1945,7 +1961,7 @@ export type GetJobResultData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -1955,13 +1971,13 @@ export type GetJobResultData = {
 
 export type GetJobResultErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -1969,20 +1985,21 @@ export type GetJobResultErrors = {
      */
     404: Error;
     /**
-     * There is no result. Codes: `job_not_done` (the job is queued or running), `job_failed` (it ended in error).
+     * There is no result. Codes: `job_not_done` (the job is queued or running), `job_failed` (the job ended in
+     * error).
      *
      */
     409: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2002,7 +2019,7 @@ export type StreamJobEventsData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -2012,13 +2029,13 @@ export type StreamJobEventsData = {
 
 export type StreamJobEventsErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -2026,15 +2043,15 @@ export type StreamJobEventsErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2043,7 +2060,7 @@ export type StreamJobEventsError = StreamJobEventsErrors[keyof StreamJobEventsEr
 
 export type StreamJobEventsResponses = {
     /**
-     * The stream.
+     * The event stream.
      */
     200: JobEvent;
 };
@@ -2054,7 +2071,7 @@ export type GetDeletionCertificateData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -2064,39 +2081,40 @@ export type GetDeletionCertificateData = {
 
 export type GetDeletionCertificateErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
     /**
-     * There was never such a job in the key's mode, or it is deleted and was not of the Secure tier.
+     * The mode of the key never had this job, or the job is deleted and was not of the Secure tier.
      * Code: `job_not_found`.
      *
      */
     404: Error;
     /**
-     * There is no certificate yet. Codes: `job_not_deleted` (the job still exists, of whatever tier),
-     * `certificate_pending` (it was deleted, and the storage has not yet confirmed that every object is gone; retry after `Retry-After`).
+     * There is no certificate yet. Codes: `job_not_deleted` (the job, of either tier, still exists),
+     * `certificate_pending` (the job is deleted, but the storage has not confirmed yet that every object is gone;
+     * retry after `Retry-After`).
      *
      */
     409: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2121,25 +2139,25 @@ export type GetAccountData = {
 
 export type GetAccountErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2148,7 +2166,7 @@ export type GetAccountError = GetAccountErrors[keyof GetAccountErrors];
 
 export type GetAccountResponses = {
     /**
-     * The account behind the key.
+     * The account that owns the key.
      */
     200: Account;
 };
@@ -2157,7 +2175,7 @@ export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
 
 export type UpdateAccountData = {
     /**
-     * What to change. At most 64 KB.
+     * The fields to change. At most 64 KB.
      */
     body: AccountUpdate;
     path?: never;
@@ -2167,21 +2185,21 @@ export type UpdateAccountData = {
 
 export type UpdateAccountErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
@@ -2194,15 +2212,15 @@ export type UpdateAccountErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2211,7 +2229,7 @@ export type UpdateAccountError = UpdateAccountErrors[keyof UpdateAccountErrors];
 
 export type UpdateAccountResponses = {
     /**
-     * The account as it is now.
+     * The updated account.
      */
     200: Account;
 };
@@ -2223,15 +2241,15 @@ export type ListAuditLogData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Sequence number of the last entry of the page before; the answer starts behind it.
+         * Sequence number of the last entry of the previous page.
          */
         starting_after?: number;
         /**
-         * Only entries of this job. Sequence numbers have gaps then.
+         * Only entries about this job. Their sequence numbers have gaps.
          */
         job_id?: JobId;
     };
@@ -2240,31 +2258,31 @@ export type ListAuditLogData = {
 
 export type ListAuditLogErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2289,11 +2307,11 @@ export type GetJwksData = {
 
 export type GetJwksErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2318,7 +2336,7 @@ export type GetOpenApiJsonData = {
 
 export type GetOpenApiJsonErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -2343,7 +2361,7 @@ export type GetOpenApiYamlData = {
 
 export type GetOpenApiYamlErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -2368,7 +2386,7 @@ export type GetDocsData = {
 
 export type GetDocsErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -2388,7 +2406,7 @@ export type GetDocsFileData = {
     body?: never;
     path: {
         /**
-         * Name of the file. Anything else gives 404.
+         * Name of the file. Other names return 404.
          */
         file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'page.css' | 'start.js' | 'favicon-32x32.png';
     };
@@ -2402,7 +2420,7 @@ export type GetDocsFileErrors = {
      */
     404: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -2422,21 +2440,21 @@ export type DownloadFileData = {
     body?: never;
     path: {
         /**
-         * Opaque name of the file; may contain slashes.
+         * Opaque name of the file. It may contain slashes.
          */
         key: string;
     };
     query: {
         /**
-         * End of the link's validity, in seconds since the Unix epoch.
+         * When the link expires, in seconds since the Unix epoch.
          */
         expires: string;
         /**
-         * File name under which the download is saved.
+         * File name that the browser uses for the download.
          */
         name: string;
         /**
-         * Content type of the file; absent in links to MP4 files.
+         * Content type of the file. Absent in links to MP4 files.
          */
         type?: string;
         /**
@@ -2453,15 +2471,15 @@ export type DownloadFileErrors = {
      */
     403: Error;
     /**
-     * The file does not exist any more. Code: `not_found`.
+     * The file no longer exists. Code: `not_found`.
      */
     404: Error;
     /**
-     * The range lies outside of the file. Code: `range_not_satisfiable`.
+     * The range lies outside the file. Code: `range_not_satisfiable`.
      */
     416: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -2474,7 +2492,7 @@ export type DownloadFileResponses = {
      */
     200: Blob | File;
     /**
-     * The bytes that `Range` asked for.
+     * The requested bytes.
      */
     206: Blob | File;
 };
@@ -2490,7 +2508,7 @@ export type GetHealthData = {
 
 export type GetHealthErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -2515,11 +2533,11 @@ export type GetReadinessData = {
 
 export type GetReadinessErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2547,14 +2565,16 @@ export type ConsoleSignUpData = {
 
 export type ConsoleSignUpErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * The browser says that another site sent it, or the service takes no sign-ups. Codes: `cross_site_request`, `sign_up_closed`.
+     * The browser reports that another site sent the request, or sign-up is closed. Codes: `cross_site_request`,
+     * `sign_up_closed`.
+     *
      */
     403: Error;
     /**
@@ -2566,15 +2586,15 @@ export type ConsoleSignUpErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2583,7 +2603,7 @@ export type ConsoleSignUpError = ConsoleSignUpErrors[keyof ConsoleSignUpErrors];
 
 export type ConsoleSignUpResponses = {
     /**
-     * Taken.
+     * Accepted.
      */
     202: ConsoleSignUpResult;
 };
@@ -2602,18 +2622,18 @@ export type ConsoleSignInData = {
 
 export type ConsoleSignInErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * There is no such user with that password. Code: `invalid_credentials`.
+     * The email or the password is wrong. Code: `invalid_credentials`.
      */
     401: Error;
     /**
-     * The browser says that another site sent it. Code: `cross_site_request`.
+     * The browser reports that another site sent the request. Code: `cross_site_request`.
      */
     403: Error;
     /**
@@ -2625,15 +2645,15 @@ export type ConsoleSignInErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2658,23 +2678,27 @@ export type ConsoleSignOutData = {
 
 export type ConsoleSignOutErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2699,19 +2723,21 @@ export type ConsoleGetSessionData = {
 
 export type ConsoleGetSessionErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2720,7 +2746,7 @@ export type ConsoleGetSessionError = ConsoleGetSessionErrors[keyof ConsoleGetSes
 
 export type ConsoleGetSessionResponses = {
     /**
-     * The session.
+     * The session cookie.
      */
     200: ConsoleSession;
 };
@@ -2739,14 +2765,16 @@ export type ConsoleChangePasswordData = {
 
 export type ConsoleChangePasswordErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
@@ -2762,15 +2790,15 @@ export type ConsoleChangePasswordErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2779,7 +2807,7 @@ export type ConsoleChangePasswordError = ConsoleChangePasswordErrors[keyof Conso
 
 export type ConsoleChangePasswordResponses = {
     /**
-     * Changed.
+     * The password was changed.
      */
     200: ConsoleSessionsEnded;
 };
@@ -2795,23 +2823,27 @@ export type ConsoleEndOtherSessionsData = {
 
 export type ConsoleEndOtherSessionsErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2820,7 +2852,7 @@ export type ConsoleEndOtherSessionsError = ConsoleEndOtherSessionsErrors[keyof C
 
 export type ConsoleEndOtherSessionsResponses = {
     /**
-     * Ended.
+     * The sessions were ended.
      */
     200: ConsoleSessionsEnded;
 };
@@ -2832,11 +2864,11 @@ export type ConsoleListSessionsData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last session of the page before; the answer starts behind it.
+         * Id of the last session of the previous page.
          */
         starting_after?: ConsoleSessionId;
     };
@@ -2845,23 +2877,25 @@ export type ConsoleListSessionsData = {
 
 export type ConsoleListSessionsErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2881,7 +2915,7 @@ export type ConsoleEndSessionData = {
     body?: never;
     path: {
         /**
-         * Id of the session. Anything that the account does not have gives 404.
+         * Id of the session. An unknown id returns 404.
          */
         id: ConsoleSessionId;
     };
@@ -2891,27 +2925,31 @@ export type ConsoleEndSessionData = {
 
 export type ConsoleEndSessionErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2920,7 +2958,7 @@ export type ConsoleEndSessionError = ConsoleEndSessionErrors[keyof ConsoleEndSes
 
 export type ConsoleEndSessionResponses = {
     /**
-     * Ended.
+     * The sessions were ended.
      */
     200: ConsoleSessionsEnded;
 };
@@ -2939,18 +2977,22 @@ export type ConsoleUpdateAccountData = {
 
 export type ConsoleUpdateAccountErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
@@ -2962,15 +3004,15 @@ export type ConsoleUpdateAccountErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -2991,11 +3033,11 @@ export type ConsoleListKeysData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last key of the page before; the answer starts behind it.
+         * Id of the last key of the previous page.
          */
         starting_after?: KeyId;
     };
@@ -3004,23 +3046,25 @@ export type ConsoleListKeysData = {
 
 export type ConsoleListKeysErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3048,22 +3092,26 @@ export type ConsoleCreateKeyData = {
 
 export type ConsoleCreateKeyErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * The account has 25 keys that work; revoke one first. Code: `key_limit_reached`.
+     * The account already has 25 active keys; revoke one first. Code: `key_limit_reached`.
      */
     409: Error;
     /**
@@ -3075,15 +3123,15 @@ export type ConsoleCreateKeyErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3092,7 +3140,7 @@ export type ConsoleCreateKeyError = ConsoleCreateKeyErrors[keyof ConsoleCreateKe
 
 export type ConsoleCreateKeyResponses = {
     /**
-     * The key, shown this once.
+     * The key. Its secret is shown only once.
      */
     201: ConsoleNewKey;
 };
@@ -3103,7 +3151,7 @@ export type ConsoleRevokeKeyData = {
     body?: never;
     path: {
         /**
-         * Id of the key. Anything that the account does not have gives 404.
+         * Id of the key. An unknown id returns 404.
          */
         id: KeyId;
     };
@@ -3113,27 +3161,31 @@ export type ConsoleRevokeKeyData = {
 
 export type ConsoleRevokeKeyErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3142,7 +3194,7 @@ export type ConsoleRevokeKeyError = ConsoleRevokeKeyErrors[keyof ConsoleRevokeKe
 
 export type ConsoleRevokeKeyResponses = {
     /**
-     * The key.
+     * The revoked key.
      */
     200: ConsoleKey;
 };
@@ -3156,7 +3208,7 @@ export type ConsoleRotateKeyData = {
     body: ConsoleKeyRotationInput;
     path: {
         /**
-         * Id of the key. Anything that the account does not have gives 404.
+         * Id of the key. An unknown id returns 404.
          */
         id: KeyId;
     };
@@ -3166,26 +3218,32 @@ export type ConsoleRotateKeyData = {
 
 export type ConsoleRotateKeyErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
-     * The key does not work any more, or both would be more than 25 that do. Codes: `key_not_active`, `key_limit_reached`.
+     * The key is not active, or a second key would exceed the limit of 25. Codes: `key_not_active`,
+     * `key_limit_reached`.
+     *
      */
     409: Error;
     /**
@@ -3197,15 +3255,15 @@ export type ConsoleRotateKeyErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3214,7 +3272,7 @@ export type ConsoleRotateKeyError = ConsoleRotateKeyErrors[keyof ConsoleRotateKe
 
 export type ConsoleRotateKeyResponses = {
     /**
-     * The new key, shown this once.
+     * The new key. Its secret is shown only once.
      */
     201: ConsoleRotatedKey;
 };
@@ -3226,19 +3284,19 @@ export type ConsoleListJobsData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last job of the page before; the answer starts behind it.
+         * Id of the last job of the previous page.
          */
         starting_after?: JobId;
         /**
-         * Only jobs of this mode.
+         * Only jobs in this mode.
          */
         mode?: Mode;
         /**
-         * Only jobs in this state.
+         * Only jobs with this status.
          */
         status?: JobStatus;
         /**
@@ -3251,23 +3309,25 @@ export type ConsoleListJobsData = {
 
 export type ConsoleListJobsErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3290,7 +3350,7 @@ export type ConsoleCreateJobData = {
     body: ConsoleJobInput;
     headers?: {
         /**
-         * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
          */
         'Idempotency-Key'?: string;
     };
@@ -3301,17 +3361,19 @@ export type ConsoleCreateJobData = {
 
 export type ConsoleCreateJobErrors = {
     /**
-     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
-     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
-     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
-     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
-     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
@@ -3319,11 +3381,13 @@ export type ConsoleCreateJobErrors = {
      */
     402: Error;
     /**
-     * The account is not approved for live work, or the request does not come from the console. Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     * The account is not approved for live mode, or the request does not come from the console.
+     * Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     *
      */
     403: Error;
     /**
-     * The `Idempotency-Key` was used with another body. Code: `idempotency_key_reused`.
+     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
      */
     409: Error;
     /**
@@ -3335,15 +3399,15 @@ export type ConsoleCreateJobErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3352,7 +3416,7 @@ export type ConsoleCreateJobError = ConsoleCreateJobErrors[keyof ConsoleCreateJo
 
 export type ConsoleCreateJobResponses = {
     /**
-     * The job was accepted and charged, or is the one made earlier under the same `Idempotency-Key`.
+     * The job was accepted and charged, or already existed under the same `Idempotency-Key`.
      */
     201: ConsoleJob;
 };
@@ -3371,21 +3435,25 @@ export type ConsoleCreateQuoteData = {
 
 export type ConsoleCreateQuoteErrors = {
     /**
-     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
-     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
-     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
-     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
-     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The account is not approved for live work, or the request does not come from the console. Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     * The account is not approved for live mode, or the request does not come from the console.
+     * Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     *
      */
     403: Error;
     /**
@@ -3397,15 +3465,15 @@ export type ConsoleCreateQuoteErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3425,7 +3493,7 @@ export type ConsoleDeleteJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job, of either mode. Anything that the account does not have gives 404.
+         * Id of the job, in either mode. An unknown id returns 404.
          */
         id: JobId;
     };
@@ -3435,11 +3503,15 @@ export type ConsoleDeleteJobData = {
 
 export type ConsoleDeleteJobErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
@@ -3447,15 +3519,15 @@ export type ConsoleDeleteJobErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3475,7 +3547,7 @@ export type ConsoleGetJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job, of either mode. Anything that the account does not have gives 404.
+         * Id of the job, in either mode. An unknown id returns 404.
          */
         id: JobId;
     };
@@ -3485,7 +3557,9 @@ export type ConsoleGetJobData = {
 
 export type ConsoleGetJobErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
@@ -3493,15 +3567,15 @@ export type ConsoleGetJobErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3521,7 +3595,7 @@ export type ConsoleGetJobLinksData = {
     body?: never;
     path: {
         /**
-         * Id of the job, of either mode. Anything that the account does not have gives 404.
+         * Id of the job, in either mode. An unknown id returns 404.
          */
         id: JobId;
     };
@@ -3531,7 +3605,9 @@ export type ConsoleGetJobLinksData = {
 
 export type ConsoleGetJobLinksErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
@@ -3539,15 +3615,15 @@ export type ConsoleGetJobLinksErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3572,19 +3648,21 @@ export type ConsoleStreamJobsData = {
 
 export type ConsoleStreamJobsErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3593,7 +3671,7 @@ export type ConsoleStreamJobsError = ConsoleStreamJobsErrors[keyof ConsoleStream
 
 export type ConsoleStreamJobsResponses = {
     /**
-     * The stream.
+     * The event stream.
      */
     200: ConsoleJobEvent;
 };
@@ -3616,7 +3694,9 @@ export type ConsoleUploadErrors = {
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
@@ -3624,7 +3704,7 @@ export type ConsoleUploadErrors = {
      */
     403: Error;
     /**
-     * The service takes no uploads. Code: `not_found`.
+     * The service accepts no uploads. Code: `not_found`.
      */
     404: Error;
     /**
@@ -3636,15 +3716,15 @@ export type ConsoleUploadErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3653,7 +3733,7 @@ export type ConsoleUploadError = ConsoleUploadErrors[keyof ConsoleUploadErrors];
 
 export type ConsoleUploadResponses = {
     /**
-     * The address.
+     * The URL of the stored file.
      */
     201: ConsoleUpload;
 };
@@ -3669,19 +3749,21 @@ export type ConsoleGetWebhookSecretData = {
 
 export type ConsoleGetWebhookSecretErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3690,7 +3772,7 @@ export type ConsoleGetWebhookSecretError = ConsoleGetWebhookSecretErrors[keyof C
 
 export type ConsoleGetWebhookSecretResponses = {
     /**
-     * The secret.
+     * The signing secret.
      */
     200: ConsoleWebhookSecret;
 };
@@ -3706,23 +3788,27 @@ export type ConsoleRotateWebhookSecretData = {
 
 export type ConsoleRotateWebhookSecretErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3747,23 +3833,27 @@ export type ConsoleSwitchWebhookSecretData = {
 
 export type ConsoleSwitchWebhookSecretErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3772,7 +3862,7 @@ export type ConsoleSwitchWebhookSecretError = ConsoleSwitchWebhookSecretErrors[k
 
 export type ConsoleSwitchWebhookSecretResponses = {
     /**
-     * The secret.
+     * The signing secret.
      */
     200: ConsoleWebhookSecret;
 };
@@ -3784,11 +3874,11 @@ export type ConsoleListDeliveriesData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last delivery of the page before; the answer starts behind it.
+         * Id of the last delivery of the previous page.
          */
         starting_after?: EventId;
         /**
@@ -3796,7 +3886,7 @@ export type ConsoleListDeliveriesData = {
          */
         state?: 'pending' | 'delivered' | 'dead' | 'stopped';
         /**
-         * Only those of this job.
+         * Only deliveries of this job.
          */
         job_id?: JobId;
     };
@@ -3805,23 +3895,25 @@ export type ConsoleListDeliveriesData = {
 
 export type ConsoleListDeliveriesErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3841,7 +3933,7 @@ export type ConsoleGetDeliveryData = {
     body?: never;
     path: {
         /**
-         * Id of the delivery, which is that of the event. Anything that the account does not have gives 404.
+         * Id of the delivery, which is the id of its event. An unknown id returns 404.
          */
         id: EventId;
     };
@@ -3851,23 +3943,25 @@ export type ConsoleGetDeliveryData = {
 
 export type ConsoleGetDeliveryErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3887,7 +3981,7 @@ export type ConsoleResendDeliveryData = {
     body?: never;
     path: {
         /**
-         * Id of the delivery. Anything that the account does not have gives 404.
+         * Id of the delivery. An unknown id returns 404.
          */
         id: EventId;
     };
@@ -3897,31 +3991,35 @@ export type ConsoleResendDeliveryData = {
 
 export type ConsoleResendDeliveryErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
-     * The job was deleted, and with it the address. Code: `delivery_not_resendable`.
+     * The job was deleted, and its webhook URL with it. Code: `delivery_not_resendable`.
      */
     409: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3930,7 +4028,7 @@ export type ConsoleResendDeliveryError = ConsoleResendDeliveryErrors[keyof Conso
 
 export type ConsoleResendDeliveryResponses = {
     /**
-     * It is queued.
+     * The delivery is queued.
      */
     202: ConsoleDeliveryDetail;
 };
@@ -3953,11 +4051,15 @@ export type ConsoleTestWebhookErrors = {
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to another session), `cross_site_request` (the browser says that another site sent it).
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
      */
     403: Error;
     /**
@@ -3969,15 +4071,15 @@ export type ConsoleTestWebhookErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -3986,7 +4088,7 @@ export type ConsoleTestWebhookError = ConsoleTestWebhookErrors[keyof ConsoleTest
 
 export type ConsoleTestWebhookResponses = {
     /**
-     * The job that will end.
+     * The test job.
      */
     201: ConsoleWebhookTest;
 };
@@ -3998,11 +4100,11 @@ export type ConsoleListLedgerData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Number of the last entry of the page before; the answer starts behind it.
+         * Number of the last entry of the previous page.
          */
         starting_after?: number;
     };
@@ -4011,23 +4113,25 @@ export type ConsoleListLedgerData = {
 
 export type ConsoleListLedgerErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4048,7 +4152,7 @@ export type ConsoleGetUsageData = {
     path?: never;
     query?: {
         /**
-         * How many days, today included.
+         * Number of days, including today.
          */
         days?: number;
     };
@@ -4057,23 +4161,25 @@ export type ConsoleGetUsageData = {
 
 export type ConsoleGetUsageErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4082,7 +4188,7 @@ export type ConsoleGetUsageError = ConsoleGetUsageErrors[keyof ConsoleGetUsageEr
 
 export type ConsoleGetUsageResponses = {
     /**
-     * The days.
+     * The usage of each day.
      */
     200: ConsoleUsage;
 };
@@ -4094,15 +4200,15 @@ export type ConsoleListAuditLogData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Number of the last entry of the page before; the answer starts behind it.
+         * Number of the last entry of the previous page.
          */
         starting_after?: number;
         /**
-         * Only entries about this job, also a deleted one.
+         * Only entries about this job. The job may be deleted.
          */
         job_id?: JobId;
     };
@@ -4111,23 +4217,25 @@ export type ConsoleListAuditLogData = {
 
 export type ConsoleListAuditLogErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4152,19 +4260,21 @@ export type ConsoleExportAuditLogData = {
 
 export type ConsoleExportAuditLogErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4185,15 +4295,15 @@ export type ConsoleListCertificatesData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last certificate of the page before; the answer starts behind it.
+         * Id of the last certificate of the previous page.
          */
         starting_after?: string;
         /**
-         * Only that of this job.
+         * Only the certificate of this job.
          */
         job_id?: JobId;
     };
@@ -4202,23 +4312,25 @@ export type ConsoleListCertificatesData = {
 
 export type ConsoleListCertificatesErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4243,23 +4355,25 @@ export type OperatorGetOverviewData = {
 
 export type OperatorGetOverviewErrors = {
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The user is no operator. Code: `operator_required`.
+     * The user is not an operator. Code: `operator_required`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4268,7 +4382,7 @@ export type OperatorGetOverviewError = OperatorGetOverviewErrors[keyof OperatorG
 
 export type OperatorGetOverviewResponses = {
     /**
-     * The state now.
+     * The current state.
      */
     200: OperatorOverview;
 };
@@ -4280,11 +4394,11 @@ export type OperatorListAccountsData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last account of the page before; the answer starts behind it.
+         * Id of the last account of the previous page.
          */
         starting_after?: AccountId;
         /**
@@ -4297,27 +4411,29 @@ export type OperatorListAccountsData = {
 
 export type OperatorListAccountsErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The user is no operator. Code: `operator_required`.
+     * The user is not an operator. Code: `operator_required`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4340,7 +4456,7 @@ export type OperatorDecideData = {
     body: OperatorDecision;
     path: {
         /**
-         * Id of the account. Anything that the account does not have gives 404.
+         * Id of the account. An unknown id returns 404.
          */
         id: AccountId;
     };
@@ -4350,22 +4466,26 @@ export type OperatorDecideData = {
 
 export type OperatorDecideErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The user is no operator, or the request does not come from the console. Codes: `operator_required`, `csrf_token_invalid`, `cross_site_request`.
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
      */
     403: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
@@ -4377,15 +4497,15 @@ export type OperatorDecideErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4408,7 +4528,7 @@ export type OperatorGrantData = {
     body: OperatorGrant;
     path: {
         /**
-         * Id of the account. Anything that the account does not have gives 404.
+         * Id of the account. An unknown id returns 404.
          */
         id: AccountId;
     };
@@ -4418,22 +4538,26 @@ export type OperatorGrantData = {
 
 export type OperatorGrantErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The user is no operator, or the request does not come from the console. Codes: `operator_required`, `csrf_token_invalid`, `cross_site_request`.
+     * The user is not an operator, or the request does not come from the console. Codes: `operator_required`,
+     * `csrf_token_invalid`, `cross_site_request`.
+     *
      */
     403: Error;
     /**
-     * There is no such thing in the account. Code: `not_found`.
+     * The account has no such resource. Code: `not_found`.
      */
     404: Error;
     /**
@@ -4445,15 +4569,15 @@ export type OperatorGrantErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4474,11 +4598,11 @@ export type OperatorListWorkersData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last worker of the page before; the answer starts behind it.
+         * Id of the last worker of the previous page.
          */
         starting_after?: string;
     };
@@ -4487,27 +4611,29 @@ export type OperatorListWorkersData = {
 
 export type OperatorListWorkersErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The user is no operator. Code: `operator_required`.
+     * The user is not an operator. Code: `operator_required`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -4528,11 +4654,11 @@ export type OperatorListFailuresData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Id of the last job of the page before; the answer starts behind it.
+         * Id of the last job of the previous page.
          */
         starting_after?: JobId;
     };
@@ -4541,27 +4667,29 @@ export type OperatorListFailuresData = {
 
 export type OperatorListFailuresErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * Nobody is signed in. Codes: `missing_session` (there is no session cookie), `invalid_session` (the session is unknown, has expired or was ended).
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
      */
     401: Error;
     /**
-     * The user is no operator. Code: `operator_required`.
+     * The user is not an operator. Code: `operator_required`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };

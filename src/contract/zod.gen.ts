@@ -4,12 +4,12 @@ import { characters } from './characters.ts';
 import * as z from 'zod';
 
 /**
- * Identifier of a job, assigned by the service; sorts by time of creation.
+ * Id of a job, assigned by the service. Ids sort by creation time.
  */
 export const zJobId = z.string().regex(/^job_[0-9a-hjkmnp-tv-z]{26}$/);
 
 /**
- * Polling ends when it is `done` or `error`.
+ * `done` and `error` are final.
  */
 export const zJobStatus = z.enum([
     'queued',
@@ -19,15 +19,17 @@ export const zJobStatus = z.enum([
 ]);
 
 /**
- * Target resolution. `1080p` fits the video into 1920×1080 and `4k` into 3840×2160; a portrait video into the
- * same box turned. The aspect ratio is kept, sizes are even, nothing is cropped or padded; a source that is larger
- * than the box is reduced to it.
+ * Target resolution. `1080p` fits the video into 1920×1080, `4k` into 3840×2160. A portrait video is fitted into
+ * the box turned by 90 degrees. The aspect ratio is kept and both sides are even; nothing is cropped or padded. A
+ * source that is larger than the box is scaled down.
  *
  */
 export const zResolution = z.enum(['1080p', '4k']);
 
 /**
- * Privacy is the same on both; Secure adds signed deletion certificates, an audit log and retention.
+ * Privacy is the same in both tiers. Secure adds signed deletion certificates, an audit log and a retention
+ * setting.
+ *
  */
 export const zTier = z.enum(['standard', 'secure']);
 
@@ -37,17 +39,19 @@ export const zTier = z.enum(['standard', 'secure']);
 export const zTimestamp = z.iso.datetime().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/);
 
 /**
- * A public http(s) URL without user name or password: a host name (an international one in either spelling), an
- * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
- * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
- * which sends no request and resolves no name; a name that leads to a private address is refused when the live
- * mode connects.
+ * A public http(s) URL without user name or password. Its host is a domain name (an international one in either
+ * spelling), an IPv4 address, or an IPv6 address in brackets. The URL is parsed by the WHATWG URL standard, and
+ * the normalised host is checked. Private and local hosts return `url_not_allowed`. Test mode checks them too,
+ * although it sends no request and resolves no name. A domain name that resolves to a private address is refused
+ * when live mode connects.
  *
  */
 export const zPublicUrl = z.string().check(characters({ min: 8, max: 2048 })).regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\x00-\x20\x7f]+$/);
 
 /**
- * `auto` lets the service choose from the video, `off` turns the stage off, a number from 0 to 1 sets it.
+ * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
+ * strength.
+ *
  */
 export const zStrength = z.union([
     z.enum(['auto', 'off']),
@@ -55,7 +59,7 @@ export const zStrength = z.union([
 ]);
 
 /**
- * How strong each stage is; what is left out is `auto`.
+ * The strength of each stage. Omitted stages are `auto`.
  */
 export const zEnhancementsInput = z.strictObject({
     denoise: zStrength.optional(),
@@ -65,8 +69,8 @@ export const zEnhancementsInput = z.strictObject({
 });
 
 /**
- * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`, but not
- * `__proto__`.
+ * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
+ * `-`, and are not `__proto__`.
  *
  */
 export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/), z.string().check(characters({ max: 500 })).regex(/^[^\x00]*$/)).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
@@ -83,7 +87,7 @@ export const zJobInput = z.strictObject({
 });
 
 /**
- * The caller's own pairs.
+ * Your own key-value pairs.
  */
 export const zMetadata = z.record(z.string(), z.string());
 
@@ -198,7 +202,7 @@ export const zDeletedJob = z.object({
 });
 
 /**
- * What a job with the same body would cost and take.
+ * The price and duration of a job with the same body.
  */
 export const zQuote = z.object({
     duration_seconds: z.int().gte(1).lte(600),
@@ -242,7 +246,7 @@ export const zDestroyedObject = z.object({
 });
 
 /**
- * Where the deletion stands in the account's audit log.
+ * Position of the deletion in the account's audit log.
  */
 export const zAuditPosition = z.object({
     sequence: z.int().gte(1),
@@ -250,7 +254,7 @@ export const zAuditPosition = z.object({
 });
 
 /**
- * What the certificate states, decoded. Trust it only after verifying `certificate`.
+ * The decoded content of the certificate. Trust it only after you have verified `certificate`.
  */
 export const zCertificatePayload = z.object({
     id: z.string().regex(/^cert_[0-9a-hjkmnp-tv-z]{26}$/),
@@ -276,8 +280,7 @@ export const zDeletionCertificate = z.object({
 });
 
 /**
- * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all the other fields.
- *
+ * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all other fields.
  */
 export const zAuditEntry = z.object({
     account_id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
@@ -312,7 +315,7 @@ export const zJwks = z.object({
 });
 
 /**
- * Exactly these fields.
+ * The event has exactly these fields.
  */
 export const zJobCompletedEvent = z.strictObject({
     event: z.enum(['job.completed']),
@@ -321,7 +324,7 @@ export const zJobCompletedEvent = z.strictObject({
 });
 
 /**
- * Exactly these fields.
+ * The event has exactly these fields.
  */
 export const zJobFailedEvent = z.strictObject({
     event: z.enum(['job.failed']),
@@ -330,7 +333,7 @@ export const zJobFailedEvent = z.strictObject({
 });
 
 /**
- * Dollars, by target resolution.
+ * US dollars, by target resolution.
  */
 export const zPriceByResolution = z.object({
     '1080p': z.number().gte(0),
@@ -380,7 +383,7 @@ export const zAccount = z.object({
 });
 
 /**
- * `test`: the sandbox; `live`: real work, charged.
+ * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
  */
 export const zMode = z.enum(['test', 'live']);
 
@@ -395,7 +398,7 @@ export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
 export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
 
 /**
- * Compared without regard to case.
+ * Compared case-insensitively.
  */
 export const zEmail = z.string().check(characters({ min: 3, max: 254 })).regex(/^[A-Za-z0-9.!#$%&'*+\/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}([.][A-Za-z0-9-]{1,63}){0,8}$/);
 
@@ -406,7 +409,7 @@ export const zConsoleSignUpInput = z.strictObject({
 });
 
 /**
- * The same whether or not the address was known.
+ * The same for a known and an unknown email.
  */
 export const zConsoleSignUpResult = z.object({
     accepted: z.literal(true)
@@ -445,7 +448,7 @@ export const zConsoleAccount = z.object({
 });
 
 /**
- * What this service offers beside the usual.
+ * Optional features of this service.
  */
 export const zConsoleCapabilities = z.object({
     upload: z.boolean(),
@@ -456,7 +459,7 @@ export const zConsoleCapabilities = z.object({
 });
 
 /**
- * Who is signed in, and what the page needs to know of the service.
+ * The signed-in user, and what the page needs to know about the service.
  */
 export const zConsoleSession = z.object({
     id: zConsoleSessionId,
@@ -542,7 +545,7 @@ export const zConsoleRotatedKey = z.object({
 });
 
 /**
- * A job and the mode it is made in.
+ * A job request and its mode.
  */
 export const zConsoleJobInput = z.strictObject({
     mode: zMode,
@@ -550,7 +553,7 @@ export const zConsoleJobInput = z.strictObject({
 });
 
 /**
- * A job as lists show it.
+ * A job as an item of lists.
  */
 export const zConsoleJob = z.object({
     id: zJobId,
@@ -578,9 +581,9 @@ export const zConsoleJobList = z.object({
 });
 
 /**
- * Something that happened to a job; an entry of the audit log.
+ * An event of the job: an entry of the audit log.
  */
-export const zConsoleJobMoment = z.object({
+export const zConsoleTimelineEvent = z.object({
     at: zTimestamp,
     kind: z.string().regex(/^[a-z_]+(\.[a-z_]+)+$/),
     text: z.string(),
@@ -596,7 +599,7 @@ export const zConsoleJobCharge = z.object({
 });
 
 /**
- * All that is known of a job.
+ * A job with its request, timeline and charges.
  */
 export const zConsoleJobDetail = z.object({
     job: zJob,
@@ -607,7 +610,7 @@ export const zConsoleJobDetail = z.object({
     model: z.string().nullable(),
     requested: zEnhancementsInput,
     error_help: z.string().nullable(),
-    timeline: z.array(zConsoleJobMoment),
+    timeline: z.array(zConsoleTimelineEvent),
     charges: z.array(zConsoleJobCharge)
 });
 
@@ -619,7 +622,7 @@ export const zConsoleLink = z.object({
 });
 
 /**
- * Fresh links for players; a link that is not there is null.
+ * Fresh links to the videos. A video that is not stored has null.
  */
 export const zConsoleJobLinks = z.object({
     result: zConsoleLink.nullable(),
@@ -652,7 +655,7 @@ export const zConsoleWebhookSecret = z.object({
 });
 
 /**
- * One try.
+ * One attempt to deliver a webhook.
  */
 export const zConsoleDeliveryAttempt = z.object({
     number: z.int().gte(1),
@@ -660,11 +663,11 @@ export const zConsoleDeliveryAttempt = z.object({
     duration_ms: z.int().gte(0),
     status: z.int().gte(0).nullable(),
     failure: z.string().nullable(),
-    reply: z.string().nullable()
+    response_body: z.string().nullable()
 });
 
 /**
- * A webhook, and how it fares.
+ * The delivery of a webhook.
  */
 export const zConsoleDelivery = z.object({
     id: zEventId,
@@ -677,7 +680,7 @@ export const zConsoleDelivery = z.object({
         'dead',
         'stopped'
     ]),
-    failed_tries: z.int().gte(0),
+    failed_attempts: z.int().gte(0),
     next_at: zTimestamp.nullable(),
     created_at: zTimestamp,
     settled_at: zTimestamp.nullable(),
@@ -757,7 +760,7 @@ export const zConsoleCertificateList = z.object({
 });
 
 /**
- * The whole log with its signed head and the public keys: all that a verification needs.
+ * The whole log with its signed head and the public keys. Nothing else is needed to verify it.
  */
 export const zAuditExport = z.object({
     account_id: zAccountId,
@@ -854,7 +857,7 @@ export const zOperatorWorker = z.object({
     id: z.string(),
     host: z.string().nullable(),
     started_at: zTimestamp,
-    seen_at: zTimestamp,
+    last_heartbeat_at: zTimestamp,
     alive: z.boolean(),
     concurrency: z.int().gte(0).nullable(),
     devices: z.array(zOperatorDevice),
@@ -868,7 +871,7 @@ export const zOperatorWorkerList = z.object({
 });
 
 /**
- * A job that ended in error; no address of the customer.
+ * A job that ended in error. Contains no URL of the customer's.
  */
 export const zOperatorFailure = z.object({
     job_id: zJobId,
@@ -966,36 +969,39 @@ export const zError = z.object({
 });
 
 /**
- * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+ * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export const zJobId2 = zJobId;
 
 /**
- * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+ * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
 export const zIdempotencyKey = z.string().check(characters({ min: 1, max: 255 })).regex(/^[!-~]([ -~]*[!-~])?$/);
 
 /**
- * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret exactly as it is shown, as
- * UTF-8 characters, `whsec_` included: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the
- * old secret keeps signing this header until the account switches, or until the overlap of 24 hours ends.
+ * Lower-case hex HMAC-SHA256 of the raw body. The HMAC key is the account's signing secret exactly as shown, as
+ * UTF-8 text including `whsec_`: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the old
+ * secret signs this header until the account switches, or until the overlap of 24 hours ends.
  *
  */
 export const zServiceSignature = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
- * Id of the event; the same at every try.
+ * Id of the event. It is the same in every attempt.
  */
 export const zWebhookId = z.string().check(characters({ min: 1 }));
 
 /**
- * When this try was made, in seconds since the Unix epoch. Refuse what is more than 300 s off.
+ * Time of this attempt, in seconds since the Unix epoch. Refuse it if it differs from your clock by more than 300
+ * s.
+ *
  */
 export const zWebhookTimestamp = z.string().regex(/^[0-9]{1,12}$/);
 
 /**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is
- * the decoded base64 behind `whsec_`. While one secret replaces another there is one for each, separated by spaces.
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The HMAC
+ * key is the decoded base64 after `whsec_`. During a rotation there is one signature for each secret, separated by
+ * spaces.
  *
  */
 export const zWebhookSignature = z.string().regex(/^v1,[A-Za-z0-9+\/]+=*( v1,[A-Za-z0-9+\/]+=*)*$/);
@@ -1007,7 +1013,7 @@ export const zListJobsQuery = z.object({
 });
 
 /**
- * What to enhance, and how. At most 64 KB.
+ * The video and how to enhance it. At most 64 KB.
  */
 export const zCreateJobBody = zJobInput;
 
@@ -1041,7 +1047,7 @@ export const zGetDeletionCertificatePath = z.object({
 });
 
 /**
- * What to change. At most 64 KB.
+ * The fields to change. At most 64 KB.
  */
 export const zUpdateAccountBody = zAccountUpdate;
 

@@ -1,4 +1,7 @@
-/** Identifiers: a prefix that names the kind, then a UUIDv7 (sortable by time, not guessable) in Crockford base32. */
+/**
+ * Identifiers in the TypeID format: a prefix that names the kind, `_`, and a UUIDv7 (sortable by time, not guessable) in
+ * Crockford base32. The package `typeid-js` is not used: it depends on an old release of `uuid`, and encoding is ten lines.
+ */
 import { uuidv7obj } from 'uuidv7';
 
 export const idPrefixes = ['job', 'acct', 'key', 'evt', 'cert', 'user', 'sess'] as const;

@@ -58,10 +58,10 @@ const retryAfterS = 5;
 
 function refusal(reason: 'caller' | 'all' | 'time'): ReelmendError {
   if (reason === 'caller') {
-    const message = `Too many sign-ins from this address at once; retry after ${retryAfterS} s.`;
+    const message = `Too many sign-ins from this network address at the same time. Retry after ${retryAfterS} s.`;
     return new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
-  const message = 'Too many people sign in just now; retry shortly.';
+  const message = 'Too many users are signing in. Retry shortly.';
   return new ReelmendError('service_unavailable', message, { retryAfterS });
 }
 

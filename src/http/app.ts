@@ -1,35 +1,37 @@
-/** The API as a Hono app that never listens; main.ts and tests give it its dependencies. */
+/**
+ * Builds the API as a Hono app. It does not listen; src/app and the tests provide its dependencies.
+ *
+ * Every request passes metrics, request id, trace, access log and secure headers. Then register.ts runs, for each
+ * operation of the contract: authentication, rate limit, approval, JSON body, validation, and its handler in routes/ or
+ * console/. Handlers throw ReelmendError; problem.ts turns it into the response.
+ */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { ReelmendError } from '../domain/errors.ts';
 import { consoleHandlers, consoleMiddleware, registerConsolePage } from './console/index.ts';
 import type { HttpDeps, WithStreams } from './deps.ts';
-import type { AppEnv } from './env.ts';
-import type { Handlers } from './handlers.ts';
+import type { App, AppEnv } from './env.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate, requireApproval } from './middleware/authenticate.ts';
 import { jsonBody } from './middleware/json-body.ts';
-import { onlyErrors } from './middleware/only-errors.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { traceRequests } from './middleware/trace.ts';
 import { secureHeaders } from './middleware/secure-headers.ts';
-import { problemHandler } from './problem.ts';
-import { registerRoutes } from './register.ts';
+import { onlyErrors, problemHandler } from './problem.ts';
+import { type Handlers, registerRoutes } from './register.ts';
 import { accountHandlers } from './routes/account.ts';
 import { descriptionHandlers } from './routes/description.ts';
 import { docsHandlers } from './routes/docs.ts';
 import { downloadHandlers } from './routes/downloads.ts';
 import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
-import { operationHandlers } from './routes/operations.ts';
+import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { createStreams } from './streams.ts';
-import { refusalOfAddress, validationError } from './validation.ts';
+import { pathError, validationError } from './validation.ts';
 
 const defaultBodyLimitBytes = 65_536;
 const defaultBodyTimeoutMs = 30_000;
-
-export type App = OpenAPIHono<AppEnv>;
 
 export function buildApp(deps: HttpDeps): App {
   const { store, options = {} } = deps;
@@ -38,7 +40,7 @@ export function buildApp(deps: HttpDeps): App {
       if (result.success) return;
       const { target, error } = result;
       const data: unknown = Reflect.get(result, 'data');
-      throw refusalOfAddress(c.req.path, target) ?? validationError({ target, error, data });
+      throw pathError(c.req.path, target) ?? validationError({ target, error, data });
     },
   });
   if (deps.metrics !== undefined) app.use(deps.metrics.middleware);
@@ -62,13 +64,13 @@ export function buildApp(deps: HttpDeps): App {
   });
   if (deps.console !== undefined) registerConsolePage(app, deps.console);
   app.notFound(() => {
-    throw new ReelmendError('not_found', 'There is nothing at this address.');
+    throw new ReelmendError('not_found', 'There is nothing at this path.');
   });
   app.onError(problemHandler({ logger: deps.logger }));
   return app;
 }
 
-/** Keys and sessions that may still be used, of those that opened streams. */
+/** Returns the keys (`key_…`) and sessions (`sess_…`) that are still valid. */
 async function usable({ store, console }: HttpDeps, credentials: string[]): Promise<Set<string>> {
   const keys = credentials.filter((id) => id.startsWith('key_'));
   const sessions = credentials.filter((id) => id.startsWith('sess_'));
@@ -88,6 +90,6 @@ function allHandlers(deps: WithStreams): Handlers {
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),
     ...downloadHandlers(deps),
-    ...operationHandlers(deps),
+    ...healthHandlers(deps),
   };
 }

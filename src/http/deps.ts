@@ -1,10 +1,12 @@
-/** What the API is built from; main.ts makes the real ones, tests make fakes. */
+/** The dependencies of the API. src/app creates the real ones, tests create fakes. */
 import type { Jwks } from '../contract/types.gen.ts';
 import type { MeasuredSource, Resolution } from '../domain/job.ts';
+import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
+import type { KeptUpload, Upload } from '../storage/uploads.ts';
+import type { Store } from '../store/index.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
-import type { ConsoleDeps } from './console/deps.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Streams, StreamsOptions } from './streams.ts';
 
@@ -16,74 +18,107 @@ export interface HttpLogger {
   error(facts: object, message: string): void;
 }
 
-/** State of an account's audit log, to be signed. */
+/** The state of an audit log, to be signed. */
 export interface AuditHeadFacts {
   account_id: string;
   /** number of entries */
   size: number;
-  /** of the newest entry; 64 zeros of an empty log */
+  /** hash of the newest entry; 64 zeros for an empty log */
   hash: string;
   /** RFC 3339 UTC with milliseconds */
   signed_at: string;
 }
 
-/** The signing keys, as far as http uses them. */
+/** The signing keys. */
 export interface HttpEvidence {
-  /** compact JWS of the head */
+  /** returns the head as a compact JWS */
   signHead(head: AuditHeadFacts): Promise<string>;
-  /** the public keys, retired ones included */
+  /** returns the public keys, including retired ones */
   jwks(): Promise<Jwks>;
 }
 
 export interface HttpDeps {
   store: HttpStore;
-  /** Links of the filesystem storage are served by this API; those of S3 lead to the bucket. */
+  /** This API serves the links of filesystem storage; links of S3 storage lead to the bucket. */
   storage: Storage | FilesystemStorage;
   /**
-   * Measures a remote video by reading only what the demuxer asks for. Rejects with ReelmendError
-   * `url_not_allowed`, `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video` or, when this
-   * service has no room for it now, `service_unavailable`; an aborted signal ends it soon.
+   * Measures a remote video. Reads only the bytes that the demuxer needs. Rejects with ReelmendError `url_not_allowed`,
+   * `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video`, or `service_unavailable` if too many
+   * videos are being measured. Stops soon after the signal is aborted.
    */
   measure(url: string, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
-  /** Throws ReelmendError `url_not_allowed` for an address that no request is ever sent to. Sends nothing. */
+  /** Throws ReelmendError `url_not_allowed` for a URL that must not be fetched. Sends no request. */
   checkUrl(url: string): void;
   evidence: HttpEvidence;
-  /** server secret under which keys are hashed */
+  /** server secret for the hashes of API keys */
   keyPepper: string;
-  /** openapi.yaml as authored */
+  /** the text of openapi.yaml */
   description: string;
   logger: HttpLogger;
-  /** counts and times requests when given (`createHttpMetrics`) */
+  /** counts and times requests (`createHttpMetrics`); optional */
   metrics?: HttpMetrics;
-  /** serves the console when given */
+  /** serves the console; optional */
   console?: ConsoleDeps;
   options?: HttpOptions;
 }
 
-/** What handlers get: the open streams of events are counted over all of them. */
+/** The dependencies of the handlers, with the event streams that are open in this process. */
 export type WithStreams = HttpDeps & { streams: Streams };
 
+/** The dependencies of the console's handlers. */
+export type WithConsole= WithStreams & { console: ConsoleDeps };
+
+export interface Uploads {
+  /**
+   * Stores the file and returns a URL that live jobs can use. Throws ReelmendError `payload_too_large`,
+   * `invalid_request` for an empty file, `rate_limit_exceeded` over the account's quota, or `service_unavailable` if
+   * disk space is short; it stores nothing then.
+   */
+  save(body: AsyncIterable<Uint8Array>, upload: Upload): Promise<KeptUpload>;
+}
+
+export interface ConsoleDeps {
+  store: Store;
+  passwords: Passwords;
+  /** folder of the built page; without it the page returns 404 */
+  pageDir: string;
+  /** whether cookies are sent over https only */
+  secureCookies: boolean;
+  /** origins of the page other than the request's own Host (for proxies that change Host) */
+  origins: readonly string[];
+  /** other origins from which the page may play videos */
+  mediaOrigins: readonly string[];
+  /** URL of the bundled sample for live jobs; null if there is none */
+  sampleUrl: string | null;
+  /** accepts uploads (local demos only) */
+  uploads?: Uploads;
+  /** `closed`: the API refuses sign-ups and the page does not offer them */
+  signUp: 'open' | 'closed';
+  /** number of reverse proxies in front whose X-Forwarded-For is trusted */
+  proxyHops: number;
+}
+
 export interface HttpOptions {
-  /** ms that the measurement inside POST /v1/jobs may take; default 19,000, so that the call answers within 20 s */
+  /** time limit of the measurement in POST /v1/jobs, ms; default 19,000, so that the call returns within 20 s */
   measureTimeoutMs?: number;
-  /** bytes of a request body; default 65,536 */
+  /** largest JSON body in bytes; default 65,536 */
   bodyLimitBytes?: number;
-  /** ms that a JSON body may take to arrive; default 30,000 */
+  /** time limit for receiving a JSON body, ms; default 30,000 */
   bodyTimeoutMs?: number;
-  /** names of installed models beside `auto` and `none`; default: no others */
+  /** names of the installed models, without `auto` and `none`; default: none */
   models?: readonly string[];
-  /** calls a minute and key, by class (src/http/middleware/rate-limit.ts has the defaults) */
+  /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
   rateLimits?: Partial<Record<RateClass, number>>;
-  /** ms that a sandbox job takes, for quotes; default 2000 */
+  /** duration of a test job for quotes, ms; default 2000 */
   testModeDelayMs?: number;
-  /** seconds of processing for one second of video, for quotes of accounts without finished jobs */
+  /** seconds of processing per second of video, for quotes of accounts without finished jobs */
   processingRates?: Readonly<Record<Resolution, number>>;
-  /** ms between two comments on an idle stream of events; default 15,000 */
+  /** ms between two comments on an idle event stream; default 15,000 */
   eventHeartbeatMs?: number;
-  /** ms after which a stream of events is ended, to be opened again; default 15 min */
+  /** longest duration of an event stream, ms; default 15 min. Clients reconnect */
   eventStreamMs?: number;
-  /** how many streams of events may be open at a time, and how often their keys are looked at */
+  /** limits of open event streams, and how often their credentials are checked */
   streams?: Omit<StreamsOptions, 'usable'>;
-  /** ms that DELETE waits for the certificate of a job of the Secure tier; default 3000 */
+  /** how long DELETE waits for the certificate of a Secure job, ms; default 3000 */
   certificateWaitMs?: number;
 }

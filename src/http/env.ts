@@ -1,17 +1,20 @@
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ConsoleIdentity } from '../store/index.ts';
 import type { Principal } from '../store/types.ts';
 
-/** What middleware leaves in Hono's context for handlers. */
+/** Variables that middleware sets in Hono's context. */
 export interface AppEnv {
   Variables: {
     requestId: string;
-    /** of the job that the request made, for the log */
+    /** the job that the request created, for the access log */
     jobId: string | undefined;
-    /** set on every operation that the document secures */
+    /** set for every operation that needs an API key */
     principal: Principal;
-    /** set on every operation of the console that needs a session */
+    /** set for every console operation that needs a session */
     session: ConsoleIdentity;
-    /** the token that changes need in that session */
+    /** the CSRF token of the session */
     csrfToken: string;
   };
 }
+
+export type App = OpenAPIHono<AppEnv>;

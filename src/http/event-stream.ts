@@ -1,33 +1,33 @@
-/** Server-sent events (WHATWG HTML §9.2): one event a change, comments while nothing changes. */
+/** Server-sent events (WHATWG HTML §9.2) through hono/streaming: an event for each change, and comments in between. */
 import type { Context } from 'hono';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import type { JobRecord } from '../domain/job.ts';
 import { isFinal } from '../domain/transitions.ts';
 import type { AppEnv } from './env.ts';
-import { presentJob } from './present.ts';
+import { serializeJob } from './serialize.ts';
 import type { OpenStream } from './streams.ts';
 
-/** Resolves when the reader has taken the event, so that a slow reader is told the latest state and not all before it. */
+/** Resolves once the client has read the event. A slow client thus receives the latest state, not every state in between. */
 export type SendEvent = (name: string, data: unknown) => Promise<void>;
 
 export interface EventStreamOptions {
-  /** sends events until there are no more; the signal ends it */
+  /** sends events until there are no more or the signal is aborted */
   run(signal: AbortSignal, send: SendEvent): Promise<void>;
-  /** the stream's place among the open ones */
+  /** counts the stream as open */
   place: OpenStream;
   /** ms between two comments */
   heartbeatMs: number;
-  /** ms after which the stream is ended */
+  /** longest duration of the stream, ms */
   lifetimeMs: number;
-  /** told of a watch that failed; the stream just ends then, and the caller connects again */
+  /** called when `run` fails; the stream ends, and the client reconnects */
   onFailure(error: unknown): void;
 }
 
-/** The answer; it ends with its run, its reader, its lifetime, or the credential that opened it. */
+/** The response. It ends when `run` ends, the client disconnects, the lifetime is over, or the credential is revoked. */
 export function eventStream(c: Context<AppEnv>, options: EventStreamOptions): Response {
   const response = streamSSE(c, (stream) => follow(c.req.raw.signal, stream, options));
   response.headers.set('Cache-Control', 'no-store');
-  // The server sets these itself where the protocol has them.
+  // Hono sets these, but only the server knows whether the protocol has them (HTTP/2 has not).
   for (const name of ['Transfer-Encoding', 'Connection']) response.headers.delete(name);
   response.headers.set('X-Accel-Buffering', 'no');
   return response;
@@ -40,7 +40,7 @@ async function follow(request: AbortSignal, stream: SSEStreamingApi, options: Ev
   stream.onAbort(end);
   const lifetime = setTimeout(end, lifetimeMs);
   const signal = AbortSignal.any([request, place.signal, ended.signal]);
-  // A reader that has stopped reading would hold a write, and with it the run, for ever.
+  // Otherwise a client that no longer reads would block a write, and with it `run`, for ever.
   signal.addEventListener('abort', () => stream.abort(), { once: true });
   const comments = keepOpen(stream, heartbeatMs);
   try {
@@ -54,18 +54,18 @@ async function follow(request: AbortSignal, stream: SSEStreamingApi, options: Ev
   }
 }
 
-/** Comments at once, so that proxies pass the headers on, and then whenever nothing waits to be read. */
+/** Sends a comment immediately, so that proxies forward the headers, and then one per interval unless a write is pending. */
 function keepOpen(stream: SSEStreamingApi, heartbeatMs: number) {
-  let waiting = 0;
+  let pending = 0;
   const around = async (write: () => Promise<unknown>) => {
-    waiting += 1;
+    pending += 1;
     try {
       await write();
     } finally {
-      waiting -= 1;
+      pending -= 1;
     }
   };
-  const comment = (text: string) => void (waiting === 0 && around(() => stream.write(`: ${text}\n\n`)));
+  const comment = (text: string) => void (pending === 0 && around(() => stream.write(`: ${text}\n\n`)));
   comment('connected');
   const timer = setInterval(() => comment('still here'), heartbeatMs);
   return { around, stop: () => clearInterval(timer) };
@@ -73,20 +73,20 @@ function keepOpen(stream: SSEStreamingApi, heartbeatMs: number) {
 
 export interface JobEvents {
   jobId: string;
-  /** starts the store's watch; the signal ends it */
+  /** yields the job and its changes until the signal is aborted */
   watch(signal: AbortSignal): AsyncIterable<JobRecord>;
 }
 
-/** The run of a stream that follows one job until it has ended. */
+/** The `run` of a stream that follows one job until it ends. */
 export function jobEvents({ jobId, watch }: JobEvents): EventStreamOptions['run'] {
   return async (signal, send) => {
     let status: string | undefined;
     for await (const job of watch(signal)) {
-      await send(job.status === status ? 'progress' : 'status', presentJob(job));
+      await send(job.status === status ? 'progress' : 'status', serializeJob(job));
       status = job.status;
       if (isFinal(job.status)) return;
     }
-    // A watch that ends by itself before the job has ended saw it deleted.
+    // The watch ended without a final status: the job was deleted.
     if (!signal.aborted) await send('deleted', { id: jobId, deleted: true });
   };
 }

@@ -1,15 +1,15 @@
-/** What a request for a job is measured and priced at, before anything is stored. */
+/** Measures and prices a job request before anything is stored. */
 import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource, Tier } from '../domain/job.ts';
 import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
+import { testModeScenario, type TestModeScenario } from '../domain/test-mode.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { modelsOf } from './present.ts';
-import { assertSandboxMeasures } from './sandbox.ts';
+import { modelsOf } from './serialize.ts';
 
 export type JobInput = z.output<typeof zJobInput>;
 
@@ -17,16 +17,16 @@ export interface MeasurementRequest {
   principal: Principal;
   body: JobInput;
   videoUrl: URL;
-  /** aborted when the caller goes away */
+  /** aborted when the client disconnects */
   signal: AbortSignal;
 }
 
 export interface Measured {
-  /** whole seconds, billed */
+  /** billed duration, whole seconds */
   durationSeconds: number;
-  /** null in the sandbox */
+  /** null in test mode */
   source: MeasuredSource | null;
-  /** 0 in the sandbox */
+  /** 0 in test mode */
   credits: number;
 }
 
@@ -36,7 +36,7 @@ export function tierOf(body: JobInput): Tier {
   return body.secure === true ? 'secure' : 'standard';
 }
 
-/** Throws ReelmendError `secure_tier_required` for a job of the Secure tier with a Standard key. */
+/** Throws ReelmendError `secure_tier_required` for a Secure job with a Standard key. */
 export function assertTierAllowed(principal: Principal, body: JobInput): void {
   if (body.secure === true && principal.tier !== 'secure') throw secureTierRequired('/secure');
 }
@@ -47,9 +47,8 @@ export function secureTierRequired(param?: string): ReelmendError {
 }
 
 /**
- * Parsed once; from here on only the normalised form is used. Private addresses are refused as soon as they are given,
- * alike in both modes. Names are not resolved: the sandbox needs no network, and live mode judges each address when
- * it connects.
+ * Parses a URL of the request once; all later code uses the normalised form. Refuses private addresses in both modes.
+ * Does not resolve names: test mode needs no network, and live mode checks each IP address when it connects.
  */
 export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL {
   const url = URL.parse(text);
@@ -63,16 +62,16 @@ export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL
   return url;
 }
 
-/** Throws ReelmendError with the codes that the document names for a refused video, or `invalid_request`. */
+/** Throws ReelmendError with the codes that openapi.yaml names for a refused video, or `invalid_request`. */
 export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
   const { principal, body, videoUrl } = request;
   assertModelInstalled(deps, body);
   if (principal.mode === 'live') return measureLive(deps, request);
-  assertSandboxMeasures(videoUrl);
+  assertTestVideo(videoUrl);
   return { durationSeconds: sandboxSeconds(body.duration_seconds), source: null, credits: 0 };
 }
 
-/** In the sandbox as well: whoever tests there learns of a name that would be refused later. */
+/** Applies to test mode too, so that a test finds a name that live mode would refuse. */
 function assertModelInstalled(deps: HttpDeps, { model }: JobInput): void {
   const names = modelsOf(deps);
   if (model === undefined || names.includes(model)) return;
@@ -94,42 +93,68 @@ async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise
   return { durationSeconds, source, credits };
 }
 
-/** The measurement, given up at the deadline even if it does not listen to its signal. */
+/** Stops waiting at the deadline, even if `measure` ignores its signal. */
 async function measureInTime(
   { measure }: HttpDeps,
   { principal, videoUrl, signal }: MeasurementRequest,
   timeoutMs: number,
 ): Promise<MeasuredSource> {
   const deadline = AbortSignal.timeout(timeoutMs);
-  const overdue = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     deadline.addEventListener('abort', () => reject(deadline.reason), { once: true });
   });
   try {
     const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]) };
-    return await Promise.race([measure(videoUrl.href, request), overdue]);
+    return await Promise.race([measure(videoUrl.href, request), timeout]);
   } catch (cause) {
-    // A caller that went away gets no answer; what aborted the measurement is then no failure to log.
+    // A disconnected client counts like the deadline: nobody reads the response, and there is no failure to log.
     throw measurementError(cause, deadline.aborted || signal.aborted);
   }
 }
 
-function measurementError(cause: unknown, overdue: boolean): unknown {
+function measurementError(cause: unknown, isAborted: boolean): unknown {
   const options = { param: '/video_url', cause };
-  if (overdue) return new ReelmendError('video_unreachable', 'The video could not be measured in time.', options);
+  if (isAborted) return new ReelmendError('video_unreachable', 'The video could not be measured in time.', options);
   if (!(cause instanceof ReelmendError)) {
-    return new ReelmendError('internal_error', 'The service failed to measure the video; the failure was logged.', {
+    return new ReelmendError('internal_error', 'The service failed to measure the video. The failure was logged.', {
       cause,
     });
   }
-  // What ends a job while it is processed says, here, that the video cannot be read or reached.
+  // Codes of running jobs are translated to codes of requests.
   if (cause.code === 'processing_failed') {
     return new ReelmendError('unreadable_video', 'The video cannot be decoded.', options);
   }
   if (cause.code === 'processing_timeout' || cause.code === 'source_changed') {
     return new ReelmendError('video_unreachable', 'The video could not be measured.', options);
   }
-  // That this service is busy says nothing of the URL.
+  // `service_unavailable` is not about the URL, so it gets no `param`.
   if (cause.param !== undefined || cause.code === 'service_unavailable') return cause;
   const { code, message, retryAfterS } = cause;
   return new ReelmendError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
+}
+
+type Refusal = Exclude<TestModeScenario, 'processing_failed' | 'slow'>;
+
+const messages: Readonly<Record<Refusal, string>> = {
+  unreadable_video: 'The video cannot be decoded.',
+  video_too_long: 'The video lasts 601.000 s; at most 600 s are accepted.',
+  video_too_large: 'The video has 2000000001 bytes; at most 2000000000 are accepted.',
+  insufficient_credits: 'The balance does not cover the charge.',
+};
+
+function isRefusal(scenario: TestModeScenario | null): scenario is Refusal {
+  return scenario !== null && Object.hasOwn(messages, scenario);
+}
+
+/** Test mode measures nothing: throws the error that the file name of the URL requests (src/domain/test-mode.ts). */
+export function assertTestVideo(videoUrl: URL): void {
+  const scenario = testModeScenario(videoUrl.href);
+  if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
+  throw new ReelmendError(scenario, messages[scenario], { param: '/video_url' });
+}
+
+/** Throws ReelmendError `insufficient_credits` if the file name of the URL requests it. */
+export function assertTestBalance(videoUrl: URL): void {
+  if (testModeScenario(videoUrl.href) !== 'insufficient_credits') return;
+  throw new ReelmendError('insufficient_credits', messages.insufficient_credits);
 }

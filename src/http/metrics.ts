@@ -1,18 +1,18 @@
-/** Rate, errors and duration of requests by route, for Prometheus, and the small app that serves them. */
+/** Prometheus metrics of requests by route (rate, errors, duration), and the app that serves all metrics. */
 import { Hono, type MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Anything else that a client sends as a method is counted as OTHER: labels must not grow with the input. */
+/** Other methods are counted as OTHER: clients must not be able to create labels. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']);
-/** seconds; creation measures a video, polling answers in milliseconds */
+/** seconds: polling takes milliseconds, creation measures a video */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 export interface HttpMetrics {
-  /** other rooms may register theirs here too */
+  /** other modules can register their metrics here too */
   registry: Registry;
-  /** outermost of all, so that it sees what is answered */
+  /** must be the outermost middleware, so that it sees the final response */
   middleware: MiddlewareHandler;
 }
 
@@ -22,28 +22,28 @@ export interface HttpMetricsOptions {
 
 /**
  * `reelmend_http_requests_total` {method, route, status}, `reelmend_http_request_duration_seconds` {method, route}
- * (to the headers: a stream of events takes as long as its job) and `reelmend_http_requests_in_flight`. The route
- * is its template, never an address.
+ * (until the response headers: an event stream takes as long as its job) and `reelmend_http_requests_in_flight`.
+ * `route` is the template of the path, never the path itself.
  */
 export function createHttpMetrics(options: HttpMetricsOptions = {}): HttpMetrics {
   const registry = options.registry ?? new Registry();
   const registers = [registry];
   const requests = new Counter({
     name: 'reelmend_http_requests_total',
-    help: 'Answered requests.',
+    help: 'Requests with a response.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const duration = new Histogram({
     name: 'reelmend_http_request_duration_seconds',
-    help: 'Seconds from the request to the headers of the answer.',
+    help: 'Seconds from the request to the response headers.',
     labelNames: ['method', 'route'],
     buckets,
     registers,
   });
   const inFlight = new Gauge({
     name: 'reelmend_http_requests_in_flight',
-    help: 'Requests whose answer is being made.',
+    help: 'Requests in progress.',
     registers,
   });
   const middleware = createMiddleware(async (c, next) => {
@@ -62,16 +62,16 @@ export function createHttpMetrics(options: HttpMetricsOptions = {}): HttpMetrics
   return { registry, middleware };
 }
 
-/** Middleware of all paths is what matches an unknown one. */
+/** Unknown paths match only the middleware for all paths. */
 function routeOf(path: string): string {
   return path === '/*' || path === '*' || path === '' ? 'none' : path.replace('{.+}', '');
 }
 
-/** `GET /metrics` and nothing else, for a port of its own that only the monitoring reaches. */
+/** An app with `GET /metrics` only, for a separate port that only the monitoring can reach. */
 export function buildMetricsApp({ registry }: { registry: Registry }): Hono {
   const app = new Hono();
   app.get('/metrics', async (c) => c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType }));
-  app.notFound((c) => c.text('There is only /metrics here.\n', 404));
+  app.notFound((c) => c.text('Only /metrics exists here.\n', 404));
   app.onError((_error, c) => c.text('The metrics could not be collected.\n', 500));
   return app;
 }

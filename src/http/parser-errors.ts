@@ -1,4 +1,4 @@
-/** Requests that Node's HTTP parser refuses never reach the app: they get the same error envelope here. */
+/** Answers requests that Node's HTTP parser refuses. They never reach the app; they get the same error envelope here. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Error as ErrorBody } from '../contract/types.gen.ts';
@@ -6,24 +6,31 @@ import type { HttpLogger } from './deps.ts';
 import { newRequestId } from './middleware/request-id.ts';
 import { statusByCode, typeByStatus } from './problem.ts';
 
-/** By Node's code of the error; what is not listed is broken in another way. */
-const sentences: Readonly<Record<string, string>> = {
+/** By the code of Node's error; every other code gets the general sentence. */
+const messages: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The headers of the request are too large.',
   HPE_INVALID_METHOD: 'The method of the request is unknown.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
 };
 
-/** Answers 400 `invalid_request` and closes the connection, unless a response is already on its way there. */
+/**
+ * Answers 400 `invalid_request` and closes the connection. While earlier requests of the connection are unfinished it
+ * is closed without an answer: the client would read the 400 as the answer to the first of them.
+ */
 export function answerParserErrors(server: Server, logger: Pick<HttpLogger, 'info'>): void {
-  const latest = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', (request, response) => void latest.set(request.socket, response));
+  /** More than one at a time when the client pipelines. */
+  const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
+  server.on('request', (request, response) => {
+    const ofSocket = unfinished.get(request.socket) ?? new Set();
+    unfinished.set(request.socket, ofSocket.add(response));
+    response.once('close', () => ofSocket.delete(response));
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const response = latest.get(socket);
-    const underWay = response !== undefined && response.headersSent && !response.writableFinished;
-    if (!socket.writable || underWay || error.code === 'ECONNRESET') return void socket.destroy();
+    const isBusy = (unfinished.get(socket)?.size ?? 0) > 0;
+    if (!socket.writable || isBusy || error.code === 'ECONNRESET') return void socket.destroy();
     const requestId = newRequestId();
     logger.info({ reason: error.code, request_id: requestId }, 'request refused by the HTTP parser');
-    socket.end(responseText(sentences[error.code ?? ''] ?? 'The request is not proper HTTP.', requestId));
+    socket.end(responseText(messages[error.code ?? ''] ?? 'The request is not proper HTTP.', requestId));
   });
 }
 

@@ -1,5 +1,6 @@
-/** The only place where an error becomes an HTTP response. */
+/** Turns errors into HTTP responses. No other file does. */
 import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorDetail } from '../contract/types.gen.ts';
@@ -9,7 +10,7 @@ import type { AppEnv } from './env.ts';
 
 type ErrorType = ErrorDetail['type'];
 
-/** The one table of codes and statuses. */
+/** The status of each error code. */
 export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCode>> = {
   invalid_request: 400,
   invalid_json: 400,
@@ -68,7 +69,7 @@ export const typeByStatus: Readonly<Record<number, ErrorType>> = {
   503: 'api_error',
 };
 
-/** Codes of the framework's own refusals, should one come before ours. */
+/** Codes for errors that Hono itself throws, by status. */
 const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
   400: 'invalid_request',
   404: 'not_found',
@@ -76,7 +77,7 @@ const codeByFrameworkStatus: Readonly<Record<number, RequestErrorCode>> = {
   415: 'unsupported_media_type',
 };
 
-/** Node's and PostgreSQL's codes for a database that cannot answer now. */
+/** Codes of Node and PostgreSQL for a database that is temporarily unavailable. */
 const unavailable =
   /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|CONNECT_TIMEOUT|CONNECTION_\w+|08\w{3}|57P0[1-5]|53\w{3}|25006)$/;
 
@@ -84,7 +85,7 @@ function isRequestCode(code: ErrorCode): code is RequestErrorCode {
   return Object.hasOwn(statusByCode, code);
 }
 
-function meansUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
     const code: unknown = Reflect.get(cause, 'code');
     if (typeof code === 'string' && unavailable.test(code)) return true;
@@ -92,25 +93,25 @@ function meansUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Any thrown value as the service's own error; what is not one of ours says nothing of its cause. */
+/** Converts any thrown value to a ReelmendError. The message for foreign errors reveals no details. */
 function translate(error: unknown): ReelmendError {
   if (error instanceof ReelmendError && isRequestCode(error.code)) return error;
   if (error instanceof HTTPException) {
     const code = codeByFrameworkStatus[error.status];
     if (code !== undefined) return new ReelmendError(code, 'The request is not valid.', { cause: error });
   }
-  if (meansUnavailable(error)) {
-    return new ReelmendError('service_unavailable', 'The service is not ready; retry shortly.', {
+  if (isUnavailable(error)) {
+    return new ReelmendError('service_unavailable', 'The service is not ready. Retry shortly.', {
       cause: error,
       retryAfterS: 2,
     });
   }
-  return new ReelmendError('internal_error', 'The service failed to answer; the failure was logged.', {
+  return new ReelmendError('internal_error', 'The service failed. The failure was logged.', {
     cause: error,
   });
 }
 
-/** The console signs in by a form; browsers ask nothing of their own for a scheme that they do not know. */
+/** `Cookie` is no registered scheme, so browsers show no login prompt of their own for the console. */
 function challengeOf(code: RequestErrorCode): string {
   const ofKey = code === 'missing_api_key' || code === 'invalid_api_key';
   return ofKey ? 'Bearer realm="reelmend"' : 'Cookie realm="reelmend console"';
@@ -120,12 +121,12 @@ export interface ProblemOptions {
   logger: HttpLogger;
 }
 
-/** What a media child failed at: told to the caller as a fault of the video, which it mostly is and need not be. */
-const isOurs = (cause: unknown): cause is ReelmendError => cause instanceof ReelmendError && cause.code === 'processing_failed';
+/** A failed media process is reported to the client as a fault of the video. It may be ours, so it is logged. */
+const isMediaFailure = (cause: unknown): cause is ReelmendError => cause instanceof ReelmendError && cause.code === 'processing_failed';
 
 /**
- * Writes the error envelope. Server errors are logged with their cause; the response carries the code, the public
- * sentence and the request id only.
+ * Writes the error envelope. Logs server errors with their cause; the response has only the code, the public message
+ * and the request id.
  */
 export function problemHandler({ logger }: ProblemOptions) {
   return (thrown: unknown, c: Context<AppEnv>): Response => {
@@ -134,7 +135,7 @@ export function problemHandler({ logger }: ProblemOptions) {
     const status = statusByCode[code];
     const requestId = c.get('requestId');
     if (status >= 500) logger.error({ err: error.cause ?? error, request_id: requestId, code }, 'request failed');
-    else if (isOurs(error.cause)) logger.warn({ err: error.cause.cause ?? error.cause, request_id: requestId, code }, 'a video could not be measured');
+    else if (isMediaFailure(error.cause)) logger.warn({ err: error.cause.cause ?? error.cause, request_id: requestId, code }, 'a video could not be measured');
     if (status === 401) c.header('WWW-Authenticate', challengeOf(code));
     if (error.retryAfterS !== undefined) c.header('Retry-After', String(Math.ceil(error.retryAfterS)));
     const detail: ErrorDetail = {
@@ -146,4 +147,15 @@ export function problemHandler({ logger }: ProblemOptions) {
     };
     return c.json({ error: detail }, status);
   };
+}
+
+/** Wraps thrown values that are not Errors: Hono passes only `Error` objects to the error handler. */
+export function onlyErrors() {
+  return createMiddleware(async (_c, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      throw thrown instanceof Error ? thrown : new Error('A thrown value was not an Error.', { cause: thrown });
+    }
+  });
 }

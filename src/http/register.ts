@@ -1,29 +1,38 @@
-/** Puts the contract's operations on the app: middleware first, then validation, then the handler. */
-import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
+/** Registers the operations of the contract on the app: middleware, validation, handler. */
+import type { OpenAPIHono, RouteConfig, RouteHandler } from '@hono/zod-openapi';
 import type { Handler, MiddlewareHandler } from 'hono';
 import { routes } from '../contract/routes.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { RateClass } from '../store/types.ts';
 import type { AppEnv } from './env.ts';
-import type { ConsoleHandlers, Handlers, OperationId } from './handlers.ts';
+
+export type OperationId = keyof typeof routes;
+/** Operations of the console, which is optional. */
+export type ConsoleOperationId = Extract<OperationId, `console${string}` | `operator${string}`>;
+
+type HandlersOf<Ids extends OperationId> = { [Id in Ids]: RouteHandler<(typeof routes)[Id], AppEnv> };
+
+/** A missing or wrongly typed handler is a compile error. */
+export type Handlers = HandlersOf<Exclude<OperationId, ConsoleOperationId>>;
+export type ConsoleHandlers = HandlersOf<ConsoleOperationId>;
 
 export interface RouteMiddleware {
-  /** for operations that the document secures; before anything of the request is validated */
+  /** for operations that need an API key; runs before validation */
   authenticate: MiddlewareHandler<AppEnv>;
-  /** behind authentication, since limits are per key */
+  /** runs after authentication, since limits are per key */
   limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
-  /** behind the limit: refused calls count too */
+  /** runs after the limit, so that refused calls count too */
   approve: MiddlewareHandler<AppEnv>;
   /** for operations with a JSON body */
   body: MiddlewareHandler<AppEnv>;
-  /** for operations of the console, where there is one */
+  /** for operations of the console */
   console?: {
-    /** of those that need no session */
+    /** for operations without a session */
     anonymous(id: OperationId): MiddlewareHandler<AppEnv>[];
     session: MiddlewareHandler<AppEnv>;
-    /** behind the session, since limits are per user */
+    /** runs after the session, since limits are per user */
     limit(rateClass: RateClass): MiddlewareHandler<AppEnv>;
-    /** of those that change something */
+    /** for operations that change something */
     csrf: MiddlewareHandler<AppEnv>;
     operator: MiddlewareHandler<AppEnv>;
   };
@@ -36,7 +45,7 @@ function classOf(id: OperationId, method: string): RateClass {
   return method === 'get' ? 'read' : 'other';
 }
 
-/** Hono's notation of a route's path. */
+/** The path in Hono's notation. */
 function honoPath(route: RouteConfig): string {
   return route.path.replaceAll(/\/{(.+?)}/g, '/:$1');
 }
@@ -51,7 +60,7 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Pa
     const chain = guardOf(id, route, middleware);
     if (route.request?.body?.content['application/json'] !== undefined) chain.push(middleware.body);
     if (chain.length > 0) app.on([route.method], [path], ...chain);
-    // The map's type has tied this handler to this route; only the loop cannot show it to the compiler.
+    // The type `Handlers` ties this handler to this route; the compiler cannot follow that through the loop.
     app.openapi(route, handler as Handler);
     const methods = methodsByPath.get(path) ?? new Set();
     methodsByPath.set(path, methods.add(route.method.toUpperCase()));
@@ -59,7 +68,7 @@ export function registerRoutes(app: OpenAPIHono<AppEnv>, handlers: Handlers & Pa
   for (const [path, methods] of methodsByPath) answerOtherMethods(app, path, methods);
 }
 
-/** What stands in front of validation, by the security that the document asks for. */
+/** The middleware before validation, depending on the `security` of the operation. */
 function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddleware): MiddlewareHandler<AppEnv>[] {
   const [needed] = route.security ?? [];
   const rateClass = classOf(id, route.method);
@@ -77,7 +86,7 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
   ];
 }
 
-/** OPTIONS names the methods; whatever is left is 405 with the same names. HEAD goes wherever GET goes. */
+/** OPTIONS lists the methods of a path; every other method returns 405 with the same list. GET implies HEAD. */
 function answerOtherMethods(app: OpenAPIHono<AppEnv>, path: string, methods: Set<string>): void {
   const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
   app.on(['OPTIONS'], [path], (c) => c.body(null, 204, { Allow: allow }));

@@ -1,16 +1,16 @@
-/** Open streams of events: how many there may be, and whose time is over. One look at a time for all of a process. */
+/** Limits the open event streams, and ends those whose credential was revoked. One check covers all streams of a process. */
 import { ReelmendError } from '../domain/errors.ts';
 
 export interface StreamOwner {
-  /** id of the key, or of the console's session, that opened the stream */
+  /** id of the key or console session that opened the stream */
   credential: string;
   accountId: string;
 }
 
 export interface OpenStream {
-  /** aborted when the credential has ended */
+  /** aborted when the credential is no longer valid */
   signal: AbortSignal;
-  /** the stream is over */
+  /** must be called when the stream ends */
   close(): void;
 }
 
@@ -20,17 +20,17 @@ export interface Streams {
 }
 
 export interface StreamsOptions {
-  /** those of the credentials that may still be used */
+  /** returns those of the credentials that are still valid */
   usable(credentials: string[]): Promise<Set<string>>;
-  /** in each process; default 100 */
+  /** streams per credential in each process; default 100 */
   perCredential?: number;
-  /** in each process; default 200 */
+  /** streams per account in each process; default 200 */
   perAccount?: number;
-  /** ms between two looks at the credentials of the open streams; default 5000 */
+  /** ms between two checks of the credentials; default 5000 */
   checkMs?: number;
 }
 
-/** seconds after which one of the streams may have ended */
+/** seconds after which another stream may have ended */
 const retryAfterS = 5;
 
 interface Entry {
@@ -45,28 +45,28 @@ export function createStreams({ usable, perCredential = 100, perAccount = 200, c
   const count = (name: keyof StreamOwner, value: string) =>
     [...entries].filter(({ owner }) => owner[name] === value).length;
 
-  function assertRoom({ credential, accountId }: StreamOwner): void {
+  function assertBelowLimits({ credential, accountId }: StreamOwner): void {
     if (count('credential', credential) < perCredential && count('accountId', accountId) < perAccount) return;
-    const message = `At most ${perCredential} streams of events may be open for a key, ${perAccount} for its account; close some or poll.`;
+    const message = `At most ${perCredential} event streams can be open for a key, and ${perAccount} for its account. Close some, or poll.`;
     throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }
 
   async function check(): Promise<void> {
-    // A look that fails ends nothing: the next one tells.
+    // A failed check ends no stream; the next check decides.
     const checked = [...entries];
     const live = await usable([...new Set(checked.map(({ owner }) => owner.credential))]).catch(() => undefined);
     // Only these: a stream that was opened during the query may have a credential that it did not ask for.
     if (live !== undefined) for (const { owner, ended } of checked) if (!live.has(owner.credential)) ended.abort();
-    timer = entries.size > 0 ? later() : undefined;
+    timer = entries.size > 0 ? scheduleCheck() : undefined;
   }
-  const later = () => setTimeout(() => void check(), checkMs).unref();
+  const scheduleCheck = () => setTimeout(() => void check(), checkMs).unref();
 
   return {
     open(owner) {
-      assertRoom(owner);
+      assertBelowLimits(owner);
       const entry = { owner, ended: new AbortController() };
       entries.add(entry);
-      timer ??= later();
+      timer ??= scheduleCheck();
       return { signal: entry.ended.signal, close: () => void entries.delete(entry) };
     },
   };

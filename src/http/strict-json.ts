@@ -1,6 +1,6 @@
 /**
- * JSON as the contract takes it. `JSON.parse` alone keeps the last of two equal names, nests as deep as it gets,
- * and passes U+0000 and lone surrogates, which the database cannot hold.
+ * Parses JSON more strictly than `JSON.parse`, which keeps the last of two equal names, has no depth limit, and accepts
+ * U+0000 and lone surrogates, which the database cannot store.
  */
 import { ReelmendError } from '../domain/errors.ts';
 
@@ -10,7 +10,7 @@ function refuse(message: string, cause?: unknown): ReelmendError {
   return new ReelmendError('invalid_json', message, cause === undefined ? {} : { cause });
 }
 
-/** Parses and checks; throws ReelmendError `invalid_json`. Linear in the length of the text. */
+/** Throws ReelmendError `invalid_json`. Takes linear time. */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
   try {
@@ -22,7 +22,7 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** The end (exclusive) of the string that starts at `start`, in text that is known to be valid JSON. */
+/** The index after the string that starts at `start`. `text` must be valid JSON. */
 function endOfString(text: string, start: number): number {
   let end = start + 1;
   while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
@@ -40,11 +40,11 @@ function checkName(names: Set<string>, name: string): void {
   names.add(name);
 }
 
-/** Walks the tokens of text that is known to be valid JSON: names per object, depth, characters of strings. */
+/** Checks the names of each object, the depth, and the characters of strings. `text` must be valid JSON. */
 function checkTokens(text: string): void {
-  /** one entry per open bracket: the names so far of an object, null for an array */
+  /** one entry per open bracket: the names of an object so far, null for an array */
   const open: (Set<string> | null)[] = [];
-  /** whether the next string of the innermost object is a name */
+  /** whether the next string is a name of the innermost object */
   let nameNext = false;
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at];

@@ -1,4 +1,4 @@
-/** Turns what the contract's schemas refuse into one clear sentence with a code and a pointer. */
+/** Converts validation errors to an error with a code, a sentence and a JSON Pointer. */
 import type { z } from 'zod';
 import { ReelmendError, type RequestErrorCode } from '../domain/errors.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
@@ -8,14 +8,14 @@ type Issue = z.core.$ZodIssue;
 
 export interface Refused {
   target: Target;
-  /** what was validated, as it came */
+  /** the validated input, unchanged */
   data: unknown;
   error: { issues: Issue[] };
 }
 
 const nouns: Readonly<Partial<Record<Target, string>>> = { query: 'query parameter', header: 'header' };
 
-/** JSON Pointer (RFC 6901) of a path. */
+/** A path as JSON Pointer (RFC 6901). */
 export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
@@ -29,7 +29,7 @@ function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** Where the issue is; an unknown name is part of its own path. */
+/** The path of the issue. For an unknown field it includes the field's name. */
 function pathOf(issue: Issue): readonly PropertyKey[] {
   if (issue.code === 'unrecognized_keys') return [...issue.path, ...issue.keys.slice(0, 1)];
   return issue.path;
@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** What a bound counts; a number itself is bounded by its value. */
+/** The unit of a bound, by type. Numbers have none. */
 const counted: Readonly<Record<string, string>> = { string: ' characters', array: ' items', set: ' items', file: ' bytes' };
 
 function bound(issue: Extract<Issue, { code: 'too_big' | 'too_small' }>): string {
@@ -61,7 +61,7 @@ function bound(issue: Extract<Issue, { code: 'too_big' | 'too_small' }>): string
   return `must ${verb} ${most} ${limit}${unit}`;
 }
 
-/** Half a sentence on what the field must be. */
+/** The second half of the sentence: what the field must be. */
 function reasonOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -78,7 +78,7 @@ function reasonOf(issue: Issue): string {
     case 'invalid_key':
       return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`;
     default:
-      // The sentences of the contract's own checks, without zod's category in front.
+      // Messages of the contract's own checks, without zod's prefix.
       return issue.message.replace(/^Invalid \w+: expected /, 'must have ');
   }
 }
@@ -90,19 +90,19 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
   return `The ${noun} "${name}" ${reasonOf(issue)}.`;
 }
 
-const addresses: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
+const urlFields: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
-/** An address that the pattern refuses answers with the code of a private one: neither can be fetched. */
+/** A malformed URL gets the same code as a private one: neither can be fetched. */
 function specialCase(value: unknown, param: string): ReelmendError | undefined {
-  // The console wraps a job's body and names the mode beside it.
+  // The console sends the body of a job in the field `request`.
   const field = param.replace(/^\/request(?=\/)/, '');
-  if (addresses.has(field) && typeof value === 'string') {
+  if (urlFields.has(field) && typeof value === 'string') {
     return urlNotAllowed(problemOfText(value), { param });
   }
   return undefined;
 }
 
-/** The first thing that is wrong with a body, a query or the headers. */
+/** The error for the first issue of a body, a query or headers. */
 export function validationError({ target, data, error }: Refused): ReelmendError {
   const issue = error.issues[0];
   if (issue === undefined) return new ReelmendError('invalid_request', 'The request is not valid.');
@@ -118,12 +118,12 @@ export function validationError({ target, data, error }: Refused): ReelmendError
   return new ReelmendError('invalid_request', sentence(target, name, issue, value), { param });
 }
 
-/** What a refused path or signed query means: not a bad request, but a resource or a link that is not there. */
-export function refusalOfAddress(path: string, target: Target): ReelmendError | undefined {
+/** An invalid path parameter means an unknown resource (404), and an invalid signed query an invalid link (403). */
+export function pathError(path: string, target: Target): ReelmendError | undefined {
   const refusal = (code: RequestErrorCode, message: string) => new ReelmendError(code, message);
   if (path.startsWith('/v1/downloads/') && target === 'query') return refusal('link_invalid', 'The link is not valid.');
   if (target !== 'param') return undefined;
-  return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this address.');
+  return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this path.');
 }
 
 export function jobNotFound(): ReelmendError {

@@ -1,7 +1,7 @@
-/** What the client throws. Everything is a ReelmendError, but for an abort, which rejects with the signal's reason. */
+/** Errors of the client. All are ReelmendErrors, except aborts, which reject with the signal's reason. */
 import type { Error as ErrorEnvelope, ErrorDetail, Job, JobError } from './types.gen.ts';
 
-/** A code of the contract, or one that was added to it later. */
+/** An error code of the API, or one that a later version added. */
 export type ErrorCode = ErrorDetail['code'] | 'unknown' | (string & {});
 export type ErrorType = ErrorDetail['type'] | 'unknown' | (string & {});
 
@@ -9,29 +9,29 @@ export class ReelmendError extends Error {
   override name = 'ReelmendError';
 }
 
-/** Of what went before an error of a call. */
+/** The attempts before an error. */
 export interface CallHistory {
-  /** tries of the call, this one included; at least 1 */
+  /** Attempts of the call, including the failed one; at least 1. */
   attempts: number;
 }
 
-/** The service answered with an error. `code` is stable; `message` is for people. */
+/** The service returned an error. `code` is stable, `message` is for people. */
 export class ReelmendApiError extends ReelmendError {
   override name = 'ReelmendApiError';
-  /** HTTP status; 0 for a redirect that a browser hides */
+  /** HTTP status; 0 for a redirect in a browser, which hides it. */
   readonly status: number;
-  /** `unknown` when the answer is not the service's own, but that of a proxy before it */
+  /** `unknown` if the response comes from a proxy and not from the service. */
   readonly code: ErrorCode;
   readonly type: ErrorType;
-  /** JSON Pointer of the bad field of the body, or `/name` of the bad parameter or header */
+  /** JSON Pointer of the invalid field of the body, or `/name` of the invalid parameter or header. */
   readonly param: string | undefined;
-  /** what the service's log calls this request */
+  /** Id of the request in the log of the service. */
   readonly requestId: string | undefined;
-  /** seconds after which a retry may succeed, from `Retry-After` */
+  /** Seconds after which a retry may succeed (`Retry-After`). */
   readonly retryAfterS: number | undefined;
-  /** where the error is explained */
+  /** URL of an explanation. */
   readonly docUrl: string | undefined;
-  /** tries of the call; with more than one, an earlier try may have had its effect and lost its answer */
+  /** Attempts of the call. If there were several, an earlier one may have taken effect although its response was lost. */
   readonly attempts: number;
 
   constructor(response: Response, body: unknown, { attempts }: CallHistory = { attempts: 1 }) {
@@ -48,12 +48,12 @@ export class ReelmendApiError extends ReelmendError {
   }
 }
 
-/** 400, 413, 415, 416: the request or the video is refused; `param` points at the bad field. */
+/** 400, 413, 415, 416: the request or the video is invalid. `param` names the field. */
 export class ValidationError extends ReelmendApiError {
   override name = 'ValidationError';
 }
 
-/** 401: the key is missing or not valid. */
+/** 401: the API key is missing or invalid. */
 export class AuthenticationError extends ReelmendApiError {
   override name = 'AuthenticationError';
 }
@@ -63,35 +63,35 @@ export class BillingError extends ReelmendApiError {
   override name = 'BillingError';
 }
 
-/** 403: the account is not approved, the key's tier is too low, or a link is not valid. */
+/** 403: the account is not approved, or the call needs a key of the Secure tier. */
 export class PermissionError extends ReelmendApiError {
   override name = 'PermissionError';
 }
 
-/** 404: there is no such job. */
+/** 404: the job does not exist. */
 export class NotFoundError extends ReelmendApiError {
   override name = 'NotFoundError';
 }
 
-/** 409: the state of the job, or of the idempotency key, does not allow this. */
+/** 409: the state of the job or the idempotency key does not allow this call. */
 export class ConflictError extends ReelmendApiError {
   override name = 'ConflictError';
 }
 
-/** 429: too many requests, also after the retries. */
+/** 429: too many requests, even after the retries. */
 export class RateLimitError extends ReelmendApiError {
   override name = 'RateLimitError';
 }
 
-/** 500 and above: the service, or a proxy before it, failed. */
+/** 500 and above: the service, or a proxy in front of it, failed. */
 export class ServerError extends ReelmendApiError {
   override name = 'ServerError';
 }
 
-/** No answer came, or it could not be read. See `cause`. */
+/** There was no response, or it could not be read. See `cause`. */
 export class ReelmendConnectionError extends ReelmendError {
   override name = 'ReelmendConnectionError';
-  /** tries of the call; the last or an earlier one may have had its effect */
+  /** Attempts of the call. One of them may have taken effect although its response was lost. */
   readonly attempts: number;
 
   constructor(message: string, { attempts = 1, cause }: { attempts?: number; cause?: unknown } = {}) {
@@ -100,12 +100,12 @@ export class ReelmendConnectionError extends ReelmendError {
   }
 }
 
-/** No answer came within `timeoutMs`. */
+/** There was no response within `timeoutMs`. */
 export class ReelmendTimeoutError extends ReelmendConnectionError {
   override name = 'ReelmendTimeoutError';
 }
 
-/** The job that was waited for ended in `error`; what it cost was refunded. */
+/** The awaited job ended in `error`. Its charge was refunded. */
 export class JobFailedError extends ReelmendError {
   override name = 'JobFailedError';
   readonly code: JobError['code'] | 'unknown' | (string & {});
@@ -119,10 +119,10 @@ export class JobFailedError extends ReelmendError {
   }
 }
 
-/** The job has not ended within `timeoutMs` of waiting; it goes on. */
+/** The job did not end within `timeoutMs`. It continues. */
 export class WaitTimeoutError extends ReelmendError {
   override name = 'WaitTimeoutError';
-  /** as last seen; undefined when not even the first poll was answered */
+  /** The job as last polled; undefined if no poll succeeded. */
   readonly job: Job | undefined;
 
   constructor(message: string, job: Job | undefined) {
@@ -144,13 +144,13 @@ const byStatus: Record<number, typeof ReelmendApiError> = {
   429: RateLimitError,
 };
 
-/** The error of an answer: of the class of its status, else ReelmendApiError itself. */
+/** Creates the error for a response: the class of its status, or ReelmendApiError. */
 export function apiError(response: Response, body: unknown, history: CallHistory): ReelmendApiError {
   const family = byStatus[response.status] ?? (response.status >= 500 ? ServerError : ReelmendApiError);
   return new family(response, body, history);
 }
 
-/** Seconds from now, of a `Retry-After` that is a number of seconds or a date (RFC 9110). */
+/** Parses `Retry-After`, a number of seconds or a date (RFC 9110), to seconds from now. */
 export function retryAfterS(header: string | null): number | undefined {
   if (header === null) return undefined;
   if (/^\d+(\.\d+)?$/.test(header)) return Number(header);
@@ -158,7 +158,7 @@ export function retryAfterS(header: string | null): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
-/** A proxy before the service may answer with anything. */
+/** Undefined for other bodies: a proxy in front of the service may return anything. */
 function detailOf(body: unknown): ErrorDetail | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { error } = body as Partial<ErrorEnvelope>;
@@ -167,6 +167,6 @@ function detailOf(body: unknown): ErrorDetail | undefined {
 
 function plainMessage(response: Response): string {
   const redirect = response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400);
-  if (!redirect) return `The service answered ${response.status}.`;
-  return 'The address answers with a redirect, which is not followed with a key; correct baseUrl.';
+  if (!redirect) return `The service returned the status ${response.status}.`;
+  return 'The service returned a redirect. The client does not follow it with an API key. Correct baseUrl.';
 }

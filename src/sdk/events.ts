@@ -1,10 +1,10 @@
-/** Follows a job by server-sent events. */
+/** Follows a job through server-sent events. */
 import type { Call, CallOptions } from './call.ts';
 import { ReelmendConnectionError } from './errors.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import type { Job } from './types.gen.ts';
 
-/** What a job's stream tells: the job whenever it changed, or that it was deleted. */
+/** An event of a job: its new state, or its deletion. */
 export type JobEvent =
   { event: 'status' | 'progress'; job: Job } | { event: 'deleted'; job: { id: string; deleted: true } };
 
@@ -13,16 +13,16 @@ export interface StreamedEvent {
   data: string;
 }
 
-/** ms without a byte, comments included, after which the connection is given up and made again. */
+/** Reconnects after this many ms without any byte. The service sends comments more often. */
 const silenceMs = 60_000;
-/** ms before a stream that ended early is opened again. */
+/** Delay before a reconnect, ms. */
 const reopenMs = 1_000;
-/** Streams in a row that may break before their first event. */
+/** Gives up after this many consecutive streams without an event. */
 const emptyStreams = 5;
 
 /**
- * Yields what changed until the job is `done`, in `error` or deleted. A stream that the service ends, or that breaks,
- * is opened again; each starts with the job as it is then, which is told only when it is news. Rejects as a call does.
+ * Yields the changes of a job until it is `done`, in `error` or deleted. Reconnects when a stream ends or breaks. Each
+ * stream starts with the current state of the job, which is yielded only if it changed. Rejects like a call.
  */
 export async function* jobEvents(
   open: (options: CallOptions) => ReturnType<typeof openStream>,
@@ -38,20 +38,20 @@ export async function* jobEvents(
         empty = 0;
         if (data === last) continue;
         last = data;
-        const told = { event, job: JSON.parse(data) as unknown } as JobEvent;
-        yield told;
-        if (told.event === 'deleted' || told.job.status === 'done' || told.job.status === 'error') return;
+        const parsed = { event, job: JSON.parse(data) as unknown } as JobEvent;
+        yield parsed;
+        if (parsed.event === 'deleted' || parsed.job.status === 'done' || parsed.job.status === 'error') return;
       }
     } catch (failure) {
       signal?.throwIfAborted();
       if (!(failure instanceof ReelmendConnectionError) || empty >= emptyStreams) throw failure;
     }
-    if (empty >= emptyStreams) throw new ReelmendConnectionError('The streams of events end without an event.');
+    if (empty >= emptyStreams) throw new ReelmendConnectionError('The event streams end without an event.');
     await pause(reopenMs, signal);
   }
 }
 
-/** The stream of an operation that the generator only knows to read with retries without end and without statuses. */
+/** Opens the event stream. The generated function is not used: it retries endlessly and hides the status. */
 export async function openStream(call: Call, id: string, options: CallOptions): Promise<ReadableStream<Uint8Array>> {
   const stream = await call<unknown>(
     (base) =>
@@ -68,14 +68,14 @@ export async function openStream(call: Call, id: string, options: CallOptions): 
   return stream as ReadableStream<Uint8Array>;
 }
 
-/** The events of a stream, by the rules of the HTML standard as far as they concern this service. */
+/** Parses server-sent events as the HTML standard says, except for fields that this service does not send. */
 export async function* parseEvents(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
-  const error = () => new ReelmendConnectionError('The stream of events fell silent.');
+  const error = () => new ReelmendConnectionError('The event stream is silent.');
   let event = 'message';
   let data: string[] = [];
   let rest = '';
@@ -96,7 +96,7 @@ export async function* parseEvents(
       }
     }
   } finally {
-    // Also when the caller leaves its loop early: the connection is closed. A broken one cannot be closed again.
+    // Closes the connection, even if the caller leaves the loop early. Cancelling a broken stream fails harmlessly.
     reader.cancel().catch(() => {});
   }
 }
@@ -105,6 +105,6 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>) {
   try {
     return await reader.read();
   } catch (cause) {
-    throw new ReelmendConnectionError('The stream of events broke.', { cause });
+    throw new ReelmendConnectionError('The event stream broke.', { cause });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The client of the Reelmend API. `createReelmend({ baseUrl, apiKey })` gives the calls by resource, with retries
- * and typed errors; `verifyWebhook` checks what the service sends. The functions generated from openapi.yaml stand
- * behind them and are exported as `generated`.
+ * Client for the Reelmend API. `createReelmend({ baseUrl, apiKey })` returns a client with all calls by resource, with
+ * retries and typed errors. `verifyWebhook` verifies webhooks. `generated` has the functions generated from
+ * openapi.yaml.
  */
 export { createReelmend } from './reelmend.ts';
 export type { AuditLogQuery, CreateOptions, Reelmend, ReelmendOptions, ListQuery } from './reelmend.ts';

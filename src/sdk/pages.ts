@@ -1,10 +1,10 @@
-/** Reads lists page by page. */
+/** Pagination of lists. */
 
-/** What every list of the service answers. */
+/** A page of a list. */
 export interface Page<Item, Cursor extends string | number = string | number> {
   data: Item[];
   has_more: boolean;
-  /** what to pass as `starting_after` to read on */
+  /** Pass this as `starting_after` to get the next page. */
   next_cursor: Cursor | null;
 }
 
@@ -12,7 +12,7 @@ interface Query<Cursor> {
   starting_after?: Cursor;
 }
 
-/** The page that `query` asks for and those after it, each fetched when it is asked for. */
+/** Yields the requested page and all pages after it. Fetches each page when it is needed. */
 export async function* pages<Cursor extends string | number, Q extends Query<Cursor>, P extends Page<unknown, Cursor>>(
   fetchPage: (query: Q) => Promise<P>,
   query: Q,
@@ -25,7 +25,7 @@ export async function* pages<Cursor extends string | number, Q extends Query<Cur
   }
 }
 
-/** The items of those pages, one by one. */
+/** Yields the items of these pages. */
 export async function* items<Cursor extends string | number, Q extends Query<Cursor>, Item>(
   fetchPage: (query: Q) => Promise<Page<Item, Cursor>>,
   query: Q,

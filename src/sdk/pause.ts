@@ -1,9 +1,9 @@
-/** Time limits and pauses that an AbortSignal ends. */
+/** Delays and timeouts with AbortSignal. */
 
-/** What timers can hold (32 bits); beyond it they fire at once. */
+/** The longest delay of a timer (32 bits). Longer ones fire immediately. */
 const longestMs = 2 ** 31 - 1;
 
-/** Resolves after `ms`; rejects with the signal's reason. */
+/** Resolves after `ms`. Rejects with the signal's reason if it is aborted. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -23,22 +23,22 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
 }
 
 export interface TimeLimit {
-  /** ms; undefined for none */
+  /** the timeout in ms; undefined for none */
   ms: number | undefined;
   signal: AbortSignal | undefined;
-  /** what it rejects with when the time is over */
+  /** creates the error for a timeout */
   error: () => Error;
 }
 
 /**
- * Runs `work` with a signal that is aborted by the caller's signal or at the end of the time. Rejects with the
- * signal's reason or with `error()` even when `work` does not listen.
+ * Runs `work` with a signal that is aborted by the caller's signal or by the timeout. Then rejects with the signal's
+ * reason or with `error()`, even if `work` ignores the signal.
  */
 export async function withTimeLimit<T>(limit: TimeLimit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { ms, signal, error } = limit;
   signal?.throwIfAborted();
   const controller = new AbortController();
-  // Not AbortSignal.any: it keeps a listener on a long-lived signal until the garbage is collected.
+  // AbortSignal.any would keep a listener on a long-lived signal until garbage collection.
   const follow = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', follow, { once: true });
   const timer = ms === undefined ? undefined : setTimeout(() => controller.abort(error()), Math.min(ms, longestMs));

@@ -1,4 +1,4 @@
-/** The calls by resource, over the generated functions. */
+/** The client: calls by resource, on top of the generated functions. */
 import { makeCall, type Call, type CallOptions } from './call.ts';
 import { createClient, type Client } from './client/index.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
@@ -8,27 +8,27 @@ import type { AccountUpdate, Job, JobInput, ListAuditLogData, ListJobsData } fro
 import { waitForJob, type WaitOptions } from './wait.ts';
 
 export interface ReelmendOptions {
-  /** where the service answers, such as `https://reelmend.example.com` */
+  /** URL of the service, such as `https://reelmend.example.com`. */
   baseUrl: string;
-  /** `svc_test_…` or `svc_live_…`; keep it out of pages and apps that others can read */
+  /** `svc_test_…` or `svc_live_…`. Keep it on your server, never in a web page or an app. */
   apiKey: string;
-  /** replaces the global fetch */
+  /** Replaces the global `fetch`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** retries after the first try of each call, default 3 */
+  /** Retries after the first attempt of each call; default 3. */
   maxRetries?: number | undefined;
-  /** ms for each try, default 30,000; creation measures the video and may take 20,000 */
+  /** Timeout of each attempt in ms; default 30,000. Creating a job measures the video, which may take 20,000. */
   timeoutMs?: number | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
-  /** your own name for this job, so that it is made once even when your process starts again; else one is made up */
+  /** Your own key for this job, so that a restart of your process cannot create it twice. Otherwise one is generated. */
   idempotencyKey?: string | undefined;
 }
 
 export type ListQuery = NonNullable<ListJobsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
 
-/** Every call rejects as described at {@link Call}. To add an operation, add its line here. */
+/** All calls; {@link Call} describes how they reject. A new operation is added here. */
 function resources(call: Call) {
   const listJobs = (query: ListQuery = {}, options?: CallOptions) =>
     call((base) => operations.listJobs({ ...base, query }), options);
@@ -38,76 +38,77 @@ function resources(call: Call) {
     call((base) => operations.listAuditLog({ ...base, query }), options);
   return {
     jobs: {
-      /** Measures the video, charges it and queues the job. Retries never make a second job. */
+      /** Creates a job: measures the video, charges the account and queues the job. Retries safely; never charges twice. */
       create: (body: JobInput, options: CreateOptions = {}) => {
         const headers = { 'Idempotency-Key': options.idempotencyKey ?? randomUuid() };
         return call((base) => operations.createJob({ ...base, headers, body }), options);
       },
+      /** Returns the current state of a job. */
       get: getJob,
-      /** One page, newest first. */
+      /** Returns one page of jobs, newest first. */
       list: listJobs,
-      /** Every page from there on, fetched as it is asked for. */
+      /** Yields this page and all pages after it. Fetches each page when it is needed. */
       pages: (query: ListQuery = {}, options?: CallOptions) =>
         pages((next: ListQuery) => listJobs(next, options), query),
-      /** Every job of those pages. */
+      /** Yields the jobs of these pages. */
       all: (query: ListQuery = {}, options?: CallOptions) => items((next: ListQuery) => listJobs(next, options), query),
-      /** A fresh download link, valid for an hour. */
+      /** Returns a fresh download link, valid for an hour. */
       result: (id: string, options?: CallOptions) =>
         call((base) => operations.getJobResult({ ...base, ...job(id) }), options),
       /**
-       * Destroys the files; cancels and refunds a job that has not ended. NotFoundError with `attempts` above 1 may
-       * mean that an earlier try deleted the job and its answer was lost.
+       * Deletes a job and its files. Cancels and refunds a job that has not ended. A NotFoundError with `attempts` above 1
+       * may mean that an earlier attempt deleted the job and its response was lost.
        */
       delete: (id: string, options?: CallOptions) =>
         call((base) => operations.deleteJob({ ...base, ...job(id) }), options),
-      /** The signed proof that a Secure job is gone; ConflictError until the storage has confirmed that. */
+      /** Returns the signed proof that a Secure job is deleted. ConflictError until the storage has confirmed it. */
       deletionCertificate: (id: string, options?: CallOptions) =>
         call((base) => operations.getDeletionCertificate({ ...base, ...job(id) }), options),
-      /** What changes, as it changes (server-sent events), until the job ends; `timeoutMs` holds for connecting. */
+      /** Yields the changes of a job (server-sent events) until it ends. `timeoutMs` limits connecting only. */
       events: (id: string, options?: CallOptions): AsyncGenerator<JobEvent, void, undefined> =>
         jobEvents((inner) => openStream(call, job(id).path.id, inner), options),
     },
     quotes: {
-      /** What the same body would cost as a job, and how long it would take. Changes nothing. */
+      /** Returns what a job with this body would cost and how long it would take. Creates and charges nothing. */
       create: (body: JobInput, options?: CallOptions) =>
         call((base) => operations.createQuote({ ...base, body }), options),
     },
     account: {
-      /** The account behind the key; also a test of the key. */
+      /** Returns the account of the key. Use it to test a key. */
       get: (options?: CallOptions) => call((base) => operations.getAccount(base), options),
-      /** Sets the retention of jobs made from now on; Secure tier. */
+      /** Sets how long the files of new Secure jobs are kept. Needs a key of the Secure tier. */
       update: (body: AccountUpdate, options?: CallOptions) =>
         call((base) => operations.updateAccount({ ...base, body }), options),
     },
     auditLog: {
-      /** One page, newest first, with the signed head; Secure tier. */
+      /** Returns one page of the audit log, newest first, with the signed head. Needs a key of the Secure tier. */
       list: listAuditLog,
       pages: (query: AuditLogQuery = {}, options?: CallOptions) =>
         pages((next: AuditLogQuery) => listAuditLog(next, options), query),
-      /** Every entry of those pages. */
+      /** Yields the entries of these pages. */
       all: (query: AuditLogQuery = {}, options?: CallOptions) =>
         items((next: AuditLogQuery) => listAuditLog(next, options), query),
     },
-    /** The public keys that verify certificates and heads of the audit log. */
     jwks: {
+      /** Returns the public keys that verify certificates and audit log heads. */
       get: (options?: CallOptions) => call((base) => operations.getJwks(base), options),
     },
-    /** Polls until the job is `done` and resolves with it; rejects with JobFailedError when it ends in `error`. */
+    /** Polls until the job is `done` and resolves with it. Rejects with JobFailedError if it ends in `error`. */
     waitForJob: (id: string, options?: WaitOptions): Promise<Job> => waitForJob(getJob, id, options),
   };
 }
 
 export type Reelmend = ReturnType<typeof resources> & {
-  /** for the functions in `generated`: `generated.getHealth({ client: reelmend.client })`, without retries */
+  /** For the functions in `generated`, which do not retry: `generated.getHealth({ client: reelmend.client })`. */
   client: Client;
 };
 
-/** Throws TypeError for options that cannot work; does not call the service. */
+/** Creates a client. Throws TypeError for invalid options. Does not call the service. */
 export function createReelmend(options: ReelmendOptions): Reelmend {
   const { apiKey, fetch, maxRetries = 3, timeoutMs = 30_000 } = options;
-  // Visible ASCII: anything else cannot stand in a header. The key itself is not repeated: messages are logged.
+  // A header can contain visible ASCII only. The message omits the key, since messages are often logged.
   if (typeof apiKey !== 'string' || !/^[!-~]+$/.test(apiKey))
-    throw new TypeError('apiKey must be a key of the service.');
+    throw new TypeError('apiKey must be an API key of the service.');
   const client = createClient({
     baseUrl: checkedBaseUrl(options.baseUrl),
     auth: () => apiKey,
@@ -130,20 +131,20 @@ function checkedBaseUrl(baseUrl: string): string {
 }
 
 /**
- * The generated functions hand their options, the client among them, to `new Request`, where Deno knows a field of that
- * name and refuses this one. The validator is the last to see them before.
+ * Removes `client` from the options. The generated functions pass all options to `new Request`, and Deno rejects this
+ * `client`, since its own option has the same name. The validator runs right before that.
  */
 async function dropClient(options: unknown): Promise<void> {
   delete (options as { client?: unknown }).client;
 }
 
-/** An id is one segment of a path; anything else would call another operation. */
+/** Checks that an id is one path segment: with a slash in it, the call would reach another operation. */
 function job(id: string): { path: { id: string } } {
   if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) throw new TypeError('The id of a job looks like job_….');
   return { path: { id } };
 }
 
-/** crypto.randomUUID is missing in pages served without TLS. */
+/** Browsers offer crypto.randomUUID over https and on localhost only. */
 function randomUuid(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

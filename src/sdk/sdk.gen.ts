@@ -21,8 +21,8 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * List jobs
  *
- * The jobs of the account in the key's mode, newest first. Deleted jobs are not listed. Pass `next_cursor` as
- * `starting_after` to read on.
+ * Lists the account's jobs in the mode of the key, newest first. Deleted jobs are not listed. Pass `next_cursor`
+ * as `starting_after` to get the next page.
  *
  */
 export const listJobs = <ThrowOnError extends boolean = false>(options?: Options<ListJobsData, ThrowOnError>): RequestResult<ListJobsResponses, ListJobsErrors, ThrowOnError> => (options?.client ?? client).get<ListJobsResponses, ListJobsErrors, ThrowOnError>({
@@ -34,25 +34,25 @@ export const listJobs = <ThrowOnError extends boolean = false>(options?: Options
 /**
  * Create a job
  *
- * Measures the video at `video_url` over the network, charges the account for the measured duration and queues
- * the job. Nothing is charged and nothing is stored when the request is refused. The whole call answers within
- * 20 s; a video that cannot be measured in that time gives `video_unreachable`.
+ * Measures the video at `video_url` over the network, charges the account for the measured duration and queues the
+ * job. A refused request stores and charges nothing. The call returns within 20 s; a video that cannot be measured
+ * in that time returns `video_unreachable`.
  *
  * The charge is `duration_seconds` (the measured duration, rounded up to a whole second, at least 1) times the
- * price of one second:
+ * price per second:
  *
- * | target | Standard | Secure |
+ * | resolution | Standard | Secure |
  * |---|---|---|
  * | `1080p` | 3 credits | 6 credits |
  * | `4k` | 6 credits | 12 credits |
  *
- * It is refunded automatically when the job fails.
+ * The service refunds the charge automatically if the job fails.
  *
- * With an `Idempotency-Key`, a repetition of the same request returns the job as it is now (201 with
- * `Idempotent-Replayed: true`) and makes no second job and no second charge, also while the first request is
- * still in flight. The same key with another body gives 409 `idempotency_key_reused`. Keys are scoped to the
- * account and the mode, and kept as long as the job, at least 24 hours. A refused request stores nothing, so its
- * key may be used again.
+ * Send an `Idempotency-Key` to retry safely. Another request with the same key and body returns the existing job
+ * in its current state (201 with `Idempotent-Replayed: true`). It creates no second job and no second charge, even
+ * while the first request is in flight. The same key with another body returns 409 `idempotency_key_reused`. Keys
+ * belong to an account and a mode, and are kept as long as the job, at least 24 hours. A refused request does not
+ * use up its key.
  *
  */
 export const createJob = <ThrowOnError extends boolean = false>(options: Options<CreateJobData, ThrowOnError>): RequestResult<CreateJobResponses, CreateJobErrors, ThrowOnError> => (options.client ?? client).post<CreateJobResponses, CreateJobErrors, ThrowOnError>({
@@ -66,11 +66,12 @@ export const createJob = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * Ask for a price
+ * Get a quote
  *
- * Measures the video as `POST /v1/jobs` does and answers with what the same body would cost and how long it would
- * take. Changes nothing: no job, no charge, and the balance is not looked at. The price holds as long as the video
- * and the price list stay the same. In the sandbox nothing is measured: the duration is the hint, or 10 s.
+ * Measures the video like `POST /v1/jobs` and returns what a job with the same body would cost and how long it
+ * would take. It creates no job, charges nothing and does not check the balance. The price is valid as long as the
+ * video and the price list stay the same. Test mode measures nothing: the duration is the hint in the request, or
+ * 10 s.
  *
  */
 export const createQuote = <ThrowOnError extends boolean = false>(options: Options<CreateQuoteData, ThrowOnError>): RequestResult<CreateQuoteResponses, CreateQuoteErrors, ThrowOnError> => (options.client ?? client).post<CreateQuoteResponses, CreateQuoteErrors, ThrowOnError>({
@@ -86,9 +87,8 @@ export const createQuote = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Delete a job
  *
- * Permanently deletes the original and the enhanced file. A queued job is cancelled with a full refund; a running
- * one is cancelled and the unprocessed seconds are refunded; of a done one the files are destroyed. Afterwards the
- * id is unknown.
+ * Permanently deletes the original and the enhanced file. A queued job is cancelled and fully refunded. A running
+ * job is cancelled and its unprocessed seconds are refunded. Afterwards the id is unknown.
  *
  */
 export const deleteJob = <ThrowOnError extends boolean = false>(options: Options<DeleteJobData, ThrowOnError>): RequestResult<DeleteJobResponses, DeleteJobErrors, ThrowOnError> => (options.client ?? client).delete<DeleteJobResponses, DeleteJobErrors, ThrowOnError>({
@@ -100,8 +100,8 @@ export const deleteJob = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Get a job
  *
- * The job as it is now. Polling ends when `status` is `done` or `error`; about 300 polls a minute are within the
- * limits.
+ * Returns the current state of the job. Stop polling when `status` is `done` or `error`. The limits allow 300
+ * polls per minute.
  *
  */
 export const getJob = <ThrowOnError extends boolean = false>(options: Options<GetJobData, ThrowOnError>): RequestResult<GetJobResponses, GetJobErrors, ThrowOnError> => (options.client ?? client).get<GetJobResponses, GetJobErrors, ThrowOnError>({
@@ -113,8 +113,8 @@ export const getJob = <ThrowOnError extends boolean = false>(options: Options<Ge
 /**
  * Get the result of a job
  *
- * A signed link to the enhanced video. May be repeated at any time while the job exists; each call returns a fresh
- * link that is valid for 3600 s and honours range requests.
+ * Returns a signed link to the enhanced video. Call it as often as needed while the job exists. Each call returns
+ * a fresh link, which is valid for 3600 s and supports range requests.
  *
  */
 export const getJobResult = <ThrowOnError extends boolean = false>(options: Options<GetJobResultData, ThrowOnError>): RequestResult<GetJobResultResponses, GetJobResultErrors, ThrowOnError> => (options.client ?? client).get<GetJobResultResponses, GetJobResultErrors, ThrowOnError>({
@@ -126,20 +126,20 @@ export const getJobResult = <ThrowOnError extends boolean = false>(options: Opti
 /**
  * Follow a job
  *
- * Server-sent events (`text/event-stream`): the same facts as polling, sent when they change. The schema describes
- * one event. Its data is the job, as `GET /v1/jobs/{id}` returns it, in one line of JSON:
+ * Streams the changes of a job as server-sent events (`text/event-stream`). The schema describes one event. Its
+ * data is the job as `GET /v1/jobs/{id}` returns it, in one line of JSON:
  *
  * | event | when |
  * |---|---|
  * | `status` | first, and whenever `status` changes |
  * | `progress` | whenever `progress` or `eta_seconds` changes |
- * | `deleted` | the job was deleted meanwhile; the data is `{"id", "deleted": true}` |
+ * | `deleted` | the job was deleted; the data is `{"id", "deleted": true}` |
  *
- * The stream ends after the event whose `status` is `done` or `error`, or after `deleted`: close the
- * `EventSource` then, which would otherwise connect again and be told the same once more. Comments keep an idle
- * connection open. The service ends a stream after some minutes, and soon after its key was revoked; connect
- * again to go on. A reader that is slow is told the latest state, not every one before it. Every stream starts with
- * the job as it is now, so that nothing is missed; events carry no ids, and `Last-Event-ID` changes nothing.
+ * The stream ends after the event whose `status` is `done` or `error`, or after `deleted`. Close the `EventSource`
+ * then; otherwise it reconnects and receives the same event again. Comments keep an idle connection open. The
+ * service ends a stream after some minutes, and soon after its key is revoked; connect again to continue. A slow
+ * reader receives the latest state, not every state in between. Every stream starts with the current state of the
+ * job, so nothing is missed. Events carry no ids, and `Last-Event-ID` has no effect.
  *
  */
 export const streamJobEvents = <ThrowOnError extends boolean = false>(options: Options<StreamJobEventsData, ThrowOnError, StreamJobEventsResponse>): Promise<ServerSentEventsResult<StreamJobEventsResponses>> => (options.client ?? client).sse.get<StreamJobEventsResponses, StreamJobEventsErrors, ThrowOnError>({
@@ -151,10 +151,10 @@ export const streamJobEvents = <ThrowOnError extends boolean = false>(options: O
 /**
  * Get the deletion certificate of a job
  *
- * The signed proof that the files of a job of the Secure tier are gone, whether it was deleted on demand or at the
- * end of its retention. It may be fetched again at any time; this is the one address where a deleted job is known.
- * It is issued only after the storage itself has answered that each object is absent: until then the answer is 409
- * `certificate_pending`.
+ * Returns the signed proof that the files of a Secure job are gone. It covers deletion on request and deletion at
+ * the end of the retention. It is available at any time, and this is the only operation that still knows a deleted
+ * job. The service issues the certificate after the storage has confirmed that every object is absent. Until then
+ * the response is 409 `certificate_pending`.
  *
  */
 export const getDeletionCertificate = <ThrowOnError extends boolean = false>(options: Options<GetDeletionCertificateData, ThrowOnError>): RequestResult<GetDeletionCertificateResponses, GetDeletionCertificateErrors, ThrowOnError> => (options.client ?? client).get<GetDeletionCertificateResponses, GetDeletionCertificateErrors, ThrowOnError>({
@@ -166,7 +166,7 @@ export const getDeletionCertificate = <ThrowOnError extends boolean = false>(opt
 /**
  * Get the account
  *
- * Validates the key and returns its account. Suited as a test of authentication.
+ * Validates the key and returns its account. Use it to test authentication.
  */
 export const getAccount = <ThrowOnError extends boolean = false>(options?: Options<GetAccountData, ThrowOnError>): RequestResult<GetAccountResponses, GetAccountErrors, ThrowOnError> => (options?.client ?? client).get<GetAccountResponses, GetAccountErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -177,8 +177,8 @@ export const getAccount = <ThrowOnError extends boolean = false>(options?: Optio
 /**
  * Change the account's retention
  *
- * Sets for how many days the files of jobs made with `secure` from now on are kept; jobs that exist keep their
- * `expires_at`, and those without `secure` are kept for 30 days. Needs a key of the Secure tier.
+ * Sets how many days the service keeps the files of Secure jobs (`secure: true`) that are created from now on.
+ * Existing jobs keep their `expires_at`. Files of other jobs are kept for 30 days. Needs a key of the Secure tier.
  *
  */
 export const updateAccount = <ThrowOnError extends boolean = false>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> => (options.client ?? client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({
@@ -194,11 +194,12 @@ export const updateAccount = <ThrowOnError extends boolean = false>(options: Opt
 /**
  * Read the audit log
  *
- * What happened on the account, newest first: jobs created, completed, failed, their results handed out, deleted,
- * and what was done to the account and its keys. Entries are numbered without gaps, carry the hash of the one
- * before, and cannot be changed or removed. `head` is signed and states the size of the whole log and the hash of
- * its newest entry, so that a copy that lacks its end is noticed. Pass `next_cursor` as `starting_after` to read
- * on. Needs a key of the Secure tier; the log is of the account, whatever the mode.
+ * Returns the audit log of the account, newest entry first: jobs that were created, completed, failed or deleted,
+ * results that were accessed, and changes to the account and its keys. Entries are numbered without gaps. Each
+ * entry contains the hash of the previous one. Entries cannot be changed or removed. `head` is signed and states
+ * the size of the whole log and the hash of its newest entry, which makes a truncated copy detectable. Pass
+ * `next_cursor` as `starting_after` to get the next page. The log covers both modes of the account. Needs a key of
+ * the Secure tier.
  *
  */
 export const listAuditLog = <ThrowOnError extends boolean = false>(options?: Options<ListAuditLogData, ThrowOnError>): RequestResult<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError> => (options?.client ?? client).get<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError>({
@@ -210,8 +211,8 @@ export const listAuditLog = <ThrowOnError extends boolean = false>(options?: Opt
 /**
  * Get the public keys
  *
- * The keys that verify certificates and audit heads, as a JSON Web Key Set (RFC 7517, RFC 8037). A document names
- * its key in `kid`; keys that sign no more stay in the set.
+ * Returns the public keys that verify certificates and audit log heads, as a JSON Web Key Set (RFC 7517, RFC
+ * 8037). A signature names its key in `kid`. Retired keys stay in the set.
  *
  */
 export const getJwks = <ThrowOnError extends boolean = false>(options?: Options<GetJwksData, ThrowOnError>): RequestResult<GetJwksResponses, GetJwksErrors, ThrowOnError> => (options?.client ?? client).get<GetJwksResponses, GetJwksErrors, ThrowOnError>({ url: '/.well-known/jwks.json', ...options });
@@ -219,37 +220,38 @@ export const getJwks = <ThrowOnError extends boolean = false>(options?: Options<
 /**
  * Get this document as JSON
  *
- * The authored document itself, converted to JSON.
+ * This document, converted to JSON.
  */
 export const getOpenApiJson = <ThrowOnError extends boolean = false>(options?: Options<GetOpenApiJsonData, ThrowOnError>): RequestResult<GetOpenApiJsonResponses, GetOpenApiJsonErrors, ThrowOnError> => (options?.client ?? client).get<GetOpenApiJsonResponses, GetOpenApiJsonErrors, ThrowOnError>({ url: '/v1/openapi.json', ...options });
 
 /**
  * Get this document as YAML
  *
- * The authored document itself, byte for byte.
+ * This document, byte for byte.
  */
 export const getOpenApiYaml = <ThrowOnError extends boolean = false>(options?: Options<GetOpenApiYamlData, ThrowOnError>): RequestResult<GetOpenApiYamlResponses, GetOpenApiYamlErrors, ThrowOnError> => (options?.client ?? client).get<GetOpenApiYamlResponses, GetOpenApiYamlErrors, ThrowOnError>({ url: '/v1/openapi.yaml', ...options });
 
 /**
- * Read this document as a page
+ * Get the API reference page
  *
- * The API reference for people, made in the browser from this document. Loads nothing from other hosts.
+ * The API reference for people. The browser renders it from this document and loads nothing from other hosts.
+ *
  */
 export const getDocs = <ThrowOnError extends boolean = false>(options?: Options<GetDocsData, ThrowOnError>): RequestResult<GetDocsResponses, GetDocsErrors, ThrowOnError> => (options?.client ?? client).get<GetDocsResponses, GetDocsErrors, ThrowOnError>({ url: '/docs', ...options });
 
 /**
- * Get a file of the page
+ * Get a file of the API reference page
  *
- * What the page at `/docs` loads.
+ * A script, style or image that the page at `/docs` loads.
  */
 export const getDocsFile = <ThrowOnError extends boolean = false>(options: Options<GetDocsFileData, ThrowOnError>): RequestResult<GetDocsFileResponses, GetDocsFileErrors, ThrowOnError> => (options.client ?? client).get<GetDocsFileResponses, GetDocsFileErrors, ThrowOnError>({ url: '/docs/{file}', ...options });
 
 /**
  * Download a file
  *
- * The link that `GET /v1/jobs/{id}/result` returns where the service stores files on its own disk (with S3 the
- * link leads to the bucket). Follow it as it is; its parts are signed together. Single byte ranges are honoured,
- * with `If-Range` against the `ETag`; a request for several ranges is answered with the whole file.
+ * Serves the link that `GET /v1/jobs/{id}/result` returns when the service stores files on its own disk. With S3
+ * the link leads to the bucket instead. Use the link unchanged: the signature covers all its parts. Single byte
+ * ranges are supported, with `If-Range` and the `ETag`. A request for several ranges returns the whole file.
  *
  */
 export const downloadFile = <ThrowOnError extends boolean = false>(options: Options<DownloadFileData, ThrowOnError>): RequestResult<DownloadFileResponses, DownloadFileErrors, ThrowOnError> => (options.client ?? client).get<DownloadFileResponses, DownloadFileErrors, ThrowOnError>({ url: '/v1/downloads/{key}', ...options });
@@ -257,13 +259,13 @@ export const downloadFile = <ThrowOnError extends boolean = false>(options: Opti
 /**
  * Liveness
  *
- * The process answers. Says nothing of its dependencies.
+ * The process responds. Does not check its dependencies.
  */
 export const getHealth = <ThrowOnError extends boolean = false>(options?: Options<GetHealthData, ThrowOnError>): RequestResult<GetHealthResponses, GetHealthErrors, ThrowOnError> => (options?.client ?? client).get<GetHealthResponses, GetHealthErrors, ThrowOnError>({ url: '/healthz', ...options });
 
 /**
  * Readiness
  *
- * The process and the database answer.
+ * The process and the database respond.
  */
 export const getReadiness = <ThrowOnError extends boolean = false>(options?: Options<GetReadinessData, ThrowOnError>): RequestResult<GetReadinessResponses, GetReadinessErrors, ThrowOnError> => (options?.client ?? client).get<GetReadinessResponses, GetReadinessErrors, ThrowOnError>({ url: '/readyz', ...options });

@@ -7,25 +7,27 @@ export type ClientOptions = {
 export type Webhooks = JobCompletedWebhookRequest | JobFailedWebhookRequest;
 
 /**
- * Identifier of a job, assigned by the service; sorts by time of creation.
+ * Id of a job, assigned by the service. Ids sort by creation time.
  */
 export type JobId = string;
 
 /**
- * Polling ends when it is `done` or `error`.
+ * `done` and `error` are final.
  */
 export type JobStatus = 'queued' | 'running' | 'done' | 'error';
 
 /**
- * Target resolution. `1080p` fits the video into 1920×1080 and `4k` into 3840×2160; a portrait video into the
- * same box turned. The aspect ratio is kept, sizes are even, nothing is cropped or padded; a source that is larger
- * than the box is reduced to it.
+ * Target resolution. `1080p` fits the video into 1920×1080, `4k` into 3840×2160. A portrait video is fitted into
+ * the box turned by 90 degrees. The aspect ratio is kept and both sides are even; nothing is cropped or padded. A
+ * source that is larger than the box is scaled down.
  *
  */
 export type Resolution = '1080p' | '4k';
 
 /**
- * Privacy is the same on both; Secure adds signed deletion certificates, an audit log and retention.
+ * Privacy is the same in both tiers. Secure adds signed deletion certificates, an audit log and a retention
+ * setting.
+ *
  */
 export type Tier = 'standard' | 'secure';
 
@@ -35,22 +37,24 @@ export type Tier = 'standard' | 'secure';
 export type Timestamp = string;
 
 /**
- * A public http(s) URL without user name or password: a host name (an international one in either spelling), an
- * IPv4 address, or an IPv6 address in brackets. It is read as the WHATWG URL standard says, and its host is judged
- * in the normalised form. Private and local addresses are refused with `url_not_allowed` in the sandbox as well,
- * which sends no request and resolves no name; a name that leads to a private address is refused when the live
- * mode connects.
+ * A public http(s) URL without user name or password. Its host is a domain name (an international one in either
+ * spelling), an IPv4 address, or an IPv6 address in brackets. The URL is parsed by the WHATWG URL standard, and
+ * the normalised host is checked. Private and local hosts return `url_not_allowed`. Test mode checks them too,
+ * although it sends no request and resolves no name. A domain name that resolves to a private address is refused
+ * when live mode connects.
  *
  */
 export type PublicUrl = string;
 
 /**
- * `auto` lets the service choose from the video, `off` turns the stage off, a number from 0 to 1 sets it.
+ * `auto` lets the service choose from the video. `off` turns the stage off. A number from 0 to 1 sets the
+ * strength.
+ *
  */
 export type Strength = 'auto' | 'off' | number;
 
 /**
- * How strong each stage is; what is left out is `auto`.
+ * The strength of each stage. Omitted stages are `auto`.
  */
 export type EnhancementsInput = {
     denoise?: Strength;
@@ -60,8 +64,8 @@ export type EnhancementsInput = {
 };
 
 /**
- * The caller's own pairs, echoed in the job. At most 20; names of 1 to 40 letters, digits, `_`, `.`, `-`, but not
- * `__proto__`.
+ * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
+ * `-`, and are not `__proto__`.
  *
  */
 export type MetadataInput = {
@@ -72,22 +76,23 @@ export type JobInput = {
     video_url: PublicUrl;
     resolution: Resolution;
     /**
-     * A hint only, in seconds; the service measures the real duration and bills that. In the sandbox, where
-     * nothing is measured, it is the job's duration, rounded up and at most 600 (10 without it).
+     * A hint, in seconds. Live mode measures and bills the real duration. Test mode uses the hint as the duration
+     * of the job, rounded up and at most 600, or 10 if it is omitted.
      *
      */
     duration_seconds?: number;
     /**
-     * The service sends a signed event to this address when the job finishes.
+     * The service sends a signed event to this URL when the job ends.
      */
     webhook_url?: PublicUrl;
     /**
-     * Makes this a job of the Secure tier; needs a key of that tier.
+     * Creates the job in the Secure tier. Needs a key of that tier.
      */
     secure?: boolean;
     enhancements?: EnhancementsInput;
     /**
-     * `auto` lets the service choose, `none` keeps to plain filters, anything else names an installed model.
+     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
+     *
      */
     model?: string;
     metadata?: MetadataInput;
@@ -98,28 +103,28 @@ export type Job = {
     status: JobStatus;
     resolution: Resolution;
     /**
-     * Measured duration of the video in seconds, rounded up; what is billed.
+     * Measured duration of the video in seconds, rounded up. This is the billed duration.
      */
     duration_seconds: number;
     /**
-     * Amount charged when the job was accepted; 0 in the sandbox. One credit is one US cent.
+     * Credits charged when the job was accepted; 0 in test mode. One credit is one US cent.
      */
     credits_charged: number;
     /**
-     * Amount given back since.
+     * Credits refunded since.
      */
     credits_refunded: number;
     /**
-     * Whether the job was made with a sandbox key.
+     * Whether the job was created in test mode.
      */
     sandbox: boolean;
     tier: Tier;
     /**
-     * Part of the work that is done, from 0 to 1; never falls.
+     * Completed part of the work, from 0 to 1. Never decreases.
      */
     progress: number;
     /**
-     * Estimated seconds until the job is finished; null while unknown.
+     * Estimated seconds until the job ends; null while unknown.
      */
     eta_seconds: number | null;
     created_at: Timestamp;
@@ -132,11 +137,11 @@ export type Job = {
      */
     finished_at: Timestamp | null;
     /**
-     * When the job's files are deleted automatically; 30 days after creation by default.
+     * When the service deletes the job's files; by default 30 days after creation.
      */
     expires_at: Timestamp;
     /**
-     * The video as measured; null in the sandbox.
+     * The measured properties of the video; null in test mode.
      */
     source: Source | null;
     /**
@@ -148,14 +153,14 @@ export type Job = {
      */
     error: JobError | null;
     /**
-     * What was applied; null until the job is done.
+     * The enhancements that were applied; null until the job is done.
      */
     enhancements: AppliedEnhancements | null;
     metadata: Metadata;
 };
 
 /**
- * The caller's own pairs.
+ * Your own key-value pairs.
  */
 export type Metadata = {
     [key: string]: string;
@@ -163,21 +168,22 @@ export type Metadata = {
 
 export type Source = {
     /**
-     * Container format as FFmpeg names its reader, such as `mov,mp4,m4a,3gp,3g2,mj2` or `matroska,webm`.
+     * Container format as FFmpeg names its demuxer, such as `mov,mp4,m4a,3gp,3g2,mj2` or `matroska,webm`.
+     *
      */
     container: string;
     video_codec: string;
     /**
-     * null without an audio stream.
+     * null if the video has no audio.
      */
     audio_codec: string | null;
     /**
-     * Pixels as displayed (rotation applied, square pixels).
+     * Display width in square pixels, after rotation.
      */
     width: number;
     height: number;
     /**
-     * Average frames per second; 0 when unknown.
+     * Average frame rate in frames per second; 0 if unknown.
      */
     frame_rate: number;
     /**
@@ -219,16 +225,16 @@ export type AppliedEnhancements = {
     face_restoration: AppliedStrength;
     adaptive_contrast: AppliedStrength;
     /**
-     * The network that was used, or `none`.
+     * The model that was used, or `none`.
      */
     model: string;
     /**
-     * The processor that did the work, `cpu` or `cuda:N` with the GPU's name. Absent on jobs from before it was noted.
+     * The device that processed the job: `cpu`, or `cuda:N` with the GPU's name. Absent in old jobs.
      */
     device?: string;
     /**
-     * What was decided before the first frame, stage by stage. A strength above may be lower than the planned one:
-     * `face_restoration` is 0 when no face was found. Absent on jobs from before it was noted.
+     * The plan that was made before the first frame, stage by stage. An applied strength can be lower than the
+     * planned one: `face_restoration` is 0 if no face was found. Absent in old jobs.
      *
      */
     plan?: Array<PlannedStage>;
@@ -236,12 +242,12 @@ export type AppliedEnhancements = {
 
 export type PlannedStage = {
     /**
-     * `denoise`, `model`, `face_restoration`, `sharpen` or `adaptive_contrast`; there may be more one day.
+     * `denoise`, `model`, `face_restoration`, `sharpen` or `adaptive_contrast`. More may be added.
      */
     stage: string;
     strength: AppliedStrength;
     /**
-     * The figures that decided, for people.
+     * The measurements behind the decision, as text.
      */
     reason: string;
 };
@@ -252,11 +258,11 @@ export type JobList = {
      */
     data: Array<Job>;
     /**
-     * Whether older jobs follow.
+     * Whether there are older jobs.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: JobId | null;
 };
@@ -266,13 +272,12 @@ export type JobDeletion = {
     deleted: true;
     deleted_at: Timestamp;
     /**
-     * Credits given back by this call.
+     * Credits refunded by this call.
      */
     refunded_credits: number;
     /**
-     * Signed proof of the destruction of a job of the Secure tier. Null on Standard, and null where the storage has
-     * not confirmed the destruction within a few seconds: fetch it from
-     * `GET /v1/jobs/{id}/deletion-certificate` then.
+     * Signed proof of the deletion of a Secure job. Null for Standard jobs, and null if the storage has not
+     * confirmed the deletion within a few seconds; get it from `GET /v1/jobs/{id}/deletion-certificate` then.
      *
      */
     certificate: CompactJws | null;
@@ -284,7 +289,7 @@ export type JobResult = {
      */
     download_url: string;
     /**
-     * Seconds of validity of the link.
+     * Seconds until the link expires.
      */
     expires_in: number;
     retention: RetentionReminder;
@@ -297,7 +302,7 @@ export type RetentionReminder = {
      */
     delete_now: string;
     /**
-     * Human-readable advice to delete the job once it is downloaded.
+     * Human-readable advice to delete the job after the download.
      */
     reminder: string;
 };
@@ -308,7 +313,7 @@ export type RetentionReminder = {
 export type JobEvent = {
     event: 'status' | 'progress' | 'deleted';
     /**
-     * The job, or `{"id", "deleted"}` of a deleted one, as JSON.
+     * The job, or `{"id", "deleted"}` for a deleted one, as JSON.
      */
     data: string;
 };
@@ -319,39 +324,39 @@ export type DeletedJob = {
 };
 
 /**
- * What a job with the same body would cost and take.
+ * The price and duration of a job with the same body.
  */
 export type Quote = {
     /**
-     * Measured duration of the video in seconds, rounded up; what would be billed.
+     * Measured duration of the video in seconds, rounded up. A job would be billed for it.
      */
     duration_seconds: number;
     /**
-     * What would be charged; 0 in the sandbox. One credit is one US cent.
+     * Credits that a job would cost; 0 in test mode. One credit is one US cent.
      */
     credits: number;
     resolution: Resolution;
     tier: Tier;
     /**
-     * Whether the key is a sandbox key.
+     * Whether the key is a test key.
      */
     sandbox: boolean;
     /**
-     * Estimated seconds of processing, without the wait for a free worker: from the account's latest jobs of the
-     * same target where there are any, else from a typical rate.
+     * Estimated seconds of processing, without the time in the queue. Based on the account's latest jobs with the
+     * same resolution, or on a typical rate if there are none.
      *
      */
     estimated_seconds: number;
     /**
-     * The video as measured; null in the sandbox.
+     * The measured properties of the video; null in test mode.
      */
     source: Source | null;
 };
 
 export type AccountUpdate = {
     /**
-     * Days that the files of a new job are kept: 30 with a Standard key; with a Secure key what the account has set,
-     * which applies to jobs with `secure` set.
+     * Days that the service keeps the files of a new job: 30 with a Standard key. With a Secure key, the account's
+     * setting, which applies to jobs with `secure: true`.
      *
      */
     retention_days: number;
@@ -369,36 +374,39 @@ export type Sha256 = string;
 
 export type DeletionCertificate = {
     /**
-     * The proof itself; its signature is verified with the keys at `/.well-known/jwks.json`.
+     * The proof. Verify its signature with the keys at `/.well-known/jwks.json`.
      */
     certificate: CompactJws;
     payload: CertificatePayload;
 };
 
 /**
- * What the certificate states, decoded. Trust it only after verifying `certificate`.
+ * The decoded content of the certificate. Trust it only after you have verified `certificate`.
  */
 export type CertificatePayload = {
     id: string;
     /**
-     * Version of this form.
+     * Version of this format.
      */
     version: 1;
     job_id: JobId;
     account_id: string;
     /**
-     * Everything that was ever stored for the job. Empty for a sandbox job, for which nothing is stored: its
-     * result is a sample that all sandbox jobs share.
+     * All objects that were ever stored for the job. Empty for a test job, which stores nothing: its result is a
+     * sample that all test jobs share.
      *
      */
     objects: Array<DestroyedObject>;
     /**
-     * How it was destroyed. It is no claim about the medium below the storage, nor about backups.
+     * How the object was deleted. Makes no statement about the medium below the storage, or about backups.
+     *
      */
     method: 'logical deletion, verified absent';
     storage: 'filesystem' | 's3';
     /**
-     * Who caused it, the customer's call, the end of the retention, or the operator who closed the account.
+     * Who caused the deletion: a call of the customer, the end of the retention, or the operator who closed the
+     * account.
+     *
      */
     actor: 'customer' | 'retention' | 'operator';
     deleted_at: Timestamp;
@@ -413,22 +421,22 @@ export type DestroyedObject = {
     key: string;
     role: 'original' | 'output';
     /**
-     * Version id of an S3 object; null where the storage keeps none.
+     * Version id of an S3 object; null if the storage keeps no versions.
      */
     version: string | null;
     /**
-     * Of the stored bytes; null when the upload never finished.
+     * SHA-256 of the stored bytes; null if the upload never finished.
      */
     sha256: Sha256 | null;
     size_bytes: number | null;
     /**
-     * When the storage answered that the object does not exist.
+     * When the storage confirmed that the object does not exist.
      */
     verified_absent_at: Timestamp;
 };
 
 /**
- * Where the deletion stands in the account's audit log.
+ * Position of the deletion in the account's audit log.
  */
 export type AuditPosition = {
     sequence: number;
@@ -436,36 +444,35 @@ export type AuditPosition = {
 };
 
 /**
- * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all the other fields.
- *
+ * `hash` is the SHA-256 of the canonical JSON (RFC 8785) of all other fields.
  */
 export type AuditEntry = {
     account_id: string;
     /**
-     * 1, 2, 3 … without gaps, per account.
+     * 1, 2, 3, … without gaps, per account.
      */
     sequence: number;
     id: string;
     /**
-     * What happened, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
-     * `retention.changed`. More may be added. One `result.accessed` stands for every link that the same key was
-     * given for that job within the hour after it.
+     * The event, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
+     * `retention.changed`. More may be added. One `result.accessed` covers every link that the same key got for
+     * the job within the following hour.
      *
      */
     kind: string;
     /**
-     * The job it was about; null for the account.
+     * The job that the entry is about; null if it is about the account.
      */
     job_id: JobId | null;
     at: Timestamp;
     /**
-     * Details, by kind.
+     * Details, depending on `kind`.
      */
     data: {
         [key: string]: unknown;
     };
     /**
-     * Hash of the entry before; 64 zeros in the first.
+     * Hash of the previous entry; 64 zeros in the first entry.
      */
     previous_hash: Sha256;
     hash: Sha256;
@@ -477,16 +484,16 @@ export type AuditLog = {
      */
     data: Array<AuditEntry>;
     /**
-     * Whether older entries follow.
+     * Whether there are older entries.
      */
     has_more: boolean;
     /**
-     * What to pass as `starting_after` to read on; null on the last page.
+     * Pass this as `starting_after` to get the next page; null on the last page.
      */
     next_cursor: number | null;
     /**
-     * Signed `{account_id, size, hash, signed_at}` of the whole log: the number of its entries and the hash of the
-     * newest (0 and 64 zeros of an empty one).
+     * Signed `{account_id, size, hash, signed_at}` of the whole log: the number of entries and the hash of the
+     * newest one. An empty log has 0 entries and 64 zeros.
      *
      */
     head: CompactJws;
@@ -504,7 +511,7 @@ export type Jwk = {
      */
     x: string;
     /**
-     * RFC 7638 thumbprint.
+     * Thumbprint of the key (RFC 7638).
      */
     kid: string;
     alg: 'EdDSA';
@@ -512,7 +519,7 @@ export type Jwk = {
 };
 
 /**
- * Exactly these fields.
+ * The event has exactly these fields.
  */
 export type JobCompletedEvent = {
     event: 'job.completed';
@@ -521,7 +528,7 @@ export type JobCompletedEvent = {
 };
 
 /**
- * Exactly these fields.
+ * The event has exactly these fields.
  */
 export type JobFailedEvent = {
     event: 'job.failed';
@@ -534,19 +541,21 @@ export type Account = {
     plan: string;
     tier: Tier;
     /**
-     * Balance of the key's mode. One credit is one US cent; sandbox credits are never taken.
+     * Balance of the key's mode. One credit is one US cent. Test credits are never spent.
      */
     credits: number;
     /**
-     * Whether the key is a sandbox key.
+     * Whether the key is a test key.
      */
     sandbox: boolean;
     /**
-     * Live keys work when it is `approved`.
+     * Live keys work if it is `approved`.
      */
     approval_status: 'pending' | 'approved' | 'rejected';
     /**
-     * Days that the files of a new job with `secure` set are kept; those of others are kept for 30.
+     * Days that the service keeps the files of a new job with `secure: true`. Files of other jobs are kept for 30
+     * days.
+     *
      */
     retention_days: number;
     pricing: Pricing;
@@ -561,8 +570,8 @@ export type Pricing = {
     per_minute: PriceByResolution;
     per_second: PriceByResolution;
     /**
-     * The prices of each tier that the key may use. A Secure key pays those of `secure` for jobs with `secure` set,
-     * else those of `standard`.
+     * Prices of each tier that the key can use. A Secure key pays `secure` prices for jobs with `secure: true`,
+     * and `standard` prices for others.
      *
      */
     tiers?: {
@@ -577,7 +586,7 @@ export type TierPrices = {
 };
 
 /**
- * Dollars, by target resolution.
+ * US dollars, by target resolution.
  */
 export type PriceByResolution = {
     '1080p': number;
@@ -590,7 +599,7 @@ export type Limits = {
     resolutions: Array<Resolution>;
     link_validity_seconds: number;
     /**
-     * What `model` of a job may name; `auto`, `none` and the installed networks.
+     * Allowed values of `model`: `auto`, `none` and the installed models.
      */
     models: Array<string>;
 };
@@ -631,7 +640,7 @@ export type ErrorDetail = {
      */
     type: 'validation_error' | 'authentication_error' | 'billing_error' | 'permission_error' | 'not_found_error' | 'method_not_allowed_error' | 'conflict_error' | 'rate_limit_error' | 'api_error';
     /**
-     * JSON Pointer of the bad field of the body, or `/name` of the bad parameter or header.
+     * JSON Pointer of the invalid field of the body, or `/name` of the invalid parameter or header.
      */
     param?: string;
     /**
@@ -639,42 +648,45 @@ export type ErrorDetail = {
      */
     request_id?: string;
     /**
-     * Where the error is explained.
+     * Documentation of the error.
      */
     doc_url?: string;
 };
 
 /**
- * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+ * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export type JobId2 = JobId;
 
 /**
- * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+ * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
  */
 export type IdempotencyKey = string;
 
 /**
- * Lower-case hex HMAC-SHA256 of the raw body. The key is the account's signing secret exactly as it is shown, as
- * UTF-8 characters, `whsec_` included: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the
- * old secret keeps signing this header until the account switches, or until the overlap of 24 hours ends.
+ * Lower-case hex HMAC-SHA256 of the raw body. The HMAC key is the account's signing secret exactly as shown, as
+ * UTF-8 text including `whsec_`: `openssl dgst -sha256 -hmac "$SECRET"` prints the same. After a rotation the old
+ * secret signs this header until the account switches, or until the overlap of 24 hours ends.
  *
  */
 export type ServiceSignature = string;
 
 /**
- * Id of the event; the same at every try.
+ * Id of the event. It is the same in every attempt.
  */
 export type WebhookId = string;
 
 /**
- * When this try was made, in seconds since the Unix epoch. Refuse what is more than 300 s off.
+ * Time of this attempt, in seconds since the Unix epoch. Refuse it if it differs from your clock by more than 300
+ * s.
+ *
  */
 export type WebhookTimestamp = string;
 
 /**
- * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key is
- * the decoded base64 behind `whsec_`. While one secret replaces another there is one for each, separated by spaces.
+ * Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The HMAC
+ * key is the decoded base64 after `whsec_`. During a rotation there is one signature for each secret, separated by
+ * spaces.
  *
  */
 export type WebhookSignature = string;
@@ -684,15 +696,15 @@ export type ListJobsData = {
     path?: never;
     query?: {
         /**
-         * Number of jobs on a page.
+         * Number of jobs per page.
          */
         limit?: number;
         /**
-         * Id of the last job of the page before; the answer starts behind it.
+         * Id of the last job of the previous page.
          */
         starting_after?: JobId;
         /**
-         * Only jobs in this state.
+         * Only jobs with this status.
          */
         status?: JobStatus;
     };
@@ -701,29 +713,29 @@ export type ListJobsData = {
 
 export type ListJobsErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -741,12 +753,12 @@ export type ListJobsResponse = ListJobsResponses[keyof ListJobsResponses];
 
 export type CreateJobData = {
     /**
-     * What to enhance, and how. At most 64 KB.
+     * The video and how to enhance it. At most 64 KB.
      */
     body: JobInput;
     headers?: {
         /**
-         * Makes a repetition safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
+         * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
          */
         'Idempotency-Key'?: string;
     };
@@ -757,18 +769,18 @@ export type CreateJobData = {
 
 export type CreateJobErrors = {
     /**
-     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
-     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
-     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
-     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
-     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
@@ -777,13 +789,13 @@ export type CreateJobErrors = {
      */
     402: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (`secure` is true and the key is a Standard one).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
      *
      */
     403: Error;
     /**
-     * The `Idempotency-Key` was used with another body. Code: `idempotency_key_reused`.
+     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
      */
     409: Error;
     /**
@@ -795,15 +807,15 @@ export type CreateJobErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -812,7 +824,7 @@ export type CreateJobError = CreateJobErrors[keyof CreateJobErrors];
 
 export type CreateJobResponses = {
     /**
-     * The job was accepted and charged, or is the one made earlier under the same `Idempotency-Key`.
+     * The job was accepted and charged, or already existed under the same `Idempotency-Key`.
      */
     201: Job;
 };
@@ -831,24 +843,24 @@ export type CreateQuoteData = {
 
 export type CreateQuoteErrors = {
     /**
-     * The request or the video was refused; nothing was charged. Codes: `invalid_json` (malformed JSON, a
-     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown
-     * field; `param` points at it; or a body that did not arrive within 30 s), `url_not_allowed` (the address is
-     * malformed, private or blocked; the message says why), `video_unreachable`, `unreadable_video` (no video that
-     * can be decoded, an encrypted one, or more than 250 frames for each billed second), `video_too_long` (over
-     * 600 s), `video_too_large` (over 2,000,000,000 bytes).
+     * The request or the video was refused, and nothing was charged. Codes: `invalid_json` (malformed JSON, a
+     * duplicate name, deep nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown
+     * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
+     * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
+     * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
+     * `video_too_large` (over 2,000,000,000 bytes).
      *
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
@@ -861,15 +873,15 @@ export type CreateQuoteErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -889,7 +901,7 @@ export type DeleteJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -899,13 +911,13 @@ export type DeleteJobData = {
 
 export type DeleteJobErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -913,15 +925,15 @@ export type DeleteJobErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -941,7 +953,7 @@ export type GetJobData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -951,13 +963,13 @@ export type GetJobData = {
 
 export type GetJobErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -965,15 +977,15 @@ export type GetJobErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -993,7 +1005,7 @@ export type GetJobResultData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -1003,13 +1015,13 @@ export type GetJobResultData = {
 
 export type GetJobResultErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -1017,20 +1029,21 @@ export type GetJobResultErrors = {
      */
     404: Error;
     /**
-     * There is no result. Codes: `job_not_done` (the job is queued or running), `job_failed` (it ended in error).
+     * There is no result. Codes: `job_not_done` (the job is queued or running), `job_failed` (the job ended in
+     * error).
      *
      */
     409: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1050,7 +1063,7 @@ export type StreamJobEventsData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -1060,13 +1073,13 @@ export type StreamJobEventsData = {
 
 export type StreamJobEventsErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
@@ -1074,15 +1087,15 @@ export type StreamJobEventsErrors = {
      */
     404: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1091,7 +1104,7 @@ export type StreamJobEventsError = StreamJobEventsErrors[keyof StreamJobEventsEr
 
 export type StreamJobEventsResponses = {
     /**
-     * The stream.
+     * The event stream.
      */
     200: JobEvent;
 };
@@ -1102,7 +1115,7 @@ export type GetDeletionCertificateData = {
     body?: never;
     path: {
         /**
-         * Id of the job. Anything that is no job of the account in the key's mode gives 404.
+         * Id of the job. An id that is unknown to the account in the key's mode returns 404.
          */
         id: JobId;
     };
@@ -1112,39 +1125,40 @@ export type GetDeletionCertificateData = {
 
 export type GetDeletionCertificateErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
     /**
-     * There was never such a job in the key's mode, or it is deleted and was not of the Secure tier.
+     * The mode of the key never had this job, or the job is deleted and was not of the Secure tier.
      * Code: `job_not_found`.
      *
      */
     404: Error;
     /**
-     * There is no certificate yet. Codes: `job_not_deleted` (the job still exists, of whatever tier),
-     * `certificate_pending` (it was deleted, and the storage has not yet confirmed that every object is gone; retry after `Retry-After`).
+     * There is no certificate yet. Codes: `job_not_deleted` (the job, of either tier, still exists),
+     * `certificate_pending` (the job is deleted, but the storage has not confirmed yet that every object is gone;
+     * retry after `Retry-After`).
      *
      */
     409: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1169,25 +1183,25 @@ export type GetAccountData = {
 
 export type GetAccountErrors = {
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * A live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1196,7 +1210,7 @@ export type GetAccountError = GetAccountErrors[keyof GetAccountErrors];
 
 export type GetAccountResponses = {
     /**
-     * The account behind the key.
+     * The account that owns the key.
      */
     200: Account;
 };
@@ -1205,7 +1219,7 @@ export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
 
 export type UpdateAccountData = {
     /**
-     * What to change. At most 64 KB.
+     * The fields to change. At most 64 KB.
      */
     body: AccountUpdate;
     path?: never;
@@ -1215,21 +1229,21 @@ export type UpdateAccountData = {
 
 export type UpdateAccountErrors = {
     /**
-     * The request was refused; nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
-     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, bad or unknown field; `param` points at it;
-     * or a body that did not arrive within 30 s).
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
      *
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
@@ -1242,15 +1256,15 @@ export type UpdateAccountErrors = {
      */
     415: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1259,7 +1273,7 @@ export type UpdateAccountError = UpdateAccountErrors[keyof UpdateAccountErrors];
 
 export type UpdateAccountResponses = {
     /**
-     * The account as it is now.
+     * The updated account.
      */
     200: Account;
 };
@@ -1271,15 +1285,15 @@ export type ListAuditLogData = {
     path?: never;
     query?: {
         /**
-         * Number of entries on a page.
+         * Number of entries per page.
          */
         limit?: number;
         /**
-         * Sequence number of the last entry of the page before; the answer starts behind it.
+         * Sequence number of the last entry of the previous page.
          */
         starting_after?: number;
         /**
-         * Only entries of this job. Sequence numbers have gaps then.
+         * Only entries about this job. Their sequence numbers have gaps.
          */
         job_id?: JobId;
     };
@@ -1288,31 +1302,31 @@ export type ListAuditLogData = {
 
 export type ListAuditLogErrors = {
     /**
-     * A parameter is bad; `param` points at it. Code: `invalid_request`.
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
      */
     400: Error;
     /**
-     * The key is missing or not valid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown, revoked, or
-     * more than one `Authorization` header).
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
      *
      */
     401: Error;
     /**
-     * The key may not do this. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (it needs a key of the Secure tier).
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `secure_tier_required` (the operation needs a key of the Secure tier).
      *
      */
     403: Error;
     /**
-     * A limit of the key or its account is exceeded; back off and retry. Code: `rate_limit_exceeded`.
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
      */
     429: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1337,11 +1351,11 @@ export type GetJwksData = {
 
 export type GetJwksErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };
@@ -1366,7 +1380,7 @@ export type GetOpenApiJsonData = {
 
 export type GetOpenApiJsonErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -1391,7 +1405,7 @@ export type GetOpenApiYamlData = {
 
 export type GetOpenApiYamlErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -1416,7 +1430,7 @@ export type GetDocsData = {
 
 export type GetDocsErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -1436,7 +1450,7 @@ export type GetDocsFileData = {
     body?: never;
     path: {
         /**
-         * Name of the file. Anything else gives 404.
+         * Name of the file. Other names return 404.
          */
         file: 'swagger-ui.css' | 'swagger-ui-bundle.js' | 'page.css' | 'start.js' | 'favicon-32x32.png';
     };
@@ -1450,7 +1464,7 @@ export type GetDocsFileErrors = {
      */
     404: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -1470,21 +1484,21 @@ export type DownloadFileData = {
     body?: never;
     path: {
         /**
-         * Opaque name of the file; may contain slashes.
+         * Opaque name of the file. It may contain slashes.
          */
         key: string;
     };
     query: {
         /**
-         * End of the link's validity, in seconds since the Unix epoch.
+         * When the link expires, in seconds since the Unix epoch.
          */
         expires: string;
         /**
-         * File name under which the download is saved.
+         * File name that the browser uses for the download.
          */
         name: string;
         /**
-         * Content type of the file; absent in links to MP4 files.
+         * Content type of the file. Absent in links to MP4 files.
          */
         type?: string;
         /**
@@ -1501,15 +1515,15 @@ export type DownloadFileErrors = {
      */
     403: Error;
     /**
-     * The file does not exist any more. Code: `not_found`.
+     * The file no longer exists. Code: `not_found`.
      */
     404: Error;
     /**
-     * The range lies outside of the file. Code: `range_not_satisfiable`.
+     * The range lies outside the file. Code: `range_not_satisfiable`.
      */
     416: Error;
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -1522,7 +1536,7 @@ export type DownloadFileResponses = {
      */
     200: Blob | File;
     /**
-     * The bytes that `Range` asked for.
+     * The requested bytes.
      */
     206: Blob | File;
 };
@@ -1538,7 +1552,7 @@ export type GetHealthData = {
 
 export type GetHealthErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
 };
@@ -1563,11 +1577,11 @@ export type GetReadinessData = {
 
 export type GetReadinessErrors = {
     /**
-     * The service failed. Code: `internal_error`. The cause is in its log under the request id.
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
      */
     500: Error;
     /**
-     * A part that the service needs does not answer; retry later. Code: `service_unavailable`.
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
      */
     503: Error;
 };

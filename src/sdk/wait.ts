@@ -1,29 +1,29 @@
-/** Polls a job to its end. */
+/** Waits for a job by polling. */
 import { isTransient, type CallOptions } from './call.ts';
 import { JobFailedError, WaitTimeoutError } from './errors.ts';
 import { pause, withTimeLimit } from './pause.ts';
 import type { Job } from './types.gen.ts';
 
 export interface WaitOptions {
-  /** ends the waiting, not the job; rejects with the signal's reason */
+  /** Stops waiting, not the job. Rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** given the job after every poll, the last included; what it throws ends the waiting */
+  /** Called with the job after every poll, including the last. If it throws, the waiting ends with that error. */
   onProgress?: ((job: Job) => void) | undefined;
-  /** ms until WaitTimeoutError; no limit by default, since the service ends every job */
+  /** ms until WaitTimeoutError. No limit by default: the service ends every job. */
   timeoutMs?: number | undefined;
-  /** ms between the first two polls, default 1000; it grows by a quarter at each poll */
+  /** ms between the first two polls, default 1000. Grows by a quarter with each poll. */
   pollIntervalMs?: number | undefined;
-  /** ms that it grows to, default 5000 */
+  /** Longest interval between polls in ms, default 5000. */
   maxPollIntervalMs?: number | undefined;
 }
 
-/** ms for which a service that was reached once may be away before the waiting ends with its error. */
+/** After the first successful poll, the service may be unreachable for this long, ms. */
 const outageMs = 60_000;
 const growth = 1.25;
 
 /**
- * ms until the next poll: the interval, or less when the job expects to be done sooner; up to a tenth more or less so
- * that many waiting clients spread.
+ * Delay before the next poll in ms: the interval, or less if the job is expected to end sooner. Varies randomly by up to a
+ * tenth, so that many clients do not poll at the same time.
  */
 export function pollDelayMs(intervalMs: number, firstMs: number, etaS: number | null, random = Math.random): number {
   const wanted = etaS === null ? intervalMs : Math.min(intervalMs, Math.max(firstMs, etaS * 1000));
@@ -31,9 +31,9 @@ export function pollDelayMs(intervalMs: number, firstMs: number, etaS: number | 
 }
 
 /**
- * Resolves with the job when it is `done`; rejects with JobFailedError when it ends in `error`, with WaitTimeoutError,
- * or with what a poll was refused with (NotFoundError when the job is deleted meanwhile). A service that goes away
- * after the first answer is given a minute to come back.
+ * Resolves with the job when it is `done`. Rejects with JobFailedError if it ends in `error`, with WaitTimeoutError, or
+ * with the error of a poll (NotFoundError if the job is deleted). Tolerates an outage of the service of up to one minute
+ * after the first successful poll.
  */
 export async function waitForJob(
   get: (id: string, options: CallOptions) => Promise<Job>,
@@ -41,22 +41,22 @@ export async function waitForJob(
   options: WaitOptions = {},
 ): Promise<Job> {
   const { signal, onProgress, timeoutMs, pollIntervalMs = 1000, maxPollIntervalMs = 5000 } = options;
-  let seen: Job | undefined;
-  let answeredAt = -Infinity;
-  const error = () => new WaitTimeoutError(`The job ${id} has not ended within ${timeoutMs} ms.`, seen);
+  let latest: Job | undefined;
+  let respondedAt = -Infinity;
+  const error = () => new WaitTimeoutError(`The job ${id} has not ended within ${timeoutMs} ms.`, latest);
   const job = await withTimeLimit({ ms: timeoutMs, signal, error }, async (inner) => {
     for (let intervalMs = pollIntervalMs; ; intervalMs = Math.min(intervalMs * growth, maxPollIntervalMs)) {
       try {
-        seen = await get(id, { signal: inner });
-        answeredAt = Date.now();
+        latest = await get(id, { signal: inner });
+        respondedAt = Date.now();
       } catch (failure) {
-        if (!isTransient(failure) || Date.now() - answeredAt > outageMs) throw failure;
+        if (!isTransient(failure) || Date.now() - respondedAt > outageMs) throw failure;
         await pause(intervalMs, inner);
         continue;
       }
-      onProgress?.(seen);
-      if (seen.status === 'done' || seen.status === 'error') return seen;
-      await pause(pollDelayMs(intervalMs, pollIntervalMs, seen.eta_seconds), inner);
+      onProgress?.(latest);
+      if (latest.status === 'done' || latest.status === 'error') return latest;
+      await pause(pollDelayMs(intervalMs, pollIntervalMs, latest.eta_seconds), inner);
     }
   });
   if (job.status === 'error') throw new JobFailedError(job);

@@ -1,39 +1,39 @@
 /**
- * Verifies the webhooks of the service with Web Crypto alone: Node ≥ 20, Deno, Bun, browsers, edge workers.
+ * Verifies webhooks of the service. Uses only Web Crypto, so it runs in Node ≥ 20, Deno, Bun, browsers and edge workers.
  *
- * Every delivery carries `X-Service-Signature` (lower-case hex HMAC-SHA256 of the body, keyed with the secret as it is
- * shown) and the headers of Standard Webhooks 1.0.0, whose signature covers id, time and body, so that a recorded
- * delivery cannot be played again later. Its key is the decoded base64 behind `whsec_`.
+ * Every delivery has two kinds of signatures. `X-Service-Signature` is the lower-case hex HMAC-SHA256 of the body; its
+ * key is the secret as shown. The headers of Standard Webhooks 1.0.0 sign id, time and body, which prevents replays;
+ * their key is the decoded base64 after `whsec_`.
  */
 import { ReelmendError } from './errors.ts';
 import type { JobCompletedEvent, JobFailedEvent } from './types.gen.ts';
 
-/** A job has ended. Later versions may send events of other names: ignore those that you do not know. */
+/** An event for a job that has ended. Later versions may send other events: ignore unknown names. */
 export type WebhookEvent = JobCompletedEvent | JobFailedEvent;
 
 export interface VerifyWebhookOptions {
-  /** the body as it was received; never JSON that was parsed and written again */
+  /** The raw body as received. Do not pass parsed and re-serialized JSON. */
   body: string | Uint8Array | ArrayBuffer;
-  /** of the request: `Headers`, or a plain object such as Node's `request.headers`; names in any case */
+  /** Headers of the request: `Headers`, or a plain object such as Node's `request.headers`. Names in any case. */
   headers: { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;
-  /** the account's signing secret, `whsec_…`; several while one replaces another */
+  /** The account's signing secret, `whsec_…`. Pass both secrets during a rotation. */
   secret: string | readonly string[];
-  /** seconds that `webhook-timestamp` may be off the clock, either way; default 300 */
+  /** Largest difference between `webhook-timestamp` and the clock in seconds; default 300. */
   toleranceS?: number;
 }
 
 export type WebhookProblem =
-  /** the secret is not `whsec_` and base64: a mistake of the receiver's, not of the sender's */
+  /** The secret is not `whsec_` and base64. The receiver is misconfigured. */
   | 'invalid_secret'
   | 'missing_header'
   | 'invalid_header'
   | 'timestamp_too_old'
   | 'timestamp_too_new'
   | 'signature_mismatch'
-  /** signed, but no event */
+  /** The body is signed but not an event. */
   | 'invalid_body';
 
-/** The request is not to be trusted; answer it with 400, but with 500 where `invalid_secret` says that the fault is here. */
+/** Do not trust the request. Respond with 400, or with 500 for `invalid_secret`, since the receiver is at fault then. */
 export class WebhookVerificationError extends ReelmendError {
   override name = 'WebhookVerificationError';
   readonly code: WebhookProblem;
@@ -49,7 +49,10 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** base64 of 32 bytes */
 const signaturePattern = /^[A-Za-z0-9+/]{43}=$/;
 
-/** Resolves with the event; rejects with WebhookVerificationError. `webhook-id` is the same in every retry of one. */
+/**
+ * Resolves with the event of a valid webhook. Rejects with WebhookVerificationError for an invalid one. A webhook may
+ * arrive more than once; all its deliveries have the same `webhook-id`.
+ */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
   const { headers, toleranceS = 300 } = options;
   const body = bytesOf(options.body);
@@ -69,7 +72,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   const content = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body);
   const keys = await Promise.all([options.secret].flat().map(importKeys));
   const standardMatches = await anyMatches(keys.map(({ standard: key }) => key), signed, content);
-  // While one secret replaces another, webhook-signature carries both, and this header is signed with one of them.
+  // During a rotation webhook-signature carries both signatures, but this header only one of them.
   const serviceKeys = keys.map(({ service: key }) => key);
   const serviceMatches = (await anyMatches(serviceKeys, [hexBytes(service)], body)) || signed.length > 1;
   if (!standardMatches || !serviceMatches) {
@@ -100,18 +103,18 @@ function header(headers: VerifyWebhookOptions['headers'], name: string): string 
   return value;
 }
 
-/** By its method: frameworks bring a `Headers` of their own. */
+/** Checks for the method and not the class, since frameworks have their own `Headers`. */
 function isHeaders(headers: VerifyWebhookOptions['headers']): headers is { get(name: string): string | null } {
   return typeof headers.get === 'function';
 }
 
-/** A repeated header is no valid one: joined as `Headers` joins it. */
+/** Joins repeated headers as `Headers` does. The result is then invalid. */
 function plainHeader(headers: Record<string, string | readonly string[] | undefined>, name: string): string {
   const values = Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? (value ?? []) : []));
   return values.join(', ');
 }
 
-/** One secret keys the two signatures in two ways. */
+/** Both signatures use the same secret, but derive their keys differently. */
 async function importKeys(secret: string): Promise<{ standard: CryptoKey; service: CryptoKey }> {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
   if (encoded === undefined || encoded.replace(/=+$/, '').length % 4 === 1) {
@@ -125,7 +128,7 @@ async function importKeys(secret: string): Promise<{ standard: CryptoKey; servic
   return { standard: standard!, service: service! };
 }
 
-/** Web Crypto compares in constant time. */
+/** `crypto.subtle.verify` compares in constant time. */
 async function anyMatches(keys: CryptoKey[], signatures: Bytes[], content: Bytes): Promise<boolean> {
   const pairs = keys.flatMap((key) => signatures.map((signature) => ({ key, signature })));
   const results = await Promise.all(
@@ -134,7 +137,7 @@ async function anyMatches(keys: CryptoKey[], signatures: Bytes[], content: Bytes
   return results.includes(true);
 }
 
-/** Only the canonical spelling: base64 of 32 bytes has two bits that a lenient decoder ignores. */
+/** Accepts only canonical base64: in the base64 of 32 bytes, a lenient decoder ignores two bits. */
 function decode(signature: string): Bytes[] {
   if (!signaturePattern.test(signature)) return [];
   const bytes = fromBase64(signature);

@@ -84,7 +84,7 @@ interface Allowed {
 async function allowedBytes(limits: Limits, accountId: string, expected: number[]): Promise<Allowed> {
   const needed = expected.reduce((sum, bytes) => sum + bytes, reservedBytes);
   if ((await limits.freeBytes()) < needed) {
-    throw new ReelmendError('service_unavailable', 'There is no room for the file on disk; retry later.', { retryAfterS });
+    throw new ReelmendError('service_unavailable', 'There is not enough disk space for the file. Retry later.', { retryAfterS });
   }
   const files = await filesIn(join(limits.folder, accountId));
   const keptBytes = files.reduce((sum, { size }) => sum + size, 0);

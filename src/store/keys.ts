@@ -163,7 +163,7 @@ async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
     .from(apiKeys)
     .where(and(eq(apiKeys.accountId, accountId), isLive));
   if (live!.keys < maxLiveKeys) return;
-  const message = `The account has ${maxLiveKeys} keys that work, which is the most; revoke one first.`;
+  const message = `The account has ${maxLiveKeys} active keys, which is the limit. Revoke one first.`;
   throw new ReelmendError('key_limit_reached', message);
 }
 

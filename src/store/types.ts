@@ -113,7 +113,9 @@ export interface RatePolicy {
 /** One limiter for all API processes: GCRA in the database, by its clock. */
 export interface RateLimitStore {
   take(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<RateVerdict>;
-  /** Makes the quota full again. */
+  /** Gives back one call that was allowed under the same policy. */
+  giveBack(keyId: string, rateClass: RateClass, policy: RatePolicy): Promise<void>;
+  /** Gives the whole quota back at once. */
   forget(keyId: string, rateClass: RateClass): Promise<void>;
 }
 

@@ -129,10 +129,12 @@ describe('files', () => {
     '/console/assets/..%2f..%2fsecret.js',
     '/console/.sources',
     '/console/assets/app-1a2b.js.br',
+    '/console/assets/app-1a2b.unknown',
   ])('outside of the page are not there: %s', async (path) => {
     const response = await get(path);
     expect(await response.text()).not.toContain('secret');
     expect(response.headers.get('content-type')).not.toContain('javascript');
+    if (/\.(?:br|unknown)$/.test(path)) expect(response.status).toBe(404);
   });
 
   it('say that the page is not built while it is not', async () => {

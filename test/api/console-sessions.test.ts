@@ -1,8 +1,9 @@
 /** Signing up, in and out; sessions and their ends; pace; what is logged. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleSession, ConsoleSessionList } from '../../src/contract/types.gen.ts';
-import { createPasswords } from '../../src/domain/passwords.ts';
-import { type ConsoleWorld, makeConsole } from '../helpers/console.ts';
+import { ReelmendError } from '../../src/domain/errors.ts';
+import { createPasswords, type Passwords } from '../../src/domain/passwords.ts';
+import { type ConsoleWorld, makeConsole, quickPasswords } from '../helpers/console.ts';
 import { errorOf } from '../helpers/http.ts';
 import { auditEntries } from '../helpers/worker-world.ts';
 
@@ -84,7 +85,7 @@ describe('signing up where it is closed', () => {
     for (const email of ['new@example.com', 'known@example.com']) {
       const response = await signUp(email);
       expect(response.status).toBe(403);
-      const message = 'This service takes no sign-ups; ask its operator for an account.';
+      const message = 'Sign-up is closed. Ask the operator of this service for an account.';
       expect(await errorOf(response)).toMatchObject({ code: 'sign_up_closed', message, type: 'permission_error' });
     }
     expect(hashed).toBe(0);
@@ -305,6 +306,48 @@ describe('pace', () => {
       expect((await signIn(limited, email, { address })).status).toBe(401);
       expect((await signIn(limited, email, { address, secret: password })).status).toBe(200);
     }
+    await limited.close();
+  });
+
+  /** Right for `password`, wrong for everything else, and refuses to check anything while `busy` is set. */
+  const busyPasswords = () => {
+    const state = { busy: false };
+    const passwords: Passwords = {
+      hash: quickPasswords.hash.bind(quickPasswords),
+      verify: async (given, stored) => {
+        if (state.busy) throw new ReelmendError('service_unavailable', 'Too many people sign in just now.', { retryAfterS: 5 });
+        return quickPasswords.verify(given, stored);
+      },
+    };
+    return { state, passwords };
+  };
+
+  it('an attempt whose password was not checked does not count', async () => {
+    const { state, passwords } = busyPasswords();
+    const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1, passwords } });
+    const [email, address] = ['busy@example.com', '203.0.113.1'];
+    const owner = limited.browser();
+    await owner.post('/console/api/sign-up', { email, password });
+    await owner.signIn(email, password);
+    state.busy = true;
+    for (let i = 0; i < 5; i += 1) expect((await signIn(limited, email, { address, secret: password })).status).toBe(503);
+    const change = { method: 'POST', json: { current_password: password, new_password: 'another horse battery' } };
+    for (let i = 0; i < 5; i += 1) expect((await owner.request('/console/api/password', change)).status).toBe(503);
+    state.busy = false;
+    expect((await owner.request('/console/api/password', change)).status).toBe(200);
+    expect((await signIn(limited, email, { address, secret: 'another horse battery' })).status).toBe(200);
+    await limited.close();
+  });
+
+  it('an attempt that was not checked does not give a guesser earlier ones back', async () => {
+    const { state, passwords } = busyPasswords();
+    const limited = await makeConsole({ options: { rateLimits: { auth: 3 } }, console: { proxyHops: 1, passwords } });
+    const statuses = [];
+    for (const busy of [false, false, true, true, false, false]) {
+      state.busy = busy;
+      statuses.push((await signIn(limited, 'victim@example.com', { address: '203.0.113.1' })).status);
+    }
+    expect(statuses).toEqual([401, 401, 503, 503, 401, 429]);
     await limited.close();
   });
 

@@ -1,4 +1,5 @@
 /** What Node's HTTP parser refuses before the app sees it. */
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -9,20 +10,27 @@ const logged: object[] = [];
 let server: Server;
 beforeAll(async () => {
   server = createServer((request, response) => {
-    if (request.url !== '/slow') return void response.end('fine');
-    response.write('half');
-    setTimeout(() => response.end(), 200);
+    if (request.url === '/slow') response.write('half');
+    if (request.url === '/fast') return void response.end('fine');
+    setTimeout(() => response.end('whole'), 200);
   });
   answerParserErrors(server, { info: (facts) => void logged.push(facts) });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
 });
 afterAll(() => new Promise((done) => server.close(done)));
 
-async function send(bytes: string): Promise<{ head: string; body: string }> {
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+const open = () => connect((server.address() as AddressInfo).port, '127.0.0.1');
+
+/** All that the server sends until it closes the connection. */
+async function exchange(bytes: string): Promise<string> {
+  const socket = open();
   socket.write(bytes, 'latin1');
-  const [head, body] = (await text(socket)).split('\r\n\r\n');
-  return { head: head ?? '', body: body ?? '' };
+  return text(socket);
+}
+
+async function send(bytes: string): Promise<{ head: string; body: string }> {
+  const [head = '', body = ''] = (await exchange(bytes)).split('\r\n\r\n');
+  return { head, body };
 }
 
 describe('17.13: the error envelope', () => {
@@ -44,8 +52,23 @@ describe('17.13: the error envelope', () => {
     expect(logged.at(-1)).toMatchObject({ request_id: error.request_id });
   });
 
-  it('is never written into a response that is under way', async () => {
-    const { head, body } = await send('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n\x01\x02\r\n\r\n');
-    expect(`${head}${body}`).not.toContain('invalid_request');
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  it.each([
+    ['a response that has begun', get('/slow')],
+    ['a response that has begun, when a later request still executes', `${get('/slow')}${get('/executing')}`],
+    ['a response that has begun, when a later request is answered', `${get('/slow')}${get('/fast')}`],
+    ['the connection of a request that still executes', get('/executing')],
+    ['the connection of a request that executes behind an answered one', `${get('/fast')}${get('/executing')}`],
+  ])('is never written into %s', async (_name, requests) => {
+    expect(await exchange(`${requests}\x01\x02\r\n\r\n`)).not.toContain('invalid_request');
+  });
+
+  it('is given on a connection whose earlier requests were all answered', async () => {
+    const socket = open();
+    socket.write(get('/fast'));
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString()).toContain('200 OK');
+    socket.write('\x01\x02\r\n\r\n');
+    expect(await text(socket)).toContain('invalid_request');
   });
 });

@@ -72,7 +72,7 @@ describe('a newcomer', () => {
     await page.getByRole('button', { name: 'Create the account' }).click();
     expect(await page.getByText('3 more characters').isVisible()).toBe(true);
     await signUp(customer, world, 'ada@example.com', 'Analytical Engines');
-    await page.getByText('Your account waits for approval.').waitFor();
+    await page.getByText('Your account is waiting for approval.').waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe('a newcomer', () => {
     await page.getByRole('button', { name: 'Run the sample' }).click();
     await page.getByRole('region', { name: 'Player' }).waitFor({ timeout: 40_000 });
     expect(Date.now() - started).toBeLessThan(60_000);
-    expect(await page.getByText('The sandbox fetches no source').isVisible()).toBe(true);
+    expect(await page.getByText('Test mode fetches no source').isVisible()).toBe(true);
     await page.goto(`${world.url}/enhance`);
     expect(await page.getByRole('radio', { name: 'Live' }).isDisabled()).toBe(true);
   });
@@ -102,11 +102,11 @@ describe('a newcomer', () => {
     await page.getByLabel('Credits', { exact: true }).fill('5000');
     await page.getByLabel('Note').fill('Welcome');
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
-    await told(page, 'Analytical Engines got 5,000 credits.');
+    await told(page, 'Granted 5,000 credits to Analytical Engines.');
 
     await customer.page.goto(`${world.url}/credits`);
     await customer.page.getByRole('cell', { name: 'Welcome' }).waitFor();
-    expect(await customer.page.getByText('Your account waits').count()).toBe(0);
+    expect(await customer.page.getByText('Your account is waiting').count()).toBe(0);
   });
 });
 
@@ -258,7 +258,7 @@ describe('a live job of the Secure tier', () => {
   it('is deleted, and its certificate is verified here and by the service’s own verifier', async () => {
     const { page } = customer;
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('The job is deleted.').waitFor();
     await page.getByText('The signature is valid.').waitFor();
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save' }).click()]);
@@ -278,7 +278,7 @@ describe('a live job of the Secure tier', () => {
     await page.goto(`${world.url}/secure`);
     await page.getByText('job.deleted').first().waitFor();
     await page.getByRole('button', { name: 'Verify here' }).click();
-    await page.getByText('The log is whole and unchanged.').waitFor();
+    await page.getByText('The log is complete and unchanged.').waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 });
@@ -299,7 +299,7 @@ describe('a file from this computer', () => {
     await page.getByRole('region', { name: 'Player' }).waitFor();
     await page.waitForFunction(() => document.querySelector('video')!.readyState >= 2);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('The job is deleted.').waitFor();
   });
 
@@ -319,7 +319,7 @@ describe('webhooks', () => {
     await page.goto(`${world.url}/webhooks`);
     await page.getByRole('button', { name: 'Show' }).click();
     const secret = (await page.locator('[data-secret]').textContent()) ?? '';
-    await page.getByLabel('Address', { exact: true }).fill(`http://127.0.0.1:${port()}/hook`);
+    await page.getByLabel('URL', { exact: true }).fill(`http://127.0.0.1:${port()}/hook`);
     await page.getByRole('button', { name: 'Send the test event' }).click();
     const event = await until(() => received[0], 'the delivery');
     expect(await verifyWebhook({ ...event, secret })).toMatchObject({ event: 'job.completed' });
@@ -335,7 +335,7 @@ describe('webhooks', () => {
     await page.getByRole('button', { name: 'Send again' }).click();
     await until(() => received[1], 'the second delivery');
     expect(received[1]?.headers['webhook-id']).toBe(received[0]?.headers['webhook-id']);
-    await page.getByText('Try 2').waitFor();
+    await page.getByText('Attempt 2').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   });
 
@@ -344,7 +344,7 @@ describe('webhooks', () => {
     answer = 500;
     await page.getByLabel('Event', { exact: true }).selectOption('job.failed');
     await page.getByRole('button', { name: 'Send the test event' }).click();
-    await page.getByText('1 failed try').waitFor();
+    await page.getByText('1 failed attempt').waitFor();
     await page.getByRole('button', { name: /^Details of job.failed/ }).click();
     await page.getByText('not today').first().waitFor();
     await page.keyboard.press('Escape');
@@ -366,11 +366,11 @@ describe('sessions', () => {
     await page.getByRole('button', { name: /^End the session of/ }).waitFor();
     await page.getByLabel('Current password').fill('a wrong password');
     await page.getByLabel('New password').fill('another good passphrase');
-    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByRole('button', { name: 'Change password' }).click();
     await page.locator('[aria-invalid="true"]').waitFor();
     await page.getByLabel('Current password').fill(password);
-    await page.getByRole('button', { name: 'Change the password' }).click();
-    await told(page, 'The password is changed; 1 other session ended.');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await told(page, 'Password changed. 1 other session ended.');
 
     await other.page.reload();
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();

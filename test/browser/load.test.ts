@@ -85,14 +85,14 @@ async function interactions(page: Page): Promise<Figures> {
   };
   await measure('typing', async () => {
     await page.getByLabel('Find by id').pressSequentially('zzzz', { delay: 60 });
-    await page.getByText('No job fits these filters').waitFor();
+    await page.getByText('No job matches these filters').waitFor();
   });
   await measure('clearing', async () => {
     await page.getByRole('button', { name: 'Show all jobs' }).click();
     await page.getByText('10,000 jobs').waitFor();
   });
   await measure('filtering', async () => {
-    await page.getByLabel('State').focus();
+    await page.getByLabel('Status').focus();
     await page.keyboard.press('f');
     await page.getByText('clip-9998.mp4').waitFor({ state: 'detached' });
   });

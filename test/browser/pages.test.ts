@@ -29,13 +29,13 @@ beforeAll(async () => {
   doneJob = jobOf();
 
   await page.goto(`${world.url}/enhance`);
-  await page.getByRole('radio', { name: 'Sandbox' }).check();
-  await page.getByRole('radio', { name: 'Address' }).check();
-  await page.getByLabel('Address of the video').fill('https://media.example.com/processing_failed.mp4');
+  await page.getByRole('radio', { name: 'Test', exact: true }).check();
+  await page.getByRole('radio', { name: 'URL' }).check();
+  await page.getByLabel('Video URL').fill('https://media.example.com/processing_failed.mp4');
   await page.getByText('Enhancements and webhook').click();
-  await page.getByLabel('Webhook address').fill('https://hooks.example.invalid/reelmend');
+  await page.getByLabel('Webhook URL').fill('https://hooks.example.invalid/reelmend');
   await page.getByText('$0.00').waitFor();
-  await page.getByRole('button', { name: 'Run in the sandbox' }).click();
+  await page.getByRole('button', { name: 'Run in test mode' }).click();
   await page.waitForURL(/\/jobs\/job_/);
   await page.locator('.badge', { hasText: 'Failed' }).waitFor({ timeout: 30_000 });
   failedJob = jobOf();
@@ -48,12 +48,12 @@ afterAll(() => world?.close());
 /** What must be there before a page counts as loaded. */
 const pages: readonly { name: string; path: () => string; sign: string; signedOut?: boolean }[] = [
   { name: 'sign-in', path: () => '/sign-in', sign: 'New here?', signedOut: true },
-  { name: 'sign-up', path: () => '/sign-up', sign: 'Have one?', signedOut: true },
+  { name: 'sign-up', path: () => '/sign-up', sign: 'Already have an account?', signedOut: true },
   { name: 'home', path: () => '/', sign: 'processing_failed.mp4' },
   { name: 'enhance', path: () => '/enhance', sign: '$0.12' },
   { name: 'jobs', path: () => '/jobs', sign: 'processing_failed.mp4' },
   { name: 'job-done', path: () => `/jobs/${doneJob}`, sign: 'Difference' },
-  { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'Jobs of the sandbox cost nothing' },
+  { name: 'job-failed', path: () => `/jobs/${failedJob}`, sign: 'Test jobs are free' },
   { name: 'job-unknown', path: () => '/jobs/job_01jdq4s9xkf5v8t2m6w0c3rhbz', sign: 'There is no such job' },
   { name: 'keys', path: () => '/keys', sign: 'svc_test_…' },
   { name: 'webhooks', path: () => '/webhooks', sign: 'hooks.example.invalid' },
@@ -61,12 +61,12 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'secure', path: () => '/secure', sign: 'job.completed' },
   { name: 'certificates', path: () => '/secure?tab=certificates', sign: 'No certificates yet' },
   { name: 'retention', path: () => '/secure?tab=retention', sign: '1 to 365' },
-  { name: 'settings', path: () => '/settings', sign: 'This one' },
+  { name: 'settings', path: () => '/settings', sign: 'Current' },
   { name: 'operator', path: () => '/operator', sign: 'Queued jobs' },
   { name: 'operator-accounts', path: () => '/operator/accounts', sign: 'Somebody else' },
   { name: 'operator-workers', path: () => '/operator/workers', sign: 'Last seen' },
   { name: 'operator-failures', path: () => '/operator/failures', sign: 'processing_failed' },
-  { name: 'nothing', path: () => '/no/such/page', sign: 'There is no page at this address' },
+  { name: 'nothing', path: () => '/no/such/page', sign: 'This page does not exist' },
 ];
 
 // The rules of accessibility depend on the theme (contrast) and on the width (what is shown): each once is enough.

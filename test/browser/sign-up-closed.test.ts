@@ -13,7 +13,7 @@ afterAll(() => world?.close());
 it('signing up: the sentence in place of the form, and the way back', async () => {
   const { page, complaints } = tab;
   await page.goto(`${world.url}/sign-up`);
-  await page.getByText('This service takes no sign-ups; ask its operator for an account.').waitFor();
+  await page.getByText('Ask the operator of this service for an account.').waitFor();
   expect(await page.locator('form').count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
   await page.getByRole('link', { name: 'Sign in' }).click();

@@ -2,7 +2,7 @@
  * Compiled, never run: each `@ts-expect-error` is an error of its own when the line below it compiles. It shows that
  * a missing or wrongly typed handler does not.
  */
-import type { Handlers } from '../../src/http/handlers.ts';
+import type { Handlers } from '../../src/http/register.ts';
 
 declare const all: Handlers;
 

@@ -10,7 +10,7 @@ import type { Passwords } from '../../src/domain/passwords.ts';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { buildApp } from '../../src/http/app.ts';
-import type { ConsoleDeps } from '../../src/http/console/deps.ts';
+import type { ConsoleDeps } from '../../src/http/deps.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { createTestDatabase } from './database.ts';

@@ -164,6 +164,7 @@ export class ApiStore implements HttpStore {
       this.taken.push({ keyId, rateClass, verdict, ...policy });
       return verdict;
     },
+    giveBack: async (keyId, rateClass, policy) => (await this.#query()).rateLimits.giveBack(keyId, rateClass, policy),
     forget: async (keyId, rateClass) => (await this.#query()).rateLimits.forget(keyId, rateClass),
   };
 

@@ -320,7 +320,7 @@ describe('senseless arguments', () => {
 
   it('a key that no header can hold is refused and not repeated', () => {
     for (const apiKey of ['', 'secret\nthing', 'sécret thing', undefined as unknown as string]) {
-      expect(() => createReelmend({ ...good, apiKey })).toThrow(/^apiKey must be a key of the service\.$/);
+      expect(() => createReelmend({ ...good, apiKey })).toThrow(/^apiKey must be an API key of the service\.$/);
     }
   });
 

@@ -1,4 +1,4 @@
-/** Keys, webhooks, credits, evidence, sessions: what belongs to the account. */
+/** API calls and queries of the account: keys, webhooks, credits, evidence, sessions. */
 import { useQuery } from '@tanstack/react-query';
 import type {
   AuditEntry,
@@ -52,7 +52,7 @@ import type {
 import { call } from './client.ts';
 import { useList } from './lists.ts';
 
-/** `{starting_after}` of a page behind the first */
+/** `{starting_after}` for every page but the first. */
 const from = <C>(cursor: C | undefined) => (cursor === undefined ? {} : { starting_after: cursor });
 
 export function useKeys() {
@@ -109,7 +109,7 @@ export function useDeliveries(filters: { state?: DeliveryState; job_id?: string 
         { signal },
       );
     },
-    // Tries are made without any change of a job, so nothing on the stream tells of them.
+    // Polled: an attempt changes no job, so the event stream does not report it.
     { intervalMs: 5000 },
   );
 }
@@ -170,7 +170,7 @@ export function exportAuditLog(): Promise<ConsoleExportAuditLogResponse> {
   return call<ConsoleExportAuditLogData, ConsoleExportAuditLogResponse>('GET', url, {});
 }
 
-/** The published keys, from their public address and not from the console's own. */
+/** The public keys, from the same URL that everyone else uses. */
 export function fetchPublishedKeys(): Promise<Jwks> {
   return call<{ url: '/.well-known/jwks.json' }, Jwks>('GET', '/.well-known/jwks.json', {});
 }
@@ -183,7 +183,7 @@ export function useCertificates() {
   });
 }
 
-/** The certificate of one deleted job; null until the storage has confirmed. */
+/** The certificate of a deleted job; null until the storage has confirmed the deletion. */
 export async function findCertificate(jobId: string): Promise<ConsoleCertificate | null> {
   const query = { job_id: jobId };
   const url = '/console/api/certificates';

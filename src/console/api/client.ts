@@ -1,6 +1,6 @@
 /** Calls to the service: same origin, the session in a cookie, the CSRF token in a header. */
 
-/** An operation as the generated types of openapi.yaml describe it. */
+/** The shape of an operation in the types generated from openapi.yaml. */
 export interface Operation {
   url: string;
   path?: unknown;
@@ -8,10 +8,10 @@ export interface Operation {
   body?: unknown;
 }
 
-/** What an operation needs beside its address; parts that the document does not name cannot be given. */
+/** The parameters and body of an operation; only those that openapi.yaml names. */
 export type Inputs<O extends Operation> = Pick<O, Extract<keyof O, 'path' | 'query' | 'body'>>;
 
-/** The service's answer when it refused, or the lack of an answer (status 0). */
+/** An error response of the service, or status 0 if there was no response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -28,13 +28,13 @@ export class ApiError extends Error {
   }
 }
 
-/** One sentence that may be shown for whatever was thrown. */
+/** A sentence to show for any thrown value. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   return 'Something went wrong on this page.';
 }
 
-/** The refusals by field (`/email` → `email`), for forms; what belongs to no field is left out. */
+/** The message of a validation error if it is about this form field (`/email` → `email`). */
 export function problemOf(error: unknown, field: string): string | undefined {
   return error instanceof ApiError && error.param === `/${field}` ? error.message : undefined;
 }
@@ -46,16 +46,16 @@ export function setCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
-/** Called when a call finds that the session has ended. */
+/** Called when a response says that the session has ended. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
 interface Extra {
   signal?: AbortSignal;
-  /** makes a repetition of the same call safe */
+  /** makes retries of the call safe */
   idempotencyKey?: string;
-  /** a 401 is an answer here, such as to a sign-in with a wrong password */
+  /** a 401 is a normal response here, for example to a wrong password */
   ownRefusals?: boolean;
 }
 
@@ -92,8 +92,8 @@ export async function call<O extends Operation, R>(
 }
 
 /**
- * Sends a file with progress (0…1), which fetch does not tell. `POST /console/api/uploads` and its answer. Throws
- * ApiError; an aborted signal rejects with its reason.
+ * Uploads a file and reports progress (0…1), which fetch cannot do. Throws ApiError. An aborted signal rejects with its
+ * reason.
  */
 export function upload<R>(url: string, file: Blob, onProgress: (part: number) => void, signal: AbortSignal): Promise<R> {
   return new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ export function upload<R>(url: string, file: Blob, onProgress: (part: number) =>
 }
 
 function unreachable(): ApiError {
-  return new ApiError({ status: 0, code: 'unreachable', message: 'The service cannot be reached; is it running?' });
+  return new ApiError({ status: 0, code: 'unreachable', message: 'The service cannot be reached. Is it running?' });
 }
 
 function addressOf(url: string, path: object = {}, query: object = {}): string {
@@ -136,7 +136,7 @@ function errorOf(status: number, answer: unknown): ApiError {
   return new ApiError({
     status,
     code: detail?.['code'] ?? 'unexpected',
-    message: detail?.['message'] ?? `The service answered with the status ${status}.`,
+    message: detail?.['message'] ?? `The service returned the status ${status}.`,
     ...(detail?.['param'] === undefined ? {} : { param: detail['param'] }),
     ...(detail?.['request_id'] === undefined ? {} : { requestId: detail['request_id'] }),
   });

@@ -1,17 +1,17 @@
-/** The live stream of the account's jobs, worked into what the page has loaded. */
+/** The event stream of the account's jobs. Updates the queries that the page has loaded. */
 import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { ConsoleJob, ConsoleJobDetail, ConsoleJobList } from '../../contract/types.gen.ts';
 import { type JobFilters, jobKey, listJobs, pageSize } from './jobs.ts';
 import { sessionKey } from './session.ts';
 
-/** A job as it is now, or null when it was deleted. */
+/** The current state of a job, or null if it was deleted. */
 export type Changes = ReadonlyMap<string, ConsoleJob | null>;
 export type Pages = InfiniteData<ConsoleJobList, string | undefined>;
 
 const flushMs = 120;
 
-/** Open as long as somebody is signed in. Changes are gathered for a moment, so that a burst is one rendering. */
+/** Keeps the stream open while a user is signed in. Batches changes, so that a burst renders once. */
 export function useJobStream(): void {
   const client = useQueryClient();
   useEffect(() => {
@@ -34,7 +34,7 @@ export function useJobStream(): void {
     source.addEventListener('deleted', ({ data }: MessageEvent<string>) => {
       note((JSON.parse(data) as { id: string }).id, null);
     });
-    // What happened before the stream opened, also after a break, is only in the lists.
+    // The stream misses changes from before it opened or reconnected, so the lists are loaded again.
     source.onopen = () => {
       void client.invalidateQueries({ queryKey: ['latest-jobs'] });
       void refreshLists(client).catch(() => {});
@@ -46,7 +46,7 @@ export function useJobStream(): void {
   }, [client]);
 }
 
-/** Loads the first page of every list and works it in; a list that it does not reach starts again. */
+/** Reloads the first page of every list and merges it. A list without overlap starts from that page. */
 async function refreshLists(client: QueryClient): Promise<void> {
   for (const [queryKey, pages] of client.getQueriesData<Pages>({ queryKey: ['jobs'] })) {
     const newest = pages?.pages[0]?.data[0]?.id;
@@ -76,7 +76,7 @@ function applyChanges(client: QueryClient, changes: Changes): void {
     const detail = client.getQueryData<ConsoleJobDetail>(jobKey(id));
     if (detail === undefined) continue;
     if (job !== null) client.setQueryData(jobKey(id), withProgress(detail, job));
-    // The timeline and the facts change with the status only.
+    // The timeline and the facts change only with the status.
     if (job === null || job.status !== detail.job.status) void client.invalidateQueries({ queryKey: jobKey(id) });
   }
   if (settled) {
@@ -90,7 +90,7 @@ function withProgress(detail: ConsoleJobDetail, job: ConsoleJob): ConsoleJobDeta
   return { ...detail, job: { ...detail.job, progress, eta_seconds, started_at } };
 }
 
-/** Replaces known jobs where they are, takes out what no longer fits the filters, and puts new ones on top. */
+/** Updates known jobs in place, removes those that no longer match the filters, and puts new ones on top. */
 export function mergeIntoPages(pages: Pages, changes: Changes, filters: JobFilters): Pages {
   const known = new Set<string>();
   const merged = pages.pages.map((page) => {
@@ -120,7 +120,7 @@ function mergeIntoFirst(list: ConsoleJobList, changes: Changes, filters: JobFilt
   return { ...list, data: [...fresh, ...kept].slice(0, Math.max(limit, 5)) };
 }
 
-/** Ids grow with time: only a job newer than the newest shown is new; any other is on a page not loaded yet. */
+/** Ids sort by time. A job is new if it is newer than the first one shown; otherwise it is on a page not loaded yet. */
 function freshJobs(changes: Changes, known: ReadonlySet<string>, filters: JobFilters, newest: string | undefined) {
   return [...changes.values()]
     .filter((job) => job !== null)

@@ -1,4 +1,4 @@
-/** Jobs: lists, one job, and what is done with them. */
+/** API calls and queries of jobs. */
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import type {
   ConsoleCreateJobData,
@@ -25,7 +25,7 @@ import { sessionKey } from './session.ts';
 export interface JobFilters {
   mode?: Mode;
   status?: JobStatus;
-  /** part of the id */
+  /** text that the id contains */
   q?: string;
 }
 
@@ -38,7 +38,7 @@ export function useJobs(filters: JobFilters) {
     jobsKey(filters),
     (cursor, signal) =>
       listJobs({ ...filters, limit: pageSize, ...(cursor === undefined ? {} : { starting_after: cursor }) }, signal),
-    // The stream keeps the list as it is; loading a hundred pages anew would not make it truer.
+    // The event stream keeps the list current. Reloading a hundred pages would add nothing.
     { staleTime: Infinity, refetchOnWindowFocus: false },
   );
 }
@@ -57,7 +57,7 @@ export function useJob(id: string) {
     queryKey: jobKey(id),
     queryFn: ({ signal }) =>
       call<ConsoleGetJobData, ConsoleGetJobResponse>('GET', '/console/api/jobs/{id}', { path: { id } }, { signal }),
-    // The stream tells changes; this covers a stream that a proxy swallowed.
+    // The event stream reports changes. Polling covers proxies that block the stream.
     refetchInterval: ({ state }) => (isOpen(state.data?.job.status) ? 5000 : false),
   });
 }
@@ -70,7 +70,7 @@ export function fetchLinks(id: string): Promise<ConsoleGetJobLinksResponse> {
   return call<ConsoleGetJobLinksData, ConsoleGetJobLinksResponse>('GET', '/console/api/jobs/{id}/links', { path: { id } });
 }
 
-/** Links are valid for an hour; they are asked for once and kept while the page is open. */
+/** Links are valid for an hour. They are requested once and kept while the page is open. */
 export function useLinks(id: string, enabled: boolean) {
   return useQuery({
     queryKey: ['links', id],
@@ -109,10 +109,10 @@ export function useDeleteJob() {
   };
 }
 
-/** A job made or deleted changes the balance, the ledger and the audit log; the stream tells the lists. */
+/** Creating or deleting a job changes the balance, the ledger and the audit log. The event stream updates the lists. */
 function refreshAfterJob(client: QueryClient): void {
   const keys = [['latest-jobs'], sessionKey, ['ledger'], ['usage'], ['audit'], ['certificates']];
-  // Not waited for: the answer is here, the rest of the page follows.
+  // Not awaited: the caller already has its result.
   for (const queryKey of keys) void client.invalidateQueries({ queryKey });
 }
 

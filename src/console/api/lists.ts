@@ -1,4 +1,4 @@
-/** Lists that are read page by page. */
+/** Paginated lists. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 
@@ -9,14 +9,14 @@ export interface PageOf<T, C extends string | number> {
 }
 
 export interface ListOptions {
-  /** asks again every so many milliseconds */
+  /** polling interval in ms */
   intervalMs?: number;
-  /** milliseconds for which what is loaded counts as fresh */
+  /** ms during which loaded data counts as fresh */
   staleTime?: number;
   refetchOnWindowFocus?: boolean;
 }
 
-/** All loaded entries of a list, and the means to load more. `load` gets the cursor, undefined for the first page. */
+/** All loaded items of a list, and a function to load more. `load` gets the cursor, undefined for the first page. */
 export function useList<T, C extends string | number>(
   key: readonly unknown[],
   load: (cursor: C | undefined, signal: AbortSignal) => Promise<PageOf<T, C>>,
@@ -28,7 +28,7 @@ export function useList<T, C extends string | number>(
     initialPageParam: undefined as C | undefined,
     getNextPageParam: (page: PageOf<T, C>) => (page.has_more ? (page.next_cursor ?? undefined) : undefined),
     ...options,
-    // Reading on turns the list into something to study; it is not loaded again under the reader.
+    // No reload once the user has loaded more pages: the list must not move while they read it.
     refetchInterval: ({ state }) => (intervalMs !== undefined && (state.data?.pages.length ?? 0) <= 2 ? intervalMs : false),
   });
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.data), [query.data]);

@@ -1,4 +1,4 @@
-/** What operators see and do. */
+/** API calls and queries of the operator pages. */
 import { useQuery } from '@tanstack/react-query';
 import type {
   OperatorAccount,

@@ -1,4 +1,4 @@
-/** Who is signed in. The session is one query that everything else reads. */
+/** The session of the signed-in user: one query that all other parts read. */
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type {
@@ -18,7 +18,7 @@ import { ApiError, call, setCsrfToken } from './client.ts';
 
 export const sessionKey = ['session'] as const;
 
-/** null: nobody is signed in */
+/** null: no user is signed in */
 export function useSessionQuery() {
   return useQuery({
     queryKey: sessionKey,
@@ -43,14 +43,14 @@ export function useSessionQuery() {
 
 export const SessionContext = createContext<ConsoleSession | null>(null);
 
-/** The session, on pages that are shown to signed-in people only. */
+/** The session, for pages that only signed-in users see. */
 export function useSession(): ConsoleSession {
   const session = useContext(SessionContext);
   if (session === null) throw new Error('there is no session here');
   return session;
 }
 
-/** Nothing of one person stays for the next. The session's own query is watched and is only set. */
+/** Removes the data of the previous user. The session query is observed, so it is replaced and not removed. */
 function forgetOthers(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
 }

@@ -1,4 +1,4 @@
-/** Signed in or not: the shell with its pages, or the gate. */
+/** The root component: the shell with its pages for signed-in users, the sign-in page for others. */
 import { Component, type ReactNode } from 'react';
 import { SessionContext, useSessionQuery } from '../api/session.ts';
 import { GatePage } from '../pages/gate.tsx';
@@ -36,7 +36,7 @@ export function App() {
   );
 }
 
-/** A page that breaks says so and leaves the navigation standing. */
+/** An error boundary per page: the navigation keeps working when a page crashes. */
 class Boundary extends Component<{ children: ReactNode }, { broken: boolean }> {
   override state = { broken: false };
 
@@ -48,7 +48,7 @@ class Boundary extends Component<{ children: ReactNode }, { broken: boolean }> {
     if (!this.state.broken) return this.props.children;
     return (
       <div className="page narrow">
-        <Notice tone="bad" role="alert" title="This page broke.">
+        <Notice tone="bad" role="alert" title="This page crashed.">
           <span>That is a fault of the console; your jobs are not affected.</span>
           <div>
             <Button size="small" onClick={() => window.location.reload()}>

@@ -1,4 +1,4 @@
-/** Numbers, times and sizes as people read them. Pure; the locale is English, as the page is. */
+/** Formats numbers, times and sizes in English, like the page. Pure functions. */
 
 const locale = 'en-GB';
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
@@ -13,7 +13,7 @@ export function formatCount(value: number): string {
   return whole.format(value);
 }
 
-/** With its sign, as movements of credits are shown. */
+/** A number with its sign, for credit transfers. */
 export function formatSigned(value: number): string {
   return `${value > 0 ? '+' : value < 0 ? '−' : ''}${whole.format(Math.abs(value))}`;
 }
@@ -31,7 +31,7 @@ export function creditsInDollars(credits: number): string {
   return dollars.format(credits / 100);
 }
 
-/** `bytes` in decimal units, as file sizes and the 2 GB limit are stated. */
+/** File size in decimal units, like the limit of 2 GB. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB'];
   let value = bytes;
@@ -72,7 +72,7 @@ export function formatDate(iso: string): string {
   return dateOnly.format(new Date(iso));
 }
 
-/** The time of day with seconds; the date as well, unless it is that of `first`. */
+/** Time of day with seconds, and the date if it differs from that of `first`. */
 export function formatMoment(iso: string, first: string | undefined): string {
   const day = formatDate(iso);
   const time = clock.format(new Date(iso));
@@ -91,7 +91,7 @@ export function formatAgo(iso: string, now: number = Date.now()): string {
   if (Math.abs(seconds) > 30 * 86_400) return formatDate(iso);
   for (const [unit, size] of steps) {
     if (Math.abs(seconds) < size) continue;
-    // What was is counted in whole units; what comes, such as 29.99 days, to the nearest.
+    // The past is rounded down. The future is rounded to the nearest unit: 29.99 days are 30 days.
     return relative.format(seconds < 0 ? Math.trunc(seconds / size) : Math.round(seconds / size), unit);
   }
   return seconds > 5 ? 'in less than a minute' : 'just now';
@@ -101,7 +101,7 @@ export function formatPercent(part: number): string {
   return `${Math.floor(part * 100)} %`;
 }
 
-/** `job_01jdq4…3rhbz`: enough to tell ids apart; the end differs most. */
+/** `job_01jdq4…3rhbz`: short, but still distinct, since ids differ most at the end. */
 export function shortId(id: string): string {
   return id.length > 18 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id;
 }

@@ -1,4 +1,4 @@
-/** Which page an address shows. */
+/** Maps URLs to pages. */
 import { Compass } from 'lucide-react';
 import { Redirect, Route, Switch } from 'wouter';
 import { useSession } from '../api/session.ts';
@@ -47,8 +47,8 @@ export function Pages() {
 
 function NothingHere() {
   return (
-    <Page title="Nothing here">
-      <Empty icon={Compass} title="There is no page at this address" action={<LinkButton href="/">Go to the home page</LinkButton>}>
+    <Page title="Not found">
+      <Empty icon={Compass} title="This page does not exist" action={<LinkButton href="/">Go to the home page</LinkButton>}>
         The link may be old, or the page may need an operator.
       </Empty>
     </Page>

@@ -1,4 +1,4 @@
-/** The frame around every page of a signed-in person: navigation, account, theme. */
+/** The frame of every page for signed-in users: navigation, account menu, theme. */
 import {
   Activity,
   ChevronsUpDown,

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says. public/theme.js applies the choice before the first paint. */
+/** Light or dark theme, or that of the system. public/theme.js applies it before the first paint. */
 import { useSyncExternalStore } from 'react';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -17,7 +17,7 @@ export function setTheme(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem(storageKey);
     else localStorage.setItem(storageKey, theme);
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without storage the choice is lost when the page closes.
   }
   for (const listener of listeners) listener();
 }

@@ -1,7 +1,7 @@
 /**
- * Verification in the browser: audit logs and deletion certificates are checked here, with WebCrypto, against the
- * published keys, so that nobody needs to take the service's word. The rules are those of the command line's offline
- * verifier: compact JWS (RFC 7515) with Ed25519 (RFC 8037) over canonical JSON (RFC 8785), entries linked by SHA-256.
+ * Verifies audit logs and deletion certificates in the browser, with WebCrypto and the published keys. The rules are the
+ * same as in the command line's offline verifier: compact JWS (RFC 7515) with Ed25519 (RFC 8037) over canonical JSON
+ * (RFC 8785), and entries linked by SHA-256.
  */
 import canonicalize from 'canonicalize';
 
@@ -30,9 +30,9 @@ export interface Head {
   signed_at: string;
 }
 
-export type Verdict = { ok: true; size: number; hash: string } | { ok: false; index: number; reason: string };
+export type LogVerification = { ok: true; size: number; hash: string } | { ok: false; index: number; reason: string };
 
-/** What is wrong with a document, in one sentence that may be shown. */
+/** A document is invalid; `message` says why, in a sentence for users. */
 export class VerificationError extends Error {
   override readonly name = 'VerificationError';
 }
@@ -42,15 +42,15 @@ const headFields = ['account_id', 'hash', 'signed_at', 'size'];
 const entryFields = ['account_id', 'at', 'data', 'hash', 'id', 'job_id', 'kind', 'previous_hash', 'sequence'];
 
 /**
- * Entries oldest first, all of them, and the signed head. Throws VerificationError when the head itself proves nothing;
- * else names the first entry that is wrong. `onProgress` hears the number of checked entries now and then.
+ * Verifies a whole log: all entries, oldest first, and the signed head. Throws VerificationError if the head is invalid;
+ * otherwise returns the first invalid entry, if any. `onProgress` receives the number of checked entries.
  */
 export async function verifyAuditLog(
   entries: readonly Entry[],
   headJws: string,
   keys: readonly PublicKey[],
   onProgress: (checked: number) => void = () => {},
-): Promise<Verdict> {
+): Promise<LogVerification> {
   const head = await verifyHead(headJws, keys);
   let previous = genesis;
   for (const [index, entry] of entries.entries()) {
@@ -60,7 +60,7 @@ export async function verifyAuditLog(
     if (index % 100 === 99) onProgress(index + 1);
   }
   onProgress(entries.length);
-  return endVerdict(entries.length, previous, head);
+  return endLogVerification(entries.length, previous, head);
 }
 
 export async function verifyHead(jws: string, keys: readonly PublicKey[]): Promise<Head> {
@@ -70,7 +70,7 @@ export async function verifyHead(jws: string, keys: readonly PublicKey[]): Promi
   return head as unknown as Head;
 }
 
-/** The payload of a certificate that holds. Throws VerificationError with one sentence when it does not. */
+/** Returns the payload of a valid certificate. Throws VerificationError for an invalid one. */
 export function verifyCertificate(jws: string, keys: readonly PublicKey[]): Promise<Record<string, unknown>> {
   return verifyJws(jws, 'reelmend-deletion-certificate+jws', keys);
 }
@@ -89,7 +89,7 @@ async function entryProblem(
   return null;
 }
 
-function endVerdict(count: number, last: string, head: Head): Verdict {
+function endLogVerification(count: number, last: string, head: Head): LogVerification {
   if (count < head.size) {
     const reason = `The signed head counts ${head.size} entries, and the log ends after ${count}.`;
     return { ok: false, index: count, reason };
@@ -112,9 +112,9 @@ async function verifyJws(
   type: string,
   keys: readonly PublicKey[],
 ): Promise<Record<string, unknown>> {
-  // Without https, other than on localhost, browsers have no WebCrypto.
+  // Browsers offer WebCrypto over https and on localhost only.
   if (globalThis.crypto?.subtle === undefined)
-    throw new VerificationError('This browser verifies only over https; use `reelmend verify` on the command line.');
+    throw new VerificationError('This browser can verify only over https. Use `reelmend verify` on the command line.');
   const parts = jws.trim().split('.');
   const [head, body, signature] = parts;
   if (parts.length !== 3 || !head || !body || !signature)
@@ -139,7 +139,7 @@ function parseObject(base64url: string, refusal: string): Record<string, unknown
     const value: unknown = JSON.parse(textOf(base64url));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // falls through to the one refusal
+    // continues to the error below
   }
   throw new VerificationError(refusal);
 }
@@ -151,7 +151,7 @@ function textOf(base64url: string): string {
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new VerificationError(notCanonical);
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-  // Only the one spelling of these bytes: a lenient decoder ignores the last bits.
+  // Accepts only the canonical encoding: a lenient decoder ignores the last bits.
   const spelled = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
   if (spelled !== text) throw new VerificationError(notCanonical);
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));

@@ -1,4 +1,4 @@
-/** The audit log, and its verification in this browser. */
+/** The audit log. The browser can verify it. */
 import { Download, ScrollText, ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 import type { AuditEntry } from '../../contract/types.gen.ts';
@@ -6,7 +6,7 @@ import { exportAuditLog, fetchPublishedKeys, useAuditLog } from '../api/account.
 import { sentenceOf } from '../api/client.ts';
 import { saveText } from '../app/download.ts';
 import { formatCount, plural } from '../app/format.ts';
-import { type Entry, type Verdict, verifyAuditLog } from '../evidence/verify.ts';
+import { type Entry, type LogVerification, verifyAuditLog } from '../evidence/verify.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Empty, Load, Notice } from '../ui/feedback.tsx';
@@ -15,7 +15,7 @@ import { Panel } from '../ui/panel.tsx';
 import { Moment } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 
-type Proof = { step: 'none' } | { step: 'working'; checked: number } | { step: 'done'; verdict: Verdict } | { step: 'failed'; error: unknown };
+type Proof = { step: 'none' } | { step: 'working'; checked: number } | { step: 'done'; result: LogVerification } | { step: 'failed'; error: unknown };
 
 export function AuditLog() {
   const list = useAuditLog();
@@ -25,7 +25,7 @@ export function AuditLog() {
     try {
       const [log, { keys }] = await Promise.all([exportAuditLog(), fetchPublishedKeys()]);
       const note = (checked: number) => setProof({ step: 'working', checked });
-      setProof({ step: 'done', verdict: await verifyAuditLog(log.entries as Entry[], log.head, keys, note) });
+      setProof({ step: 'done', result: await verifyAuditLog(log.entries as Entry[], log.head, keys, note) });
     } catch (error) {
       setProof({ step: 'failed', error });
     }
@@ -43,7 +43,7 @@ export function AuditLog() {
       <Panel
         title="Entries"
         flush
-        note="Each entry carries the hash of the one before it, and the newest is signed together with the size of the log."
+        note="Each entry contains the hash of the previous one. The service signs the hash of the newest entry and the size of the log."
         actions={
           <span className="row">
             <Button size="small" onClick={() => void save()}>
@@ -61,7 +61,7 @@ export function AuditLog() {
           {(entries) =>
             entries.length === 0 ? (
               <Empty icon={ScrollText} title="The log is empty">
-                It begins with the first job, key or setting.
+                The first job, key or setting creates an entry.
               </Empty>
             ) : (
               entries.map((entry) => <EntryLine key={entry.sequence} entry={entry} />)
@@ -84,18 +84,18 @@ function ProofNotice({ proof }: { proof: Proof }) {
       </Notice>
     );
   }
-  const { verdict } = proof;
-  if (!verdict.ok) {
+  const { result } = proof;
+  if (!result.ok) {
     return (
-      <Notice tone="bad" role="alert" title={`Entry ${verdict.index + 1} is wrong.`}>
-        {verdict.reason}
+      <Notice tone="bad" role="alert" title={`Entry ${result.index + 1} is invalid.`}>
+        {result.reason}
       </Notice>
     );
   }
   return (
-    <Notice tone="good" role="status" title="The log is whole and unchanged.">
-      <span>{plural(verdict.size, 'entry', 'entries')} checked in this browser: every link holds, and the head’s signature is valid.</span>
-      <code className="small wrap-anywhere">{verdict.hash}</code>
+    <Notice tone="good" role="status" title="The log is complete and unchanged.">
+      <span>This browser checked {plural(result.size, 'entry', 'entries')}. All hashes match, and the signature of the head is valid.</span>
+      <code className="small wrap-anywhere">{result.hash}</code>
     </Notice>
   );
 }

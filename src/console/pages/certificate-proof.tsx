@@ -1,4 +1,4 @@
-/** A deletion certificate, verified in this browser against the published keys. */
+/** A deletion certificate. The browser verifies it with the published keys. */
 import { useQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import type { CertificatePayload } from '../../contract/types.gen.ts';
@@ -26,7 +26,7 @@ export function CertificateProof({ jws }: { jws: string }) {
   return (
     <Panel
       title="Deletion certificate"
-      note="Verified here, by this browser, against the published keys; the same works offline with the command line."
+      note="This browser verifies the certificate with the published keys. The command line can do the same offline."
       actions={
         <Button size="small" onClick={save}>
           <Download size={14} aria-hidden="true" />
@@ -36,10 +36,10 @@ export function CertificateProof({ jws }: { jws: string }) {
     >
       <div className="stack">
         {proof.isPending && <Skeleton lines={3} />}
-        {proof.isError && <Notice tone="bad" title="The certificate does not hold.">{sentenceOf(proof.error)}</Notice>}
+        {proof.isError && <Notice tone="bad" title="The certificate is not valid.">{sentenceOf(proof.error)}</Notice>}
         {proof.data !== undefined && <Verified payload={proof.data} />}
         <details className="more">
-          <summary>The certificate itself</summary>
+          <summary>Show the certificate</summary>
           <CodeBlock text={jws} wrap label="certificate" />
         </details>
       </div>
@@ -48,7 +48,7 @@ export function CertificateProof({ jws }: { jws: string }) {
 }
 
 const deletions = {
-  customer: 'Deleted on demand',
+  customer: 'Deleted on request',
   retention: 'Deleted at the end of the retention',
   operator: 'Deleted when the account was closed',
 } as const satisfies Record<CertificatePayload['actor'], string>;
@@ -62,7 +62,7 @@ function Verified({ payload }: { payload: CertificatePayload }) {
       <Facts
         facts={[
           ['Job', <code key="job">{payload.job_id}</code>],
-          ['How', payload.method],
+          ['Method', payload.method],
           ['Audit log', `entry ${payload.audit.sequence}`],
           ...payload.objects.map(
             (object) =>
@@ -70,7 +70,7 @@ function Verified({ payload }: { payload: CertificatePayload }) {
                 object.role === 'original' ? 'Source' : 'Result',
                 <span key={object.key} className="stack-s">
                   <span>
-                    {object.size_bytes === null ? 'never complete' : formatBytes(object.size_bytes)}, absent since {formatDateTimeFull(object.verified_absent_at)}
+                    {object.size_bytes === null ? 'never complete' : formatBytes(object.size_bytes)}, verified absent {formatDateTimeFull(object.verified_absent_at)}
                   </span>
                   {object.sha256 !== null && <code className="faint">{object.sha256}</code>}
                 </span>,

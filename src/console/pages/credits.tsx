@@ -1,4 +1,4 @@
-/** Credits: what is left, where it went, and how much a day. */
+/** Credits: balance, prices, usage per day and the ledger. */
 import { Coins } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -18,12 +18,12 @@ export function CreditsPage() {
   const { account, pricing } = useSession();
   const price = (value: number) => `$${value.toFixed(2)}`;
   return (
-    <Page title="Credits" intro="One credit is one US cent. Live jobs are charged by the second when they are accepted, and refunded when they fail.">
+    <Page title="Credits" intro="One credit is one US cent. Live jobs are charged per second of video when they are accepted, and refunded if they fail.">
       <Figures
         figures={[
           { name: 'Live balance', value: formatCount(account.credits), unit: `credits · ${creditsInDollars(account.credits)}` },
-          { name: 'A minute to 1080p', value: price(pricing.standard.per_minute['1080p']), unit: `Secure ${price(pricing.secure.per_minute['1080p'])}` },
-          { name: 'A minute to 4K', value: price(pricing.standard.per_minute['4k']), unit: `Secure ${price(pricing.secure.per_minute['4k'])}` },
+          { name: 'Minute at 1080p', value: price(pricing.standard.per_minute['1080p']), unit: `Secure ${price(pricing.secure.per_minute['1080p'])}` },
+          { name: 'Minute at 4K', value: price(pricing.standard.per_minute['4k']), unit: `Secure ${price(pricing.secure.per_minute['4k'])}` },
         ]}
       />
       <Usage />
@@ -38,8 +38,8 @@ function Usage() {
   const total = usage.data?.days.reduce((sum, day) => ({ credits: sum.credits + day.credits, seconds: sum.seconds + day.seconds, jobs: sum.jobs + day.jobs }), { credits: 0, seconds: 0, jobs: 0 });
   return (
     <Panel
-      title="Use per day"
-      actions={<Segmented label="Span" value={days} onChange={setDays} options={[{ value: '30', label: '30 days' }, { value: '90', label: '90 days' }]} />}
+      title="Usage per day"
+      actions={<Segmented label="Period" value={days} onChange={setDays} options={[{ value: '30', label: '30 days' }, { value: '90', label: '90 days' }]} />}
       foot={total && `${formatCredits(total.credits)} for ${plural(total.jobs, 'job')}, ${formatDuration(total.seconds)} of video`}
     >
       <Load query={usage}>{(data) => <UsagePlot days={data.days} />}</Load>
@@ -61,8 +61,8 @@ function Ledger() {
       <Load query={ledger}>
         {(entries) =>
           entries.length === 0 ? (
-            <Empty icon={Coins} title="No movements yet">
-              Grants, charges and refunds are listed here, each with the balance after it.
+            <Empty icon={Coins} title="No transfers yet">
+              Grants, charges and refunds appear here, each with the balance after it.
             </Empty>
           ) : (
             <LedgerTable entries={entries} />
@@ -76,11 +76,11 @@ function Ledger() {
 
 function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
   return (
-    <Table columns={['What', 'For', num('Credits'), num('Balance'), num('When')]}>
+    <Table columns={['Kind', 'Job or note', num('Credits'), num('Balance'), num('Date')]}>
       {entries.map((entry) => (
         <tr key={entry.id}>
-          <td data-label="What">{kinds[entry.kind]}</td>
-          <td data-label="For">
+          <td data-label="Kind">{kinds[entry.kind]}</td>
+          <td data-label="Job or note">
             {entry.job_id !== null ? (
               <Link href={`/jobs/${entry.job_id}`}>
                 <code>{shortId(entry.job_id)}</code>
@@ -95,7 +95,7 @@ function LedgerTable({ entries }: { entries: readonly ConsoleLedgerEntry[] }) {
           <td data-label="Balance" className="num">
             {formatCount(entry.balance)}
           </td>
-          <td data-label="When" className="num small muted">
+          <td data-label="Date" className="num small muted">
             <Moment at={entry.at} />
           </td>
         </tr>

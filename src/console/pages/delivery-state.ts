@@ -1,4 +1,4 @@
-/** How the states of a delivery look. */
+/** Colour and label of each delivery state. */
 import type { DeliveryState } from '../api/account.ts';
 import type { Tone } from '../ui/feedback.tsx';
 

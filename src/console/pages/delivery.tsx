@@ -1,4 +1,4 @@
-/** One delivery: exactly what was sent, every answer, and sending it again. */
+/** One delivery: its request, every attempt with its response, and a button to resend it. */
 import { useQueryClient } from '@tanstack/react-query';
 import { RotateCw } from 'lucide-react';
 import { Link } from 'wouter';
@@ -28,7 +28,7 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
   const client = useQueryClient();
   const { run, busy, error } = useAction(async () => {
     await resendDelivery(delivery.id);
-    toast('It is sent again.');
+    toast('The webhook is queued again.');
     await client.invalidateQueries({ queryKey: ['deliveries'] });
   });
   const { tone, text } = deliveryStates[delivery.state];
@@ -44,16 +44,16 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
             </Link>,
           ],
           ['Id', <code key="id">{delivery.id}</code>],
-          ...(delivery.next_at === null ? [] : ([['Next try', <Ago key="next" at={delivery.next_at} />]] as const)),
+          ...(delivery.next_at === null ? [] : ([['Next attempt', <Ago key="next" at={delivery.next_at} />]] as const)),
         ]}
       />
       <div className="stack-s">
         <h3>Request</h3>
         <CodeBlock text={requestText(detail)} wrap label="request" />
-        <p className="small muted">The time and the signatures are made anew for every try and are not kept.</p>
+        <p className="small muted">The timestamp and the signatures differ between attempts and are not stored.</p>
       </div>
       <div className="stack-s">
-        <h3>Tries</h3>
+        <h3>Attempts</h3>
         {attempts.length === 0 ? <p className="muted">None yet.</p> : attempts.toReversed().map((attempt) => <Attempt key={attempt.number} attempt={attempt} />)}
       </div>
       {error !== null && <ErrorNotice error={error} />}
@@ -80,13 +80,13 @@ function Attempt({ attempt }: { attempt: ConsoleDeliveryAttempt }) {
   return (
     <div className="stack-s">
       <div className="row">
-        <Badge tone={good ? 'good' : 'bad'}>{attempt.status ?? 'no answer'}</Badge>
+        <Badge tone={good ? 'good' : 'bad'}>{attempt.status ?? 'no response'}</Badge>
         <span className="small muted">
-          Try {attempt.number} · {formatDateTimeFull(attempt.at)} · {attempt.duration_ms} ms
+          Attempt {attempt.number} · {formatDateTimeFull(attempt.at)} · {attempt.duration_ms} ms
         </span>
       </div>
       {attempt.failure !== null && <p className="small">{attempt.failure}</p>}
-      {attempt.reply !== null && attempt.reply !== '' && <CodeBlock text={attempt.reply} wrap label={`answer of try ${attempt.number}`} />}
+      {attempt.response_body !== null && attempt.response_body !== '' && <CodeBlock text={attempt.response_body} wrap label={`response to attempt ${attempt.number}`} />}
     </div>
   );
 }

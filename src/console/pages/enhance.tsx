@@ -1,4 +1,4 @@
-/** A new job: what, to which size, at which price. Nothing is submitted before its price is known. */
+/** The form for a new job. It can be submitted once its price is known. */
 import { Sparkles } from 'lucide-react';
 import { type FormEvent, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -16,14 +16,14 @@ import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
 import { QuotePanel, useQuote } from './quote.tsx';
 
-type SourceKind = 'sample' | 'address' | 'file';
+type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
 
 export interface Draft {
   mode: Mode;
   kind: SourceKind;
-  address: string;
-  /** address under which the service keeps an uploaded file */
+  url: string;
+  /** URL of the uploaded file */
   uploaded: string;
   resolution: Resolution;
   secure: boolean;
@@ -51,7 +51,7 @@ export function EnhancePage() {
   const attempt = useRef({ body: '', key: '' });
   const { run, busy, error } = useAction(async () => {
     if (body === null) return;
-    // The same submission keeps its key, so that a repetition after a lost answer makes no second job.
+    // A retry of the same submission keeps its key, so that a lost response never causes a second job.
     const text = JSON.stringify(body);
     if (attempt.current.body !== text) attempt.current = { body: text, key: newIdempotencyKey() };
     const job = await createJob(body, attempt.current.key);
@@ -63,7 +63,7 @@ export function EnhancePage() {
   };
   const problem = (field: string) => problemOf(error, `request/${field}`) ?? problemOf(quote.error, `request/${field}`);
   return (
-    <Page title="Enhance a video" intro="The price is measured before anything is submitted, and a job that fails is refunded by itself.">
+    <Page title="Enhance a video" intro="You see the price before you submit. A failed job is refunded automatically.">
       <ApprovalNotice />
       <form className="split" onSubmit={submit}>
         <div className="stack-l">
@@ -76,7 +76,7 @@ export function EnhancePage() {
           {error !== null && <ErrorNotice error={error} />}
           <Button type="submit" tone="primary" wide busy={busy} disabled={quote.data === undefined || quote.isStale}>
             <Sparkles size={15} aria-hidden="true" />
-            {draft.mode === 'live' ? 'Enhance' : 'Run in the sandbox'}
+            {draft.mode === 'live' ? 'Enhance' : 'Run in test mode'}
           </Button>
         </div>
       </form>
@@ -87,8 +87,8 @@ export function EnhancePage() {
 function firstDraft(approved: boolean, liveSample: boolean): Draft {
   return {
     mode: approved ? 'live' : 'test',
-    kind: approved && !liveSample ? 'address' : 'sample',
-    address: '',
+    kind: approved && !liveSample ? 'url' : 'sample',
+    url: '',
     uploaded: '',
     resolution: '1080p',
     secure: false,
@@ -98,10 +98,10 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
   };
 }
 
-/** What is sent; null as long as there is no source. */
+/** The request body; null while no source is chosen. */
 function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { mode: Mode; request: JobInput } | null {
   const { mode, kind, resolution, secure, webhook, model, strengths } = draft;
-  const url = { sample: sample[mode], address: draft.address.trim(), file: draft.uploaded }[kind];
+  const url = { sample: sample[mode], url: draft.url.trim(), file: draft.uploaded }[kind];
   if (url === null || !/^https?:\/\/[^/]/.test(url)) return null;
   const request: JobInput = { video_url: url, resolution };
   if (secure) request.secure = true;
@@ -124,10 +124,10 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
   const { capabilities } = useSession();
   const { mode, kind } = draft;
   const noSample = capabilities.sample_url[mode] === null;
-  // What the other mode does not offer is not kept.
+  // Falls back when the other mode does not offer the chosen kind.
   const kindFor = (next: Mode): SourceKind => {
     if (kind === 'file' && next === 'test') return 'sample';
-    return kind === 'sample' && capabilities.sample_url[next] === null ? 'address' : kind;
+    return kind === 'sample' && capabilities.sample_url[next] === null ? 'url' : kind;
   };
   return (
     <Panel title="Source">
@@ -137,8 +137,8 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           value={mode}
           onChange={(next) => patch({ mode: next, kind: kindFor(next) })}
           choices={[
-            { value: 'live', title: 'Live', text: approved ? 'Real enhancement, charged.' : 'Waits for approval.', disabled: !approved },
-            { value: 'test', title: 'Sandbox', text: 'A mock job: nothing is fetched or charged.' },
+            { value: 'live', title: 'Live', text: approved ? 'Enhances the video and charges you.' : 'Needs an approved account.', disabled: !approved },
+            { value: 'test', title: 'Test', text: 'A simulated job. Fetches and charges nothing.' },
           ]}
         />
         <Choices<SourceKind>
@@ -147,20 +147,20 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
           onChange={(next) => patch({ kind: next })}
           choices={[
             { value: 'sample', title: 'Sample', text: noSample ? 'This service cannot fetch its own sample.' : 'A bundled clip of a few seconds.', disabled: noSample },
-            { value: 'address', title: 'Address', text: 'A public https:// link to the file.' },
+            { value: 'url', title: 'URL', text: 'A public https:// link to the file.' },
             ...(capabilities.upload && mode === 'live' ? [{ value: 'file' as const, title: 'File', text: 'From this computer (local demo).' }] : []),
           ]}
         />
-        {kind === 'address' && (
+        {kind === 'url' && (
           <TextField
-            label="Address of the video"
+            label="Video URL"
             type="url"
             inputMode="url"
             placeholder="https://media.example.com/holiday.mp4"
-            value={draft.address}
+            value={draft.url}
             problem={problem}
-            hint={mode === 'test' ? 'The last part of the path steers the sandbox, such as slow.mp4 or processing_failed.mp4.' : 'Up to 10 minutes and 2 GB.'}
-            onChange={(event) => patch({ address: event.target.value })}
+            hint={mode === 'test' ? 'In test mode the file name selects the outcome, such as slow.mp4 or processing_failed.mp4.' : 'Up to 10 minutes and 2 GB.'}
+            onChange={(event) => patch({ url: event.target.value })}
           />
         )}
         {kind === 'file' && <FilePicker onUploaded={(url) => patch({ uploaded: url })} />}
@@ -171,7 +171,7 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
 
 function TargetPanel({ draft, patch }: PartProps) {
   const { pricing } = useSession();
-  const price = (tier: 'standard' | 'secure', target: Resolution) => `$${pricing[tier].per_minute[target].toFixed(2)} a minute`;
+  const price = (tier: 'standard' | 'secure', target: Resolution) => `$${pricing[tier].per_minute[target].toFixed(2)} per minute`;
   const tier = draft.secure ? 'secure' : 'standard';
   return (
     <Panel title="Target">
@@ -187,7 +187,7 @@ function TargetPanel({ draft, patch }: PartProps) {
         />
         <CheckField
           label="Secure tier"
-          hint={`A signed certificate proves the deletion of every file. ${price('secure', draft.resolution)}.`}
+          hint={`A signed certificate proves the deletion of all files. ${price('secure', draft.resolution)}.`}
           checked={draft.secure}
           onChange={(event) => patch({ secure: event.target.checked })}
         />
@@ -219,19 +219,19 @@ function Extras({ draft, patch, problem }: PartProps & { problem: string | undef
           ))}
           <SelectField label="Model" value={draft.model} onChange={(event) => patch({ model: event.target.value })}>
             <option value="auto">Automatic</option>
-            <option value="none">None, plain filters only</option>
+            <option value="none">None, filters only</option>
             {models.filter((model) => model !== 'auto' && model !== 'none').map((model) => (
               <option key={model}>{model}</option>
             ))}
           </SelectField>
         </div>
         <TextField
-          label="Webhook address (optional)"
+          label="Webhook URL (optional)"
           type="url"
           placeholder="https://hooks.example.com/reelmend"
           value={draft.webhook}
           problem={problem}
-          hint="A signed event is sent there when the job ends."
+          hint="Receives a signed event when the job ends."
           onChange={(event) => patch({ webhook: event.target.value })}
         />
       </div>

@@ -1,4 +1,4 @@
-/** A file from this computer, for services that run on it. */
+/** Uploads a file from this computer (local demos). */
 import { FileVideo } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { uploadFile } from '../api/jobs.ts';
@@ -12,7 +12,7 @@ type State =
   | { step: 'sent'; file: File }
   | { step: 'failed'; error: unknown };
 
-/** `onUploaded` gets the address of the file, and an empty text when there is none any more. */
+/** Calls `onUploaded` with the URL of the uploaded file, or with an empty string when the file is removed. */
 export function FilePicker({ onUploaded }: { onUploaded: (url: string) => void }) {
   const [state, setState] = useState<State>({ step: 'none' });
   const [over, setOver] = useState(false);

@@ -1,4 +1,4 @@
-/** Signing up and in. */
+/** The pages for signing up and signing in. */
 import { type FormEvent, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError, problemOf } from '../api/client.ts';
@@ -11,7 +11,7 @@ import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { TextField } from '../ui/field.tsx';
 
 const passwordLength = 12;
-/** What the service has written into the document that it sent (src/http/console/page.ts). */
+/** The service marks the document when sign-up is closed (src/http/console/page.ts). */
 const takesSignUps = document.documentElement.dataset['signUp'] !== 'closed';
 
 export function GatePage() {
@@ -42,24 +42,24 @@ function Form({ signingUp }: { signingUp: boolean }) {
 function Welcome() {
   return (
     <aside className="gate-side" aria-label="How it works">
-      <h2>A better video by one call</h2>
+      <h2>Better video with one API call</h2>
       <ol>
         <li>
           <div>
-            <strong>Try the sandbox at once</strong>
-            Make a test key and run mock jobs. They cost nothing and need no approval.
+            <strong>Start in test mode</strong>
+            Create a test key and run simulated jobs. They are free and need no approval.
           </div>
         </li>
         <li>
           <div>
-            <strong>Post a video’s address</strong>
-            Get the price before you submit. A failed job is refunded by itself.
+            <strong>Submit the URL of a video</strong>
+            See the price before you submit. A failed job is refunded automatically.
           </div>
         </li>
         <li>
           <div>
             <strong>Compare, download, delete</strong>
-            Look at before and after side by side. On Secure, a signed certificate proves the deletion.
+            Compare before and after side by side. In the Secure tier, a signed certificate proves the deletion.
           </div>
         </li>
       </ol>
@@ -108,14 +108,14 @@ function SignIn() {
   );
 }
 
-/** The sentence of `sign_up_closed`. */
+/** Says the same as the error `sign_up_closed`. */
 function NoSignUp() {
   return (
     <div className="stack">
-      <h1>No sign-up</h1>
-      <p>This service takes no sign-ups; ask its operator for an account.</p>
+      <h1>Sign-up is closed</h1>
+      <p>Ask the operator of this service for an account.</p>
       <p className="muted">
-        Have one? <Link href="/sign-in">Sign in</Link>
+        Already have an account? <Link href="/sign-in">Sign in</Link>
       </p>
     </div>
   );
@@ -129,13 +129,13 @@ function SignUp() {
   const [password, setPassword] = useState('');
   const [known, setKnown] = useState(false);
   const { run, busy, error } = useAction(async () => {
-    const address = email.trim();
+    const trimmed = email.trim();
     setKnown(false);
-    await signUp({ email: address, password, ...(name.trim() === '' ? {} : { name: name.trim() }) });
+    await signUp({ email: trimmed, password, ...(name.trim() === '' ? {} : { name: name.trim() }) });
     try {
-      await signIn(address, password);
+      await signIn(trimmed, password);
     } catch (cause) {
-      // The service does not tell whether an address is known; a refused sign-in does, to its owner only.
+      // Sign-up never reveals whether an email is known. A failed sign-in does, to the owner of the email only.
       if (cause instanceof ApiError && cause.code === 'invalid_credentials') return setKnown(true);
       throw cause;
     }
@@ -150,7 +150,7 @@ function SignUp() {
     <form className="stack" onSubmit={submit}>
       <div>
         <h1>Create an account</h1>
-        <p className="muted">The sandbox is yours at once; live jobs work when an operator has approved the account.</p>
+        <p className="muted">You can use test mode immediately. Live mode works once an operator has approved the account.</p>
       </div>
       <TextField
         label="Email"
@@ -183,9 +183,9 @@ function SignUp() {
         onChange={(event) => setPassword(event.target.value)}
       />
       {known && (
-        <Notice tone="warn" role="alert" title="Nobody was signed in with that email and password.">
+        <Notice tone="warn" role="alert" title="You could not be signed in with this email and password.">
           <span>
-            If you have an account already, <Link href="/sign-in">sign in</Link> with its password.
+            If you already have an account, <Link href="/sign-in">sign in</Link> with its password.
           </span>
         </Notice>
       )}
@@ -194,7 +194,7 @@ function SignUp() {
         Create the account
       </Button>
       <p className="muted">
-        Have one? <Link href="/sign-in">Sign in</Link>
+        Already have an account? <Link href="/sign-in">Sign in</Link>
       </p>
     </form>
   );

@@ -1,4 +1,4 @@
-/** Where one lands: what to do first, or how things stand. */
+/** The first page: first steps for new accounts, balances and the latest jobs. */
 import { CircleCheck, CircleDashed, Film, Play } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -29,7 +29,7 @@ export function HomePage() {
       <Figures
         figures={[
           { name: 'Live balance', value: formatCount(session.account.credits), unit: `credits · ${creditsInDollars(session.account.credits)}` },
-          { name: 'Sandbox', value: formatCount(session.account.sandbox_credits), unit: 'credits, never taken' },
+          { name: 'Test balance', value: formatCount(session.account.sandbox_credits), unit: 'credits, free' },
           { name: 'Plan', value: session.account.plan },
         ]}
       />
@@ -45,14 +45,14 @@ export function ApprovalNotice() {
   if (status === 'approved') return null;
   if (status === 'rejected') {
     return (
-      <Notice tone="bad" title="This account was not approved for live jobs.">
-        The sandbox stays open. Ask the operator of this service for the reason.
+      <Notice tone="bad" title="This account was rejected for live mode.">
+        You can still use test mode. Ask the operator of this service for the reason.
       </Notice>
     );
   }
   return (
-    <Notice tone="warn" title="Your account waits for approval.">
-      Until an operator has looked at it, jobs run in the sandbox: nothing is fetched and nothing is charged.
+    <Notice tone="warn" title="Your account is waiting for approval.">
+      Until an operator approves it, you can run jobs in test mode, which fetches and charges nothing.
     </Notice>
   );
 }
@@ -64,18 +64,18 @@ function FirstSteps({ hasJobs, hasKeys }: { hasJobs: boolean; hasKeys: boolean }
         <Step done={hasJobs} title="See a result">
           <SampleButton />
         </Step>
-        <Step done={hasKeys} title="Make an API key">
-          <p className="muted">Keys belong to your server, never to a browser. A sandbox key costs nothing to use.</p>
+        <Step done={hasKeys} title="Create an API key">
+          <p className="muted">Use keys on your server, never in a browser. Test keys are free.</p>
           <div>
             <LinkButton href="/keys" size="small">
-              {hasKeys ? 'Your keys' : 'Make a key'}
+              {hasKeys ? 'Your keys' : 'Create a key'}
             </LinkButton>
           </div>
         </Step>
         <Step done={false} title="Call the API">
           <p className="muted">
-            Post the address of a video, then poll the job or wait for its <Link href="/webhooks">webhook</Link>.{' '}
-            <a href="/docs">All calls</a>
+            Submit the URL of a video, then poll the job or wait for its <Link href="/webhooks">webhook</Link>.{' '}
+            <a href="/docs">API reference</a>
           </p>
           <CodeBlock label="first call" text={firstCall()} />
         </Step>
@@ -128,7 +128,7 @@ function SampleButton() {
 }
 
 function LatestJobs({ jobs }: { jobs: readonly ConsoleJob[] }) {
-  if (jobs.length === 0) return <Empty icon={Film} title="No jobs yet">They appear here as soon as they are made, whether by a key or in this console.</Empty>;
+  if (jobs.length === 0) return <Empty icon={Film} title="No jobs yet">Jobs appear here as soon as you create them, through the API or in this console.</Empty>;
   return (
     <ul className="job-lines">
       {jobs.slice(0, 8).map((job) => (

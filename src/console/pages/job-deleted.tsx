@@ -1,4 +1,4 @@
-/** What is left of a deleted job: the refund, and on the Secure tier its certificate. */
+/** The page of a deleted job: its refund and, in the Secure tier, its certificate. */
 import { useQuery } from '@tanstack/react-query';
 import { FileX } from 'lucide-react';
 import type { ConsoleJobDetail, JobDeletion } from '../../contract/types.gen.ts';
@@ -11,7 +11,7 @@ import { CertificateProof } from './certificate-proof.tsx';
 
 interface DeletedProps {
   id: string;
-  /** null when it was deleted elsewhere, or before */
+  /** null if the job was not deleted on this page */
   deletion: JobDeletion | null;
   detail: ConsoleJobDetail | undefined;
 }
@@ -20,21 +20,21 @@ const pollMs = 1500;
 
 export function DeletedJob({ id, deletion, detail }: DeletedProps) {
   const secure = detail?.job.tier === 'secure';
-  const given = deletion?.certificate ?? null;
+  const issued = deletion?.certificate ?? null;
   const found = useQuery({
     queryKey: ['certificates', 'job', id],
     queryFn: () => findCertificate(id),
-    enabled: given === null && (secure || detail === undefined),
-    // The storage confirms soon, not at once.
+    enabled: issued === null && (secure || detail === undefined),
+    // The storage confirms after a short while.
     refetchInterval: ({ state }) => (secure && state.data === null ? pollMs : false),
   });
-  const certificate = given ?? found.data?.certificate ?? null;
+  const certificate = issued ?? found.data?.certificate ?? null;
   const nothing = deletion === null && certificate === null && !secure && !found.isPending;
   return (
     <Page title={detail?.source_name || 'Deleted job'} back={{ href: '/jobs', label: 'Jobs' }} intro={<code className="wrap-anywhere">{id}</code>}>
       {deletion !== null && (
         <Notice tone="good" role="status" title="The job is deleted.">
-          {deletion.refunded_credits > 0 ? `${formatCount(deletion.refunded_credits)} credits came back.` : 'Its id is unknown from now on.'}
+          {deletion.refunded_credits > 0 ? `${formatCount(deletion.refunded_credits)} credits were refunded.` : 'Its id is no longer known.'}
         </Notice>
       )}
       {certificate !== null && <CertificateProof jws={certificate} />}
@@ -42,13 +42,13 @@ export function DeletedJob({ id, deletion, detail }: DeletedProps) {
         <Panel title="Deletion certificate">
           <p className="row muted" role="status">
             <span className="spinner" aria-hidden="true" />
-            Waiting until the storage has confirmed that every file is gone…
+            Waiting for the storage to confirm that every file is gone…
           </p>
         </Panel>
       )}
       {nothing && (
         <Empty icon={FileX} title="There is no such job" action={<LinkButton href="/jobs">All jobs</LinkButton>}>
-          It was deleted, or the address is wrong.
+          It was deleted, or the URL is wrong.
         </Empty>
       )}
     </Page>

@@ -1,4 +1,4 @@
-/** What is known of a job's source, output and settings. */
+/** The source, output and settings of a job. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { AppliedEnhancements, ConsoleJobDetail, Output, Source } from '../../contract/types.gen.ts';
@@ -14,7 +14,7 @@ export function JobFacts({ detail }: { detail: ConsoleJobDetail }) {
   return (
     <div className="stack-l">
       <Panel title="Source">
-        <Facts facts={[...addressFacts(detail), ...(job.source === null ? [] : sourceFacts(job.source))]} />
+        <Facts facts={[...urlFacts(detail), ...(job.source === null ? [] : sourceFacts(job.source))]} />
       </Panel>
       {job.output !== null && (
         <Panel title="Result">
@@ -28,9 +28,9 @@ export function JobFacts({ detail }: { detail: ConsoleJobDetail }) {
   );
 }
 
-function addressFacts({ video_url: url, job }: ConsoleJobDetail): Fact[] {
+function urlFacts({ video_url: url, job }: ConsoleJobDetail): Fact[] {
   return [
-    ['Address', <span key="url" className="wrap-anywhere">{url}</span>],
+    ['URL', <span key="url" className="wrap-anywhere">{url}</span>],
     ['Billed', formatDuration(job.duration_seconds)],
   ];
 }
@@ -45,7 +45,7 @@ function sourceFacts(source: Source): Fact[] {
   ];
 }
 
-/** FFmpeg names a demuxer by all that it reads; here for people. */
+/** FFmpeg names a demuxer after all formats it reads; these are names for people. */
 const containers: Readonly<Record<string, string>> = { mov: 'MP4 or MOV', matroska: 'MKV or WebM', mpegts: 'MPEG-TS', asf: 'WMV' };
 
 function containerName(container: string): string {
@@ -74,7 +74,7 @@ const stageLabels = [
   ['Contrast', 'adaptive_contrast'],
 ] as const;
 
-/** Each with the reason that was found before the first frame, where the job says it. */
+/** The applied strengths, each with the reason from the job's plan if there is one. */
 function appliedFacts(applied: AppliedEnhancements): Fact[] {
   const reasons = new Map((applied.plan ?? []).map(({ stage, reason }) => [stage, reason]));
   const strength = (value: number) => (value === 0 ? 'not applied' : `${Math.round(value * 100)} %`);
@@ -97,15 +97,15 @@ function Because({ what, why }: { what: string; why: string | undefined }) {
 
 function jobFacts({ job, webhook_url: webhook, model }: ConsoleJobDetail): Fact[] {
   const facts: Fact[] = [
-    ['Target', job.resolution],
-    ['Made', <Moment key="made" at={job.created_at} />],
+    ['Resolution', job.resolution],
+    ['Created', <Moment key="created" at={job.created_at} />],
   ];
   if (job.finished_at !== null && job.started_at !== null) {
     const seconds = (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000;
     facts.push(['Took', formatDuration(seconds)]);
   }
   facts.push(['Files deleted', <Ago key="expires" at={job.expires_at} />]);
-  if (model !== null && model !== 'auto') facts.push(['Asked model', model]);
+  if (model !== null && model !== 'auto') facts.push(['Requested model', model]);
   if (webhook !== null) {
     facts.push([
       'Webhook',

@@ -1,7 +1,7 @@
-/** One job: how it goes, what came out, what it cost, and its end. */
+/** One job: progress, result, timeline and charges; also cancels or deletes it. */
 import { Download, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import type { ConsoleJobDetail, ConsoleJobMoment, JobDeletion } from '../../contract/types.gen.ts';
+import type { ConsoleJobDetail, ConsoleTimelineEvent, JobDeletion } from '../../contract/types.gen.ts';
 import { ApiError, sentenceOf } from '../api/client.ts';
 import { fetchLinks, isOpen, useDeleteJob, useJob, useLinks } from '../api/jobs.ts';
 import { creditsInDollars, formatCount, formatDateTimeFull, formatDuration, formatMoment, formatPercent, formatSigned } from '../app/format.ts';
@@ -49,13 +49,13 @@ function LoadedJob({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted:
       }
       actions={<Actions detail={detail} onDeleted={onDeleted} />}
     >
-      {isOpen(job.status) && <Underway detail={detail} />}
+      {isOpen(job.status) && <RunningJob detail={detail} />}
       {job.error !== null && <JobFailure detail={detail} />}
       {job.status === 'done' && <Viewer detail={detail} />}
       <div className="halves">
         <JobFacts detail={detail} />
         <div className="stack-l">
-          <Timeline moments={detail.timeline} />
+          <Timeline events={detail.timeline} />
           <Charges detail={detail} />
         </div>
       </div>
@@ -69,7 +69,7 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
   const deleteJob = useDeleteJob();
   const download = async () => {
     try {
-      // A fresh link: one of an hour ago would not work any more.
+      // Links expire after an hour, so each download gets a fresh one.
       const { result } = await fetchLinks(job.id);
       if (result === null) return toast('There is no result to download.', 'bad');
       const link = document.createElement('a');
@@ -96,13 +96,13 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
       {asking && (
         <ConfirmDialog
           title={running ? 'Cancel this job?' : 'Delete this job?'}
-          action={running ? 'Cancel the job' : 'Delete for good'}
+          action={running ? 'Cancel the job' : 'Delete permanently'}
           danger
           onClose={() => setAsking(false)}
           onConfirm={async () => onDeleted(await deleteJob(job.id))}
         >
           <p>{deletionText(detail)}</p>
-          {job.tier === 'secure' && <p>A signed certificate is issued when the storage has confirmed that every file is gone.</p>}
+          {job.tier === 'secure' && <p>The service issues a signed certificate once the storage has confirmed that every file is gone.</p>}
         </ConfirmDialog>
       )}
     </>
@@ -110,12 +110,12 @@ function Actions({ detail, onDeleted }: { detail: ConsoleJobDetail; onDeleted: (
 }
 
 function deletionText({ job }: ConsoleJobDetail): string {
-  if (job.status === 'queued') return 'It has not started: all its credits come back.';
-  if (job.status === 'running') return 'The work stops, and the seconds that were not processed are refunded.';
-  return 'The source and the enhanced video are destroyed at once. This cannot be undone.';
+  if (job.status === 'queued') return 'It has not started. All its credits are refunded.';
+  if (job.status === 'running') return 'Processing stops. The unprocessed seconds are refunded.';
+  return 'The source and the enhanced video are deleted immediately. This cannot be undone.';
 }
 
-function Underway({ detail: { job } }: { detail: ConsoleJobDetail }) {
+function RunningJob({ detail: { job } }: { detail: ConsoleJobDetail }) {
   return (
     <div className="panel panel-body stack-s" aria-live="off">
       <div className="row spread">
@@ -162,36 +162,36 @@ function Viewer({ detail }: { detail: ConsoleJobDetail }) {
       />
       {links.data?.source === null && (
         <p className="viewer-note">
-          {job.sandbox ? 'The sandbox fetches no source, so there is only its test picture to see.' : 'The source is not stored, so there is only the result to see.'}
+          {job.sandbox ? 'Test mode fetches no source, so only its test picture is shown.' : 'The source is not stored, so only the result is shown.'}
         </p>
       )}
     </div>
   );
 }
 
-/** Moments with those of one kind that follow each other taken together, such as one link after another. */
-function gather(moments: readonly ConsoleJobMoment[]): { moment: ConsoleJobMoment; times: number }[] {
-  const gathered: { moment: ConsoleJobMoment; times: number }[] = [];
-  for (const moment of moments) {
+/** Joins consecutive events with the same text, such as one link after another. */
+function gather(events: readonly ConsoleTimelineEvent[]): { event: ConsoleTimelineEvent; times: number }[] {
+  const gathered: { event: ConsoleTimelineEvent; times: number }[] = [];
+  for (const event of events) {
     const last = gathered.at(-1);
-    if (last !== undefined && last.moment.text === moment.text) gathered[gathered.length - 1] = { moment, times: last.times + 1 };
-    else gathered.push({ moment, times: 1 });
+    if (last !== undefined && last.event.text === event.text) gathered[gathered.length - 1] = { event, times: last.times + 1 };
+    else gathered.push({ event, times: 1 });
   }
   return gathered;
 }
 
-function Timeline({ moments }: { moments: readonly ConsoleJobMoment[] }) {
+function Timeline({ events }: { events: readonly ConsoleTimelineEvent[] }) {
   return (
     <Panel title="Timeline">
       <ol className="timeline">
-        {gather(moments).map(({ moment, times }) => (
-          <li key={moment.at + moment.kind} className={moment.kind.endsWith('.failed') ? 'bad' : undefined}>
+        {gather(events).map(({ event, times }) => (
+          <li key={event.at + event.kind} className={event.kind.endsWith('.failed') ? 'bad' : undefined}>
             <span className="wrap-anywhere">
-              {moment.text}
-              {times > 1 && <span className="muted"> {times} times, the last one then.</span>}
+              {event.text}
+              {times > 1 && <span className="muted"> {times} times; this is the last one.</span>}
             </span>
-            <time className="small muted num nowrap" dateTime={moment.at} title={formatDateTimeFull(moment.at)}>
-              {formatMoment(moment.at, moments[0]?.at)}
+            <time className="small muted num nowrap" dateTime={event.at} title={formatDateTimeFull(event.at)}>
+              {formatMoment(event.at, events[0]?.at)}
             </time>
           </li>
         ))}
@@ -205,16 +205,16 @@ function Charges({ detail: { job, charges } }: { detail: ConsoleJobDetail }) {
   if (charges.length === 0) {
     return (
       <Panel title="Charges">
-        <p className="muted">{job.sandbox ? 'Jobs of the sandbox cost nothing.' : 'Nothing was charged.'}</p>
+        <p className="muted">{job.sandbox ? 'Test jobs are free.' : 'Nothing was charged.'}</p>
       </Panel>
     );
   }
   return (
     <Panel title="Charges" flush foot={<span className="num">Cost {creditsInDollars(net)} · {formatCount(net)} credits</span>}>
-      <Table columns={['What', num('Credits'), num('Balance'), num('When')]}>
+      <Table columns={['Kind', num('Credits'), num('Balance'), num('When')]}>
         {charges.map((charge) => (
           <tr key={charge.id}>
-            <td data-label="What">{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
+            <td data-label="Kind">{charge.kind === 'charge' ? 'Charge' : 'Refund'}</td>
             <td data-label="Credits" className="num">{formatSigned(charge.amount)}</td>
             <td data-label="Balance" className="num">{formatCount(charge.balance)}</td>
             <td data-label="When" className="num small muted">

@@ -1,4 +1,4 @@
-/** All jobs: live, filtered, however many there are. */
+/** The list of all jobs, with filters and live updates. Any length of list stays fast. */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Film, Search } from 'lucide-react';
 import { memo, useDeferredValue, useEffect, useLayoutEffect, useRef, useState } from 'react';
@@ -36,7 +36,7 @@ export function JobsPage() {
 
 type FilterChange = { [K in keyof JobFilters]: JobFilters[K] | undefined };
 
-/** The filters live in the address, so that a filtered list can be linked to. */
+/** The filters are in the URL, so that a filtered list can be bookmarked. */
 function useFilters(): [JobFilters, (change: FilterChange) => void] {
   const [params, setParams] = useSearchParams();
   const filters: JobFilters = {};
@@ -82,8 +82,8 @@ function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
         <Search size={15} aria-hidden="true" />
         <input className="input" type="search" aria-label="Find by id" placeholder="Find by id" value={text} onChange={(event) => type(event.target.value)} />
       </div>
-      <CompactSelect label="State" value={filters.status ?? ''} onChange={(event) => onChange({ status: (event.target.value || undefined) as JobStatus | undefined })}>
-        <option value="">Any state</option>
+      <CompactSelect label="Status" value={filters.status ?? ''} onChange={(event) => onChange({ status: (event.target.value || undefined) as JobStatus | undefined })}>
+        <option value="">Any status</option>
         <option value="queued">Queued</option>
         <option value="running">Running</option>
         <option value="done">Done</option>
@@ -92,7 +92,7 @@ function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
       <CompactSelect label="Mode" value={filters.mode ?? ''} onChange={(event) => onChange({ mode: (event.target.value || undefined) as Mode | undefined })}>
         <option value="">Both modes</option>
         <option value="live">Live</option>
-        <option value="test">Sandbox</option>
+        <option value="test">Test</option>
       </CompactSelect>
       <span className="small muted num toolbar-count" role="status">
         {count === undefined ? '' : more ? `${formatCount(count)} loaded` : plural(count, 'job')}
@@ -104,14 +104,14 @@ function Toolbar({ filters, onChange, count, more }: ToolbarProps) {
 function NoJobs({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (filtered) {
     return (
-      <Empty icon={Search} title="No job fits these filters" action={<Button onClick={onClear}>Show all jobs</Button>}>
+      <Empty icon={Search} title="No job matches these filters" action={<Button onClick={onClear}>Show all jobs</Button>}>
         Deleted jobs are not listed.
       </Empty>
     );
   }
   return (
     <Empty icon={Film} title="No jobs yet" action={<LinkButton href="/enhance">Enhance a video</LinkButton>}>
-      Jobs made with your keys or here appear in this list and move while they run.
+      Jobs that you create through the API or in this console appear here and update while they run.
     </Empty>
   );
 }
@@ -125,7 +125,7 @@ interface TableProps {
 
 const readAhead = 30;
 
-/** Only the rows in sight are in the page; more are loaded before the end comes into sight. */
+/** Renders only the visible rows, and loads the next page before the user reaches the end. */
 function JobTable({ jobs, hasMore, isLoading, loadMore }: TableProps) {
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -143,7 +143,7 @@ function JobTable({ jobs, hasMore, isLoading, loadMore }: TableProps) {
   return (
     <div className="jobs" role="table" aria-label="Jobs" aria-rowcount={hasMore ? -1 : jobs.length + 1}>
       <div className="jobs-head" role="row" aria-rowindex={1}>
-        {['Source', 'State', 'Mode', 'Target', 'Length', 'Credits', 'Made'].map((name) => (
+        {['Source', 'Status', 'Mode', 'Resolution', 'Duration', 'Credits', 'Created'].map((name) => (
           <span key={name} role="columnheader">
             {name}
           </span>

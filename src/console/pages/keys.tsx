@@ -1,4 +1,4 @@
-/** API keys: made, shown once, rotated, revoked. */
+/** API keys: creating, rotating and revoking them. A new key is shown once. */
 import { useQueryClient } from '@tanstack/react-query';
 import { KeyRound, MoreHorizontal, Plus, RefreshCw, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
@@ -37,13 +37,13 @@ export function KeysPage() {
     </Button>
   );
   return (
-    <Page title="API keys" intro="A key belongs to a server and is sent as a bearer token. Only its hash is stored, so it can be shown once." actions={create}>
+    <Page title="API keys" intro="Your server sends a key as a bearer token. The service stores only its hash, so a key is shown only once." actions={create}>
       <Panel title="Keys" flush>
         <Load query={list}>
           {(keys) =>
             keys.length === 0 ? (
               <Empty icon={KeyRound} title="No keys yet" action={create}>
-                Start with a sandbox key: it works at once and costs nothing.
+                Start with a test key. It works immediately and is free.
               </Empty>
             ) : (
               <KeyTable keys={keys} onOpen={setOpen} />
@@ -73,7 +73,7 @@ function masked({ mode, last_four }: ConsoleKey): string {
 
 function KeyTable({ keys, onOpen }: { keys: readonly ConsoleKey[]; onOpen: (open: Open) => void }) {
   return (
-    <Table columns={['Key', 'Mode', 'Tier', 'State', 'Last used', 'Made', hidden('Actions')]}>
+    <Table columns={['Key', 'Mode', 'Tier', 'State', 'Last used', 'Created', hidden('Actions')]}>
       {keys.map((key) => (
         <KeyRow key={key.id} record={key} onOpen={onOpen} />
       ))}
@@ -100,7 +100,7 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
           <Badge tone={tone}>{text}</Badge>
           {record.state === 'expiring' && record.expires_at !== null && (
             <span className="small muted">
-              ends <Ago at={record.expires_at} />
+              expires <Ago at={record.expires_at} />
             </span>
           )}
         </span>
@@ -108,7 +108,7 @@ function KeyRow({ record, onOpen }: { record: ConsoleKey; onOpen: (open: Open) =
       <td data-label="Last used" className="small muted">
         {record.last_used_at === null ? 'never' : <Ago at={record.last_used_at} />}
       </td>
-      <td data-label="Made" className="small muted">
+      <td data-label="Created" className="small muted">
         <Ago at={record.created_at} />
       </td>
       <td className="acts">
@@ -162,8 +162,8 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
           value={mode}
           onChange={setMode}
           choices={[
-            { value: 'test', title: 'Sandbox', text: 'Mock jobs, never charged.' },
-            { value: 'live', title: 'Live', text: approved ? 'Real jobs, charged.' : 'Works once the account is approved.' },
+            { value: 'test', title: 'Test', text: 'Simulated jobs, free.' },
+            { value: 'live', title: 'Live', text: approved ? 'Enhances videos and charges you.' : 'Works once the account is approved.' },
           ]}
         />
         <Choices<Tier>
@@ -171,8 +171,8 @@ function CreateDialog({ onClose, onCreated }: CreateProps) {
           value={tier}
           onChange={setTier}
           choices={[
-            { value: 'standard', title: 'Standard', text: 'For most work.' },
-            { value: 'secure', title: 'Secure', text: 'Adds certificates of deletion, the audit log and own retention.' },
+            { value: 'standard', title: 'Standard', text: 'For most uses.' },
+            { value: 'secure', title: 'Secure', text: 'Adds deletion certificates, the audit log and a retention setting.' },
           ]}
         />
         {error !== null && <ErrorNotice error={error} />}
@@ -195,9 +195,9 @@ function RotateDialog({ old, onClose, onRotated }: { old: ConsoleKey; onClose: (
   });
   return (
     <Dialog title={`Rotate ${masked(old)}`} onClose={onClose}>
-      <p className="muted">A new key of the same mode and tier takes over. Both work until the old one ends.</p>
+      <p className="muted">Creates a new key with the same mode and tier. Both keys work until the old one expires.</p>
       <SelectField label="The old key works for" value={days} onChange={(event) => setDays(event.target.value)}>
-        <option value="0">no longer: it ends at once</option>
+        <option value="0">no longer (expires now)</option>
         {[1, 2, 3, 5, 7].map((count) => (
           <option key={count} value={count}>
             {plural(count, 'more day')}
@@ -229,7 +229,7 @@ function RevokeDialog({ old, onClose }: { old: ConsoleKey; onClose: () => void }
         await client.invalidateQueries({ queryKey: ['keys'] });
       }}
     >
-      <p>It ends at once and for good: every call with it is refused. Jobs that were made with it go on.</p>
+      <p>The key stops working immediately and permanently. Its jobs continue.</p>
     </ConfirmDialog>
   );
 }
@@ -239,9 +239,9 @@ function ShownOnce({ keyRecord, secret, onClose }: { keyRecord: ConsoleKey; secr
   return (
     <Dialog title="Your new key" onClose={onClose} sticky wide>
       <Notice tone="warn" title="Copy it now.">
-        It is shown this once; the service keeps only its hash.
+        It is shown only once. The service stores only its hash.
       </Notice>
-      <Secret value={secret} label={`the ${keyRecord.mode === 'live' ? 'live' : 'sandbox'} key`} />
+      <Secret value={secret} label={`the ${keyRecord.mode} key`} />
       <div className="stack-s">
         <span className="small muted">Try it:</span>
         <CodeBlock text={call} wrap label="test call" />

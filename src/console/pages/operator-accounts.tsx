@@ -1,4 +1,4 @@
-/** Accounts: let in or turned away, and given credits. */
+/** Accounts: approving and rejecting them, and granting credits. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Check, Coins, MoreHorizontal, Users, X } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
@@ -43,7 +43,7 @@ export function OperatorAccountsPage() {
     }
   };
   return (
-    <Page title="Accounts" intro="New accounts use the sandbox until you approve them. Decisions and grants are kept in the account’s audit log with your name.">
+    <Page title="Accounts" intro="New accounts can use test mode only, until you approve them. The account’s audit log records your decisions and grants.">
       <Panel
         title="Accounts"
         flush
@@ -64,7 +64,7 @@ export function OperatorAccountsPage() {
         <Load query={list}>
           {(accounts) =>
             accounts.length === 0 ? (
-              <Empty icon={Users} title={filter === 'pending' ? 'Nobody waits for approval' : 'No accounts here'} />
+              <Empty icon={Users} title={filter === 'pending' ? 'No account is waiting for approval' : 'No accounts in this state'} />
             ) : (
               <AccountTable accounts={accounts} onApprove={(account) => void approve(account)} onOpen={setOpen} />
             )
@@ -84,7 +84,7 @@ export function OperatorAccountsPage() {
             await refresh();
           }}
         >
-          <p>Its live keys are refused from now on; the sandbox stays open. You can approve it later.</p>
+          <p>Its live keys stop working; test mode stays available. You can approve it later.</p>
         </ConfirmDialog>
       )}
     </Page>
@@ -99,7 +99,7 @@ interface TableProps {
 
 function AccountTable({ accounts, onApprove, onOpen }: TableProps) {
   return (
-    <Table columns={['Account', 'State', num('Credits'), num('Keys'), 'Made', hidden('Actions')]}>
+    <Table columns={['Account', 'State', num('Credits'), num('Keys'), 'Created', hidden('Actions')]}>
       {accounts.map((account) => (
         <AccountRow key={account.id} account={account} onApprove={onApprove} onOpen={onOpen} />
       ))}
@@ -129,7 +129,7 @@ function AccountRow({ account, onApprove, onOpen }: Omit<TableProps, 'accounts'>
       <td data-label="Keys" className="num">
         {formatCount(account.active_keys)}
       </td>
-      <td data-label="Made" className="small muted">
+      <td data-label="Created" className="small muted">
         <Ago at={account.created_at} />
       </td>
       <td className="acts">
@@ -171,7 +171,7 @@ function GrantDialog({ account, onClose, onDone }: { account: OperatorAccount; o
   const { run, busy, error } = useAction(
     async () => {
       await grant(account.id, { credits: amount, ...(note.trim() === '' ? {} : { note: note.trim() }) });
-      toast(`${account.name} got ${formatCount(amount)} credits.`);
+      toast(`Granted ${formatCount(amount)} credits to ${account.name}.`);
       onDone();
     },
     onClose,
@@ -191,10 +191,10 @@ function GrantDialog({ account, onClose, onDone }: { account: OperatorAccount; o
           max={1_000_000_000}
           required
           value={credits}
-          hint={Number.isInteger(amount) && amount > 0 ? `${creditsInDollars(amount)}; the balance becomes ${formatCount(account.credits + amount)}.` : 'A whole number.'}
+          hint={Number.isInteger(amount) && amount > 0 ? `${creditsInDollars(amount)}. The new balance is ${formatCount(account.credits + amount)}.` : 'Enter a whole number.'}
           onChange={(event) => setCredits(event.target.value)}
         />
-        <TextField label="Note (optional)" maxLength={200} value={note} hint="Kept in the ledger, where the customer reads it." onChange={(event) => setNote(event.target.value)} />
+        <TextField label="Note (optional)" maxLength={200} value={note} hint="Recorded in the ledger, where the customer can read it." onChange={(event) => setNote(event.target.value)} />
         {error !== null && <ErrorNotice error={error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>

@@ -1,4 +1,4 @@
-/** What an operator watches: the queue, the workers, what failed. */
+/** Operator pages: the queue, the workers and the failures. */
 import { Activity, CircleCheck } from 'lucide-react';
 import { Link } from 'wouter';
 import type { OperatorFailure, OperatorQueue, OperatorWorker } from '../../contract/types.gen.ts';
@@ -14,13 +14,13 @@ import { Ago, Moment } from '../ui/time.tsx';
 export function OperatorOverviewPage() {
   const overview = useOverview();
   return (
-    <Page title="Service" intro="The state of this service now; it is asked for every few seconds.">
+    <Page title="Service" intro="The current state of this service, updated every few seconds.">
       <Load query={overview}>
         {(now) => (
           <>
             {now.workers_alive === 0 && (
-              <Notice tone="bad" title="No worker reports.">
-                Jobs wait until one starts: <code>reelmend work</code>.
+              <Notice tone="bad" title="No worker is online.">
+                Jobs wait until a worker starts: <code>reelmend work</code>.
               </Notice>
             )}
             <Figures
@@ -34,7 +34,7 @@ export function OperatorOverviewPage() {
             {now.accounts_pending > 0 && (
               <Notice tone="warn">
                 <span>
-                  {plural(now.accounts_pending, 'account waits', 'accounts wait')} for approval. <Link href="/operator/accounts">Look at them</Link>
+                  {plural(now.accounts_pending, 'account is', 'accounts are')} waiting for approval. <Link href="/operator/accounts">Review</Link>
                 </span>
               </Notice>
             )}
@@ -73,12 +73,12 @@ function QueueTable({ queue }: { queue: readonly OperatorQueue[] }) {
 export function OperatorWorkersPage() {
   const list = useWorkers();
   return (
-    <Page title="Workers" intro="Processes that do the work, the processors they can use, and what they hold now.">
+    <Page title="Workers" intro="Processes that run jobs, with their devices and their current jobs.">
       <Load query={list}>
         {(workers) =>
           workers.length === 0 ? (
             <div className="panel">
-              <Empty icon={Activity} title="No worker has reported yet">
+              <Empty icon={Activity} title="No worker has started yet">
                 Start one with <code>reelmend work</code>.
               </Empty>
             </div>
@@ -100,21 +100,21 @@ function WorkerPanel({ worker }: { worker: OperatorWorker }) {
   return (
     <Panel
       title={worker.host ?? shortId(worker.id)}
-      actions={<Badge tone={worker.alive ? 'good' : 'plain'} dot live={worker.alive}>{worker.alive ? 'Reports' : 'Silent'}</Badge>}
+      actions={<Badge tone={worker.alive ? 'good' : 'plain'} dot live={worker.alive}>{worker.alive ? 'Online' : 'Offline'}</Badge>}
     >
       <div className="halves">
         <Facts
           facts={[
             ['Worker', <code key="id" className="wrap-anywhere">{worker.id}</code>],
             ['Started', <Moment key="started" at={worker.started_at} />],
-            ['Last seen', <Ago key="seen" at={worker.seen_at} />],
-            ['At a time', worker.concurrency === null ? 'unknown' : plural(worker.concurrency, 'job')],
+            ['Last seen', <Ago key="seen" at={worker.last_heartbeat_at} />],
+            ['Concurrency', worker.concurrency === null ? 'unknown' : plural(worker.concurrency, 'job')],
           ]}
         />
         <div className="stack">
           <div className="stack-s">
-            <h3>Processors</h3>
-            {worker.devices.length === 0 && <p className="muted">It has not told yet.</p>}
+            <h3>Devices</h3>
+            {worker.devices.length === 0 && <p className="muted">Not reported yet.</p>}
             {worker.devices.map((device) => (
               <div key={device.id} className="row">
                 <Badge tone={device.usable ? 'good' : 'plain'}>{device.id}</Badge>
@@ -126,8 +126,8 @@ function WorkerPanel({ worker }: { worker: OperatorWorker }) {
             ))}
           </div>
           <div className="stack-s">
-            <h3>Works on</h3>
-            {worker.jobs.length === 0 && <p className="muted">Nothing now.</p>}
+            <h3>Current jobs</h3>
+            {worker.jobs.length === 0 && <p className="muted">None.</p>}
             {worker.jobs.map((job) => (
               <div key={job.id} className="stack-s">
                 <span className="row spread">
@@ -149,10 +149,10 @@ function WorkerPanel({ worker }: { worker: OperatorWorker }) {
 export function OperatorFailuresPage() {
   const list = useFailures();
   return (
-    <Page title="Failures" intro="Jobs of all accounts that ended in error, newest first. No address of a customer is shown.">
+    <Page title="Failures" intro="Jobs of all accounts that ended in error, newest first. URLs of customers are not shown.">
       <Panel title="Failed jobs" flush>
         <Load query={list}>
-          {(failures) => (failures.length === 0 ? <Empty icon={CircleCheck} title="Nothing has failed" /> : <FailureTable failures={failures} />)}
+          {(failures) => (failures.length === 0 ? <Empty icon={CircleCheck} title="No job has failed" /> : <FailureTable failures={failures} />)}
         </Load>
         <More list={list} />
       </Panel>
@@ -162,7 +162,7 @@ export function OperatorFailuresPage() {
 
 function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
   return (
-    <Table columns={['Job', 'Account', 'Why', 'Mode', num('Tries'), num('When')]}>
+    <Table columns={['Job', 'Account', 'Error', 'Mode', num('Attempts'), num('Failed')]}>
       {failures.map((failure) => (
         <tr key={failure.job_id}>
           <td data-label="Job">
@@ -171,7 +171,7 @@ function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
           <td data-label="Account">
             <code title={failure.account_id}>{shortId(failure.account_id)}</code>
           </td>
-          <td data-label="Why">
+          <td data-label="Error">
             <span className="stack-s">
               <code>{failure.code}</code>
               <span className="small muted">{failure.message}</span>
@@ -180,8 +180,8 @@ function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
           <td data-label="Mode">
             <ModeBadge mode={failure.mode} />
           </td>
-          <td data-label="Tries" className="num">{failure.attempts}</td>
-          <td data-label="When" className="num small muted">
+          <td data-label="Attempts" className="num">{failure.attempts}</td>
+          <td data-label="Failed" className="num small muted">
             <Ago at={failure.finished_at} />
           </td>
         </tr>

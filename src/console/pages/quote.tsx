@@ -1,4 +1,4 @@
-/** The price of a draft, asked for when typing has paused. */
+/** The quote of a draft. It is requested when the user pauses typing. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { JobInput, Mode, Quote } from '../../contract/types.gen.ts';
@@ -15,7 +15,7 @@ export interface QuoteState {
   data: Quote | undefined;
   error: unknown;
   isFetching: boolean;
-  /** the price is of an older draft */
+  /** the price belongs to an older draft */
   isStale: boolean;
 }
 
@@ -49,7 +49,7 @@ export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mo
   return (
     <Panel title="Price">
       <div className="stack" aria-live="polite" aria-busy={isFetching}>
-        {!ready && <p className="muted">Choose a video, and its price appears here.</p>}
+        {!ready && <p className="muted">Choose a video to see its price.</p>}
         {ready && data === undefined && error === null && (
           <p className="row muted">
             <span className="spinner" aria-hidden="true" />
@@ -73,13 +73,13 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
       </p>
       <Facts
         facts={[
-          ['Length', formatDuration(quote.duration_seconds)],
-          ['Takes about', formatDuration(quote.estimated_seconds)],
+          ['Duration', formatDuration(quote.duration_seconds)],
+          ['Estimated time', formatDuration(quote.estimated_seconds)],
           ...(source === null ? [] : ([
             ['Source', `${source.width} × ${source.height}, ${source.video_codec}`],
             ['File', formatBytes(source.size_bytes)],
           ] as const)),
-          ['Balance', mode === 'live' ? `${formatCount(credits)} credits` : 'not touched'],
+          ['Balance', mode === 'live' ? `${formatCount(credits)} credits` : 'not charged'],
         ]}
       />
       {mode === 'live' && credits < quote.credits && (

@@ -1,4 +1,4 @@
-/** Which mode the bundled sample can run in for this account, and how to say so. */
+/** The mode in which this account can run the bundled sample, and the text for it. */
 import type { ConsoleSession, Mode } from '../../contract/types.gen.ts';
 
 export interface SampleOffer {
@@ -7,15 +7,15 @@ export interface SampleOffer {
   text: string;
 }
 
-/** The smallest balance that surely pays for the sample of a few seconds. */
+/** A balance that always covers the sample of a few seconds. */
 const sampleCredits = 60;
 
 export function sampleOffer({ account, capabilities }: ConsoleSession): SampleOffer {
   const { live, test } = capabilities.sample_url;
   if (live !== null && account.approval_status === 'approved' && account.credits >= sampleCredits) {
-    const text = 'A clip of a few seconds is enhanced for real; then compare before and after.';
+    const text = 'Enhances a clip of a few seconds in live mode. Then compare before and after.';
     return { mode: 'live', url: live, text };
   }
-  const text = 'A mock job in the sandbox: it runs through in seconds and hands out a test picture. Nothing is charged.';
+  const text = 'Runs a simulated job in test mode. It ends in seconds with a test picture and is free.';
   return { mode: 'test', url: test, text };
 }

@@ -1,4 +1,4 @@
-/** The Secure tier: retention, the audit log, certificates, all verifiable here. */
+/** The Secure tier: the audit log, deletion certificates and the retention setting. */
 import { useQueryClient } from '@tanstack/react-query';
 import { ShieldCheck } from 'lucide-react';
 import { Tabs } from 'radix-ui';
@@ -27,7 +27,7 @@ export function SecurePage() {
   const [params, setParams] = useSearchParams();
   const tab = tabs.find((one) => one === params.get('tab')) ?? 'audit';
   return (
-    <Page title="Secure" intro="Proof instead of promises: a log that cannot be changed unnoticed, and signed certificates of deletion.">
+    <Page title="Secure" intro="A tamper-evident audit log, and signed certificates for deleted files. You can verify both here.">
       <Tabs.Root value={tab} onValueChange={(value) => setParams({ tab: value }, { replace: true })}>
         <Tabs.List className="tabs-list" aria-label="Secure tier">
           <Tabs.Trigger className="tab" value="audit">Audit log</Tabs.Trigger>
@@ -46,12 +46,12 @@ function Certificates() {
   const list = useCertificates();
   const [open, setOpen] = useState<ConsoleCertificate | null>(null);
   return (
-    <Panel title="Deletion certificates" flush note="One for each deleted job of the Secure tier, issued when the storage has confirmed that every file is absent.">
+    <Panel title="Deletion certificates" flush note="One for each deleted Secure job, issued once the storage has confirmed that every file is gone.">
       <Load query={list}>
         {(certificates) =>
           certificates.length === 0 ? (
             <Empty icon={ShieldCheck} title="No certificates yet">
-              Delete a job of the Secure tier, or let its retention end.
+              A certificate appears when a Secure job is deleted, or when its retention ends.
             </Empty>
           ) : (
             <CertificateTable certificates={certificates} onOpen={setOpen} />
@@ -107,7 +107,7 @@ function Retention() {
   };
   const problem = problemOf(error, 'retention_days');
   return (
-    <Panel title="Retention" note="How long the files of jobs of the Secure tier are kept, for jobs made from now on. Standard jobs are kept for 30 days.">
+    <Panel title="Retention" note="How long the files of new Secure jobs are kept. Files of Standard jobs are kept for 30 days.">
       <form className="stack" onSubmit={submit}>
         <TextField
           label="Days"
@@ -119,7 +119,7 @@ function Retention() {
           className="compact"
           value={days}
           problem={problem}
-          hint="1 to 365. The change is kept in the audit log."
+          hint="1 to 365. The audit log records the change."
           onChange={(event) => setDays(event.target.value)}
         />
         {error !== null && problem === undefined && <ErrorNotice error={error} />}

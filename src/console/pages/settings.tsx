@@ -1,4 +1,4 @@
-/** The person's own: password, sessions, looks. */
+/** Settings of the signed-in user: password, sessions, theme. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { ConsoleSessionEntry } from '../../contract/types.gen.ts';
@@ -47,7 +47,7 @@ function Password() {
     const { ended } = await changePassword({ current_password: current, new_password: next });
     setCurrent('');
     setNext('');
-    toast(ended > 0 ? `The password is changed; ${plural(ended, 'other session')} ended.` : 'The password is changed.');
+    toast(ended > 0 ? `Password changed. ${plural(ended, 'other session')} ended.` : 'Password changed.');
     await client.invalidateQueries({ queryKey: ['sessions'] });
   });
   const submit = (event: FormEvent) => {
@@ -57,7 +57,7 @@ function Password() {
   const wrong = error instanceof ApiError && error.code === 'wrong_password' ? error.message : undefined;
   const weak = problemOf(error, 'new_password');
   return (
-    <Panel title="Password" note="Changing it ends every other session.">
+    <Panel title="Password" note="Changing the password ends all other sessions.">
       <form className="stack" onSubmit={submit}>
         <input type="hidden" autoComplete="username" value={email} readOnly />
         <TextField label="Current password" type="password" autoComplete="current-password" required value={current} problem={wrong} onChange={(event) => setCurrent(event.target.value)} />
@@ -65,7 +65,7 @@ function Password() {
         {error !== null && wrong === undefined && weak === undefined && <ErrorNotice error={error} />}
         <div>
           <Button type="submit" tone="primary" busy={busy}>
-            Change the password
+            Change password
           </Button>
         </div>
       </form>
@@ -118,7 +118,7 @@ function SessionRow({ session, onEnd }: { session: ConsoleSessionEntry; onEnd: (
       <td data-label="Browser">
         <span className="row">
           <span title={session.user_agent}>{browserOf(session.user_agent)}</span>
-          {session.current && <Badge tone="good">This one</Badge>}
+          {session.current && <Badge tone="good">Current</Badge>}
         </span>
       </td>
       <td data-label="Last seen" className="small muted">
@@ -135,7 +135,7 @@ function SessionRow({ session, onEnd }: { session: ConsoleSessionEntry; onEnd: (
   );
 }
 
-/** The browser's name and system, as far as it says them. */
+/** Browser and operating system, as far as the User-Agent names them. */
 function browserOf(agent: string): string {
   const browser = /Edg\//.test(agent) ? 'Edge' : /Firefox\//.test(agent) ? 'Firefox' : /Chrome\//.test(agent) ? 'Chrome' : /Safari\//.test(agent) ? 'Safari' : '';
   const system = /Android/.test(agent) ? 'Android' : /iPhone|iPad/.test(agent) ? 'iOS' : /Windows/.test(agent) ? 'Windows' : /Mac OS/.test(agent) ? 'macOS' : /Linux/.test(agent) ? 'Linux' : '';

@@ -1,4 +1,4 @@
-/** Credits per day as bars; the same figures as a table for whoever cannot or will not read a plot. */
+/** Credits per day as a bar chart, with the same figures as a table. */
 import { useEffect, useRef, useState } from 'react';
 import type { ConsoleUsageDay } from '../../contract/types.gen.ts';
 import { formatCount, formatDuration, plural } from '../app/format.ts';
@@ -59,7 +59,7 @@ export function UsagePlot({ days }: { days: readonly ConsoleUsageDay[] }) {
 
 function DayTable({ days }: { days: readonly ConsoleUsageDay[] }) {
   const used = days.filter((day) => day.jobs > 0 || day.refunded > 0).toReversed();
-  if (used.length === 0) return <p className="muted">Nothing was used in this time.</p>;
+  if (used.length === 0) return <p className="muted">No usage in this period.</p>;
   return (
     <table className="table">
       <thead>
@@ -99,7 +99,7 @@ function summary(days: readonly ConsoleUsageDay[]): string {
   return `Credits used per day over ${days.length} days: ${formatCount(total)} in all, most on ${nameOf(best)} with ${formatCount(best.credits)}.`;
 }
 
-/** The next of 1, 2, 4, 5, 10 … (times a power of ten), for an axis that reads well. */
+/** Rounds up to 1, 2, 4, 5 or 10 times a power of ten, for readable axis labels. */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 4, 5, 10].find((candidate) => candidate * power >= value) ?? 10;

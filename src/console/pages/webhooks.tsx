@@ -1,4 +1,4 @@
-/** Webhooks: the secret that signs them, what was delivered, and a test. */
+/** Webhooks: the signing secret, deliveries, and a test event. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Eye, EyeOff, RefreshCw, Send, Webhook, X } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
@@ -29,7 +29,7 @@ import { deliveryStates } from './delivery-state.ts';
 
 export function WebhooksPage() {
   return (
-    <Page title="Webhooks" intro="When a job ends, a signed event is sent to the address that the job named. Failed deliveries are repeated for a day.">
+    <Page title="Webhooks" intro="When a job ends, the service sends a signed event to the webhook URL of the job. It retries failed deliveries for a day.">
       <div className="halves">
         <SecretPanel />
         <TestPanel />
@@ -90,14 +90,14 @@ function SecretPanel() {
   );
 }
 
-/** What signs what while one secret replaces another. */
+/** Which secret signs which header during a rotation. */
 function Overlap({ secret, onSwitch }: { secret: ConsoleWebhookSecret; onSwitch: () => void }) {
   const { switches_at } = secret.service_signature;
   return (
     <>
       {secret.replaced.map((old) => (
         <Notice key={old.expires_at} tone="info">
-          <code>webhook-signature</code> also carries the replaced secret&rsquo;s signature; that ends <Ago at={old.expires_at} />.
+          <code>webhook-signature</code> also carries the signature of the replaced secret. That secret expires <Ago at={old.expires_at} />.
         </Notice>
       ))}
       {switches_at !== null && (
@@ -120,12 +120,12 @@ function RotateDialog({ onClose, onRotated }: { onClose: () => void; onRotated: 
       onClose={onClose}
       onConfirm={async () => {
         onRotated(await rotateWebhookSecret());
-        toast('The secret is new; the old one keeps signing for 24 hours.');
+        toast('Secret rotated. The old one keeps signing for 24 hours.');
       }}
     >
       <p>
-        For 24 hours <code>webhook-signature</code> carries the signatures of both secrets, so that receivers can change over.{' '}
-        <code>X-Service-Signature</code> stays with the old secret until you switch it, or until the 24 hours are over.
+        For 24 hours <code>webhook-signature</code> carries the signatures of both secrets, so that your receivers can switch.{' '}
+        <code>X-Service-Signature</code> uses the old secret until you switch it, or until the 24 hours are over.
       </p>
     </ConfirmDialog>
   );
@@ -142,7 +142,7 @@ function SwitchDialog({ onClose, onSwitched }: { onClose: () => void; onSwitched
         toast('X-Service-Signature uses the new secret.');
       }}
     >
-      <p>From now on receivers that verify this header need the new secret.</p>
+      <p>Receivers that verify this header need the new secret from now on.</p>
     </ConfirmDialog>
   );
 }
@@ -153,7 +153,7 @@ function TestPanel() {
   const [event, setEvent] = useState<ConsoleDelivery['event']>('job.completed');
   const { run, busy, error } = useAction(async () => {
     await testWebhook({ url: url.trim(), event });
-    toast('The test event is on its way; it appears below in a few seconds.');
+    toast('Sending the test event. It appears below in a few seconds.');
     await client.invalidateQueries({ queryKey: ['deliveries'] });
   });
   const submit = (submitted: FormEvent) => {
@@ -162,10 +162,10 @@ function TestPanel() {
   };
   const problem = problemOf(error, 'url');
   return (
-    <Panel title="Test event" note="A short sandbox job ends and is told to your address, signed as every event is.">
+    <Panel title="Test event" note="Sends a signed test event to your URL. A short test job produces it.">
       <form className="stack" onSubmit={submit}>
         <TextField
-          label="Address"
+          label="URL"
           type="url"
           required
           placeholder="https://hooks.example.com/reelmend"
@@ -218,8 +218,8 @@ function Deliveries() {
       <Load query={list}>
         {(deliveries) =>
           deliveries.length === 0 ? (
-            <Empty icon={Webhook} title={state === '' && job === undefined ? 'Nothing was sent yet' : 'No delivery fits'}>
-              Name a webhook address in a job, or send a test event.
+            <Empty icon={Webhook} title={state === '' && job === undefined ? 'No deliveries yet' : 'No delivery matches'}>
+              Set a webhook URL in a job, or send a test event.
             </Empty>
           ) : (
             <DeliveryTable deliveries={deliveries} onOpen={setOpen} />
@@ -234,25 +234,25 @@ function Deliveries() {
 
 function DeliveryTable({ deliveries, onOpen }: { deliveries: readonly ConsoleDelivery[]; onOpen: (id: string) => void }) {
   return (
-    <Table columns={['Event', 'Address', 'State', 'Answer', 'Made', hidden('Details')]}>
+    <Table columns={['Event', 'URL', 'State', 'Response', 'Created', hidden('Details')]}>
       {deliveries.map((delivery) => (
         <tr key={delivery.id}>
           <td data-label="Event">
             <code>{delivery.event}</code>
           </td>
-          <td data-label="Address">
+          <td data-label="URL">
             <span className="wrap-anywhere">{delivery.url ?? <span className="muted">deleted with its job</span>}</span>
           </td>
           <td data-label="State">
             <span className="row">
               <Badge tone={deliveryStates[delivery.state].tone}>{deliveryStates[delivery.state].text}</Badge>
-              {delivery.failed_tries > 0 && <span className="small muted">{plural(delivery.failed_tries, 'failed try', 'failed tries')}</span>}
+              {delivery.failed_attempts > 0 && <span className="small muted">{plural(delivery.failed_attempts, 'failed attempt', 'failed attempts')}</span>}
             </span>
           </td>
-          <td data-label="Answer" className="num">
+          <td data-label="Response" className="num">
             {delivery.last_attempt?.status ?? delivery.last_attempt?.failure ?? '–'}
           </td>
-          <td data-label="Made" className="small muted">
+          <td data-label="Created" className="small muted">
             <Ago at={delivery.created_at} />
           </td>
           <td className="acts">

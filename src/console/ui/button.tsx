@@ -1,4 +1,4 @@
-/** Buttons and what behaves like one. */
+/** Buttons, icon buttons, link buttons and copy buttons. */
 import { Check, Copy } from 'lucide-react';
 import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
@@ -16,7 +16,7 @@ export function buttonClass({ tone, size, wide, icon }: Look): string {
 }
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
-  /** shows a spinner and refuses further clicks, without losing the focus */
+  /** shows a spinner and ignores clicks; the button keeps the focus */
   busy?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function Button({ tone, size, wide, icon, busy = false, children, onClick
   );
 }
 
-/** A button with a picture only; `label` is its name for everyone. */
+/** A button that shows only an icon; `label` is its accessible name and its tooltip. */
 export function IconButton({ label, children, ...rest }: Omit<ButtonProps, 'icon'> & { label: string }) {
   return (
     <Button {...rest} icon aria-label={label} title={label}>
@@ -52,7 +52,7 @@ export function LinkButton({ href, tone, size, wide, children }: Look & { href: 
   );
 }
 
-/** Copies `text` and says so, to the eye and to screen readers. */
+/** Copies `text` and confirms it on screen and to screen readers. */
 export function CopyButton({ text, label = 'Copy', bare = false }: { text: string; label?: string; bare?: boolean }) {
   const [copied, setCopied] = useState(false);
   const timer = useRef(0);
@@ -80,7 +80,7 @@ export function CopyButton({ text, label = 'Copy', bare = false }: { text: strin
   );
 }
 
-/** The clipboard API exists in secure contexts only; a console reached over plain http in a LAN copies the old way. */
+/** Falls back to `execCommand`: browsers offer the clipboard API over https and on localhost only. */
 async function writeClipboard(text: string): Promise<void> {
   if (window.isSecureContext) {
     const done = await navigator.clipboard.writeText(text).then(

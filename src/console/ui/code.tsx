@@ -1,4 +1,4 @@
-/** Text for machines: blocks to copy, and secrets. */
+/** Code blocks and secrets, each with a copy button. */
 import { CopyButton } from './button.tsx';
 
 export function CodeBlock({ text, wrap = false, label }: { text: string; wrap?: boolean; label: string }) {

@@ -1,4 +1,4 @@
-/** Dialogs on the browser's own element: modal, focus kept inside and given back, Escape closes. */
+/** Modal dialogs with the browser's own `<dialog>`, which traps and restores the focus. Escape closes them. */
 import { X } from 'lucide-react';
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
@@ -9,15 +9,15 @@ interface DialogProps {
   onClose: () => void;
   children: ReactNode;
   wide?: boolean;
-  /** Escape does not close, such as while a secret is shown that nobody will show again */
+  /** Escape does not close it, for example while it shows a secret that is shown only once */
   sticky?: boolean;
 }
 
-/** Open as long as it is rendered. */
+/** The dialog is open while it is rendered. */
 export function Dialog({ title, onClose, children, wide = false, sticky = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // A layout effect: closed while it is still in the page, the browser gives the focus back to where it was.
+  // A layout effect: the browser restores the focus only if the dialog closes before it leaves the page.
   useLayoutEffect(() => {
     const dialog = ref.current;
     if (dialog !== null && !dialog.open) dialog.showModal();
@@ -51,12 +51,12 @@ interface ConfirmProps {
   children: ReactNode;
   action: string;
   danger?: boolean;
-  /** may throw; what it throws is shown and the dialog stays */
+  /** if it throws, the dialog stays open and shows the error */
   onConfirm: () => Promise<unknown>;
   onClose: () => void;
 }
 
-/** Asks before something that cannot be undone. Closes itself when the action succeeded. */
+/** Asks for confirmation. Closes when the action has succeeded. */
 export function ConfirmDialog({ title, children, action, danger = false, onConfirm, onClose }: ConfirmProps) {
   const { run, busy, error } = useAction(onConfirm, onClose);
   return (
@@ -73,7 +73,7 @@ export function ConfirmDialog({ title, children, action, danger = false, onConfi
   );
 }
 
-/** Runs one action at a time and keeps what it threw. */
+/** Runs an action, one call at a time, and keeps its error. */
 export function useAction(action: () => Promise<unknown>, onDone: () => void = () => {}) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);

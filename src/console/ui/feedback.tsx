@@ -1,4 +1,4 @@
-/** How the page says what is going on: notices, badges, progress, and the states of what is loaded. */
+/** Notices, badges, progress bars, and the loading, error and empty states of queries. */
 import { CircleAlert, CircleCheck, Info, type LucideIcon, RotateCw, TriangleAlert } from 'lucide-react';
 import { type ReactNode } from 'react';
 import { ApiError, sentenceOf } from '../api/client.ts';
@@ -12,7 +12,7 @@ interface NoticeProps {
   tone?: keyof typeof noticeIcons;
   title?: string;
   children?: ReactNode;
-  /** `alert` when it answers something that was just done */
+  /** `alert` if it responds to an action of the user */
   role?: 'alert' | 'status';
 }
 
@@ -60,7 +60,7 @@ export function ProgressBar({ value, label }: { value: number; label: string }) 
   );
 }
 
-/** Nothing here yet: what it would be, and the way to get there. */
+/** The empty state of a list. */
 export function Empty({ icon: Icon, title, children, action }: { icon: LucideIcon; title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className="empty">
@@ -72,7 +72,7 @@ export function Empty({ icon: Icon, title, children, action }: { icon: LucideIco
   );
 }
 
-/** Lines in the shape of what is coming. */
+/** A placeholder while content loads. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
   const widths = ['82%', '64%', '73%', '55%', '78%'];
   return (
@@ -91,7 +91,7 @@ interface Loaded<T> {
   refetch: () => unknown;
 }
 
-/** The three states of a query; what is there stays while it is loaded anew. */
+/** Renders a query: loading, failed or loaded. Loaded data stays visible during a refetch. */
 export function Load<T>({ query, lines, children }: { query: Loaded<T>; lines?: number; children: (data: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data);
   if (query.isPending) return <Skeleton {...(lines === undefined ? {} : { lines })} />;

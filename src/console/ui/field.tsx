@@ -1,4 +1,4 @@
-/** Labelled form controls; a problem is tied to its control for screen readers. */
+/** Form controls with labels. Hints and problems are linked to their control for screen readers. */
 import { CircleAlert } from 'lucide-react';
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from 'react';
 
@@ -61,7 +61,7 @@ export function SelectField({ label, hint, problem, children, ...rest }: SelectF
   );
 }
 
-/** A filter in a toolbar: the label is there for screen readers only. */
+/** A select for toolbars. Only screen readers see the label. */
 export function CompactSelect({ label, children, ...rest }: { label: string } & SelectHTMLAttributes<HTMLSelectElement>) {
   return (
     <select {...rest} className="input compact" aria-label={label}>
@@ -101,7 +101,7 @@ interface ChoicesProps<T extends string> {
   onChange: (value: T) => void;
 }
 
-/** Radio buttons as cards, for a few options that deserve a sentence each. */
+/** Radio buttons as cards, each with a title and a sentence. */
 export function Choices<T extends string>({ label, value, choices, onChange }: ChoicesProps<T>) {
   const name = useId();
   return (

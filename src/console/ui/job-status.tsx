@@ -18,7 +18,7 @@ export function StatusBadge({ status }: { status: JobStatus }) {
   );
 }
 
-/** The state, and of a running job how far it is and how long it will take. */
+/** The status; for a running job, its progress and remaining time. */
 export function JobState({ job }: { job: Pick<ConsoleJob, 'id' | 'status' | 'progress' | 'eta_seconds'> }) {
   if (job.status !== 'running') return <StatusBadge status={job.status} />;
   return (
@@ -33,7 +33,7 @@ export function JobState({ job }: { job: Pick<ConsoleJob, 'id' | 'status' | 'pro
 }
 
 export function ModeBadge({ mode }: { mode: Mode }) {
-  return mode === 'live' ? <Badge tone="accent">Live</Badge> : <Badge>Sandbox</Badge>;
+  return mode === 'live' ? <Badge tone="accent">Live</Badge> : <Badge>Test</Badge>;
 }
 
 export function TierBadge({ tier }: { tier: Tier }) {

@@ -1,4 +1,4 @@
-/** Menus behind a button, with the keyboard's arrows; not modal, so that nothing is injected into the page's styles. */
+/** Drop-down menus. Not modal: a modal menu injects inline styles, which the content security policy forbids. */
 import { DropdownMenu } from 'radix-ui';
 import type { ReactNode } from 'react';
 

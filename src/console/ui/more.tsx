@@ -5,7 +5,7 @@ interface MoreProps {
   list: { data: unknown[] | undefined; hasMore: boolean; isLoadingMore: boolean; loadMore: () => unknown };
 }
 
-/** The foot of a list that goes on. */
+/** The "load more" button below a list. */
 export function More({ list }: MoreProps) {
   if (!list.hasMore) return null;
   return (

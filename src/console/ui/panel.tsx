@@ -1,4 +1,4 @@
-/** Frames for content: pages, panels, lists of facts. */
+/** Layout: pages, panels, figures and fact lists. */
 import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { Link } from 'wouter';
@@ -12,14 +12,14 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** One page: names the window and gives the focus to its heading when it is reached by a link. */
+/** One page. Sets the document title, and moves the focus to its heading after a navigation inside the console. */
 export function Page({ title, intro, actions, back, narrow = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Reelmend`;
   }, [title]);
   useEffect(() => {
-    // Only after a move inside the page; at the first load the browser's own order is right.
+    // Not at the first load: the browser's own focus order is right then.
     if (navigated) heading.current?.focus({ preventScroll: true });
     navigated = true;
     window.scrollTo(0, 0);
@@ -52,7 +52,7 @@ interface PanelProps {
   note?: ReactNode;
   actions?: ReactNode;
   foot?: ReactNode;
-  /** the content brings its own padding, such as a table */
+  /** no padding, for content such as tables */
   flush?: boolean;
   children: ReactNode;
 }

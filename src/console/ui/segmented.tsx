@@ -1,4 +1,4 @@
-/** A few views of one thing, one of them chosen. */
+/** A segmented control: one of a few options is selected. */
 import { ToggleGroup } from 'radix-ui';
 import type { ReactNode } from 'react';
 

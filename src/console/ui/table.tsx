@@ -1,14 +1,14 @@
-/** Tables: rows of cells that become cards on a narrow screen, where each cell's `data-label` names it. */
+/** Tables. On narrow screens rows become cards, and `data-label` labels each cell. */
 import type { ReactNode } from 'react';
 
 export type Column = string | { text: string; as: 'number' | 'hidden' };
 
-/** Its cells hold numbers, which stand at the right. */
+/** A column of numbers, aligned to the right. */
 export const num = (text: string): Column => ({ text, as: 'number' });
-/** Its cells speak for themselves; only a screen reader names the column. */
+/** A column whose header only screen readers see. */
 export const hidden = (text: string): Column => ({ text, as: 'hidden' });
 
-/** `children` are the rows. */
+/** `children` are the table rows. */
 export function Table({ columns, children }: { columns: readonly Column[]; children: ReactNode }) {
   return (
     <div className="table-scroll">

@@ -1,4 +1,4 @@
-/** A moment, relative and kept fresh; the exact time is in its title. */
+/** Times, relative (`Ago`, updates itself) or absolute (`Moment`). The tooltip shows the exact time. */
 import { useSyncExternalStore } from 'react';
 import { formatAgo, formatDateTime, formatDateTimeFull } from '../app/format.ts';
 
@@ -6,7 +6,7 @@ let now = Date.now();
 const listeners = new Set<() => void>();
 let timer = 0;
 
-/** One timer for all moments on the page; none while nothing listens. */
+/** One timer for all relative times on the page; it runs only while there are any. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   if (listeners.size === 1) {
@@ -23,10 +23,10 @@ function subscribe(listener: () => void): () => void {
 }
 
 export function Ago({ at }: { at: string }) {
-  const moment = useSyncExternalStore(subscribe, () => now);
+  const tick = useSyncExternalStore(subscribe, () => now);
   return (
     <time dateTime={at} title={formatDateTimeFull(at)} className="nowrap">
-      {formatAgo(at, Math.max(moment, Date.now() - 20_000))}
+      {formatAgo(at, Math.max(tick, Date.now() - 20_000))}
     </time>
   );
 }

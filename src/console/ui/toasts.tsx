@@ -1,4 +1,4 @@
-/** Short messages at the edge of the page, and a live region for what only needs to be heard. */
+/** Short messages at the edge of the page, and a live region for screen readers. */
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 
@@ -35,7 +35,7 @@ export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   setTimeout(() => dismiss(id), visibleMs[tone]);
 }
 
-/** Says something to screen readers without showing it. */
+/** Announces a text to screen readers only. */
 export function announce(text: string): void {
   set({ heard: '' });
   requestAnimationFrame(() => set({ heard: text }));

@@ -1,4 +1,4 @@
-/** Before and after: two synchronised videos under one slider, with zoom, frame steps and the keyboard. */
+/** Before and after: two synchronised videos with a divider, zoom, frame steps and keyboard control. */
 import { ChevronsLeftRight, Maximize, Pause, Play, StepBack, StepForward, Volume2, VolumeX, ZoomIn, ZoomOut } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { formatPosition } from '../app/format.ts';
@@ -10,10 +10,10 @@ import { type Mode, Stage } from './stage.tsx';
 import { type Controls, type Playback, useSyncedVideos } from './sync.ts';
 
 export interface BeforeAfterProps {
-  /** null: there is no source to show */
+  /** null: no source video */
   before: string | null;
   after: string;
-  /** frames a second of the source; 0 = unknown */
+  /** frames per second of the source; 0 = unknown */
   frameRate: number;
   /** pixels of the result */
   width: number;
@@ -196,7 +196,7 @@ function useKeys({ controls, setLens, setPeek, section }: KeysWiring) {
     onKeyDown: (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const target = event.target as HTMLElement;
-      // A space on a button or a summary is for that.
+      // The space bar activates a focused button or summary.
       const own = target.closest('button, summary') !== null;
       const action = event.key === ' ' ? (own ? undefined : controls.toggle) : actions[event.key.toLowerCase()];
       if (action === undefined) return;
@@ -211,7 +211,7 @@ function useKeys({ controls, setLens, setPeek, section }: KeysWiring) {
 }
 
 function toggleFullScreen(element: HTMLElement | null): void {
-  // Refused where a frame or a policy forbids it; nothing to say then.
+  // An embedding page or a policy may forbid full screen. The page needs no message then.
   if (document.fullscreenElement !== null) void document.exitFullscreen().catch(() => {});
   else void element?.requestFullscreen().catch(() => {});
 }

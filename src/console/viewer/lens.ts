@@ -1,9 +1,9 @@
-/** Zoom and pan as one value, in parts of the picture's own size, so that it fits pictures of any size alike. */
+/** Zoom and pan as one value, relative to the picture's size. */
 
 export interface Lens {
   /** 1 = the whole picture */
   zoom: number;
-  /** shift of the picture's middle in parts of its unzoomed width and height */
+  /** shift of the picture's centre, as a fraction of its unzoomed width and height */
   x: number;
   y: number;
 }
@@ -11,7 +11,7 @@ export interface Lens {
 export const wholePicture: Lens = { zoom: 1, x: 0, y: 0 };
 export const maxZoom = 12;
 
-/** Keeps the picture over its whole frame. */
+/** Limits the shift so that the picture covers the frame. */
 export function clampLens({ zoom, x, y }: Lens): Lens {
   const bounded = Math.min(maxZoom, Math.max(1, zoom));
   const reach = (bounded - 1) / 2;
@@ -19,7 +19,7 @@ export function clampLens({ zoom, x, y }: Lens): Lens {
   return { zoom: bounded, x: within(x), y: within(y) };
 }
 
-/** Zooms to `zoom` so that the point (`u`, `v`; −0.5…0.5 from the middle of the frame) stays where it is. */
+/** Zooms to `zoom` around the point (`u`, `v`), each −0.5…0.5 from the centre of the frame. */
 export function zoomAt(lens: Lens, zoom: number, u = 0, v = 0): Lens {
   const bounded = Math.min(maxZoom, Math.max(1, zoom));
   const ratio = bounded / lens.zoom;

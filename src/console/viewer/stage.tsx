@@ -1,4 +1,4 @@
-/** The pictures themselves: layers, the slider between them, and the pointer's zooming and panning. */
+/** The two video layers, the divider between them, and zooming and panning with the pointer. */
 import { ChevronsLeftRight } from 'lucide-react';
 import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import { type Lens, lensTransform, pan, zoomAt } from './lens.ts';
@@ -12,11 +12,11 @@ export interface StageProps {
   before: string | null;
   after: string;
   mode: Mode | 'after';
-  /** shows the source alone */
+  /** shows only the source */
   peek: boolean;
   lens: Lens;
   setLens: (change: (lens: Lens) => Lens) => void;
-  /** percent of the width that shows the source */
+  /** position of the divider: percent of the width that shows the source */
   split: number;
   setSplit: (split: number) => void;
   size: { width: number; height: number };
@@ -94,7 +94,7 @@ function within(percent: number): number {
   return Math.min(100, Math.max(0, percent));
 }
 
-/** Pinching arrives as a wheel with Ctrl; a plain wheel goes on scrolling the page. */
+/** Browsers report pinching as a wheel event with Ctrl. A plain wheel scrolls the page. */
 function useWheelZoom(stage: RefObject<HTMLDivElement | null>, setLens: StageProps['setLens']): void {
   useEffect(() => {
     const element = stage.current;
@@ -112,16 +112,16 @@ function useWheelZoom(stage: RefObject<HTMLDivElement | null>, setLens: StagePro
   }, [stage, setLens]);
 }
 
-/** The picture under the pointer: side by side there are two. */
+/** The picture under the pointer; there are two in the side-by-side view. */
 function layerBox(stage: HTMLElement, clientX: number): DOMRect {
   const boxes = [...stage.querySelectorAll('.layer:not([hidden])')].map((layer) => layer.getBoundingClientRect());
   return boxes.find((box) => clientX >= box.left && clientX <= box.right) ?? stage.getBoundingClientRect();
 }
 
-/** Pixels that a pointer may move and still have clicked. */
+/** Up to this many pixels of movement count as a click. */
 const clickSlop = 3;
 
-/** Dragging the divider, or anywhere of an unzoomed picture, moves the divider; dragging a zoomed picture moves it. */
+/** Dragging moves the divider. In a zoomed picture, dragging outside the divider pans the picture. */
 function useDrag(stage: RefObject<HTMLDivElement | null>, { mode, lens, setLens, setSplit, controls }: StageProps) {
   const grip = useRef<'split' | 'pan' | 'click' | 'divider' | null>(null);
   const moved = useRef(0);
@@ -140,7 +140,7 @@ function useDrag(stage: RefObject<HTMLDivElement | null>, { mode, lens, setLens,
     onPointerMove: (event: PointerEvent) => {
       if (grip.current === null) return;
       moved.current += Math.abs(event.movementX) + Math.abs(event.movementY);
-      // A click is no drag: the divider stays until the pointer has really moved.
+      // A click must not move the divider.
       const splits = grip.current === 'split' || grip.current === 'divider';
       if (splits && moved.current > clickSlop) splitTo(event.clientX);
       if (grip.current !== 'pan') return;

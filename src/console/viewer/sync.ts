@@ -1,4 +1,4 @@
-/** Two videos of the same scene kept on the same frame. The enhanced one leads: it is the one that is heard. */
+/** Keeps two videos of the same scene on the same frame. The enhanced one leads, since its sound is played. */
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
 export interface Playback {
@@ -7,9 +7,9 @@ export interface Playback {
   time: number;
   /** seconds; 0 until known */
   duration: number;
-  /** the leader has a picture */
+  /** the leader can show a frame */
   ready: boolean;
-  /** the follower cannot be played here */
+  /** this browser cannot play the follower */
   followerBroken: boolean;
   leaderBroken: boolean;
 }
@@ -19,19 +19,19 @@ export interface Controls {
   pause: () => void;
   /** seconds */
   seek: (time: number) => void;
-  /** whole frames, negative = back; pauses */
+  /** steps by whole frames, negative = back; pauses */
   step: (frames: number) => void;
 }
 
 interface Videos {
   leader: RefObject<HTMLVideoElement | null>;
   follower: RefObject<HTMLVideoElement | null>;
-  /** frames a second; 0 = unknown */
+  /** frames per second; 0 = unknown */
   frameRate: number;
 }
 
 const assumedRate = 30;
-/** Beyond this many seconds a follower is set, below it only hurried or slowed. */
+/** Above this difference in seconds the follower seeks; below it, its playback rate is adjusted. */
 const jumpAt = 0.2;
 
 export function useSyncedVideos({ leader, follower, frameRate }: Videos): [Playback, Controls] {
@@ -61,14 +61,14 @@ export function useSyncedVideos({ leader, follower, frameRate }: Videos): [Playb
       wanted.current = true;
       const end = leader.current?.duration || 0;
       if ((leader.current?.currentTime ?? 0) >= end - frame) seek(0);
-      // A browser may refuse to play; the button then simply shows that nothing plays.
+      // A browser may refuse to play. The button then keeps showing "Play".
       each((video) => void video.play().catch(() => {}));
       patch({ playing: true });
     };
     const step = (frames: number) => {
       if (wanted.current) pause();
       const at = leader.current?.currentTime ?? 0;
-      // Aimed at the middle of the frame, where no rounding can miss it.
+      // Seeks to the middle of the frame, so that rounding cannot hit a neighbour.
       seek((Math.floor(at / frame + 1e-3) + frames + 0.5) * frame);
     };
     return { toggle: () => (wanted.current ? pause() : play()), pause, seek, step };
@@ -100,7 +100,7 @@ interface LeaderWiring {
   wanted: RefObject<boolean>;
 }
 
-/** What the leading video tells, and the loop at its end. */
+/** Mirrors the state of the leading video, and loops it. */
 function useLeader({ leader, controls, patch, wanted }: LeaderWiring): void {
   useEffect(() => {
     const video = leader.current;
@@ -138,7 +138,7 @@ interface FollowerWiring extends Omit<LeaderWiring, 'controls'> {
   frame: number;
 }
 
-/** Corrects the follower at every frame that is shown, and holds the leader while the follower loads. */
+/** Corrects the follower at every displayed frame, and pauses the leader while the follower loads. */
 function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring): void {
   useEffect(() => {
     const [main, other] = [leader.current, follower.current];
@@ -149,7 +149,7 @@ function useFollower({ leader, follower, frame, patch, wanted }: FollowerWiring)
       handle = requestAnimationFrame(tick);
       if (!wanted.current) return;
       if (!main.paused && other.error === null) correct(main, other, frame);
-      // Five updates a second are enough for the clock and the scrubber.
+      // Five updates per second are enough for the clock and the seek bar.
       if (now - shown > 100) {
         shown = now;
         patch({ time: main.currentTime });

@@ -1,10 +1,10 @@
-/** Credits, retention, the audit log and certificates of the account behind the session. */
+/** Credits, retention, audit log and certificates of the session's account. */
 import { Readable } from 'node:stream';
 import { ReelmendError } from '../../domain/errors.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { WithConsole } from './deps.ts';
+import type { ConsoleHandlers } from '../register.ts';
+import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
-import { presentConsoleAccount } from './present.ts';
+import { serializeConsoleAccount } from './serialize.ts';
 
 type AccountHandlers = Pick<
   ConsoleHandlers,
@@ -25,8 +25,8 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const { account: before, user } = c.get('session');
       const { retention_days } = c.req.valid('json');
       const account = await store.accounts.setRetention(before.id, retention_days, { user_id: user.id });
-      if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
-      return c.json(presentConsoleAccount(account), 200);
+      if (account === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
+      return c.json(serializeConsoleAccount(account), 200);
     },
 
     consoleListLedger: async (c) => {
@@ -35,7 +35,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const rows = await store.statements.ledger({ accountId, limit: limit + 1, startingAfter: starting_after });
       const page = pageOf(rows, limit, {
         cursor: ({ id }) => id,
-        present: ({ jobId, at, ...line }) => ({ ...line, job_id: jobId, at: at.toISOString() }),
+        serialize: ({ jobId, at, ...line }) => ({ ...line, job_id: jobId, at: at.toISOString() }),
       });
       return c.json(page, 200);
     },
@@ -70,7 +70,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
         'Content-Type': 'application/json',
         'Content-Disposition': `attachment; filename="audit-log-${accountId}.json"`,
       };
-      // The type of the answer cannot be seen in a stream; the tests hold it against the document.
+      // The type of a response body cannot be derived from a stream; the tests compare it with the contract.
       return c.body(streamOf(parts), 200, headers) as never;
     },
 
@@ -81,7 +81,7 @@ export function accountHandlers(deps: WithConsole): AccountHandlers {
       const rows = await store.statements.certificates(query);
       const page = pageOf(rows, limit, {
         cursor: ({ id }) => id,
-        present: ({ id, jobId, jws, issuedAt }) => ({
+        serialize: ({ id, jobId, jws, issuedAt }) => ({
           id,
           job_id: jobId,
           issued_at: issuedAt.toISOString(),
@@ -97,12 +97,12 @@ const exportPageSize = 500;
 
 interface Export {
   accountId: string;
-  /** entries that the signed head counts */
+  /** number of entries in the signed head */
   size: number;
   tail: object;
 }
 
-/** The export's JSON, a page of entries at a time, so that a long log needs no more memory than a short one. */
+/** The JSON of the export, in pages: a long log needs no more memory than a short one. */
 async function* exportText(
   { accountId, size, tail }: Export,
   read: (after: number, limit: number) => Promise<{ sequence: number }[]>,
@@ -118,6 +118,6 @@ async function* exportText(
 }
 
 function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
-  // Bytes, not objects: the reader's pace decides how much is read ahead.
+  // Without objectMode, backpressure counts bytes and not chunks.
   return Readable.toWeb(Readable.from(parts, { objectMode: false })) as ReadableStream<Uint8Array>;
 }

@@ -1,4 +1,4 @@
-/** Who may call the console's operations: sessions, tokens against forged requests, operators, pace. */
+/** Access control of the console: sessions, CSRF protection, operators, limits of sign-ins. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -7,21 +7,21 @@ import { createMiddleware } from 'hono/factory';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { RateLimitStore } from '../../store/types.ts';
 import type { AppEnv } from '../env.ts';
-import type { OperationId } from '../handlers.ts';
+import type { OperationId } from '../register.ts';
 import { defaultQuotas, rateLimit } from '../middleware/rate-limit.ts';
-import type { WithConsole } from './deps.ts';
+import type { WithConsole } from '../deps.ts';
 
 export const cookieName = 'reelmend_session';
-/** seconds of the window in which signing up and in is counted */
+/** window of the limits of sign-ups and sign-ins, seconds */
 const authWindowS = 600;
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** HMAC-SHA-256 of a session's token under the server's pepper: what the database keeps. */
+/** HMAC-SHA-256 of a session token with the server's pepper. The database stores only this hash. */
 export function hashSessionToken(token: string, pepper: string): Buffer {
   return createHmac('sha256', pepper).update(`reelmend console session\n${token}`).digest();
 }
 
-/** The token that changes need in that session: derived from it, so that nothing more is kept. */
+/** The CSRF token of a session, derived from its token, so that it need not be stored. */
 export function csrfTokenOf(token: string, pepper: string): string {
   return createHmac('sha256', pepper).update(`reelmend console csrf\n${token}`).digest('base64url');
 }
@@ -30,16 +30,16 @@ export function csrfTokenOf(token: string, pepper: string): string {
 export function requireSession({ console: { store }, keyPepper }: WithConsole) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const token = getCookie(c, cookieName);
-    if (token === undefined) throw new ReelmendError('missing_session', 'Nobody is signed in.');
+    if (token === undefined) throw new ReelmendError('missing_session', 'No user is signed in.');
     const known = tokenPattern.test(token) ? await store.users.identify(hashSessionToken(token, keyPepper)) : null;
-    if (known === null) throw new ReelmendError('invalid_session', 'The session has ended; sign in again.');
+    if (known === null) throw new ReelmendError('invalid_session', 'The session has ended. Sign in again.');
     c.set('session', known);
     c.set('csrfToken', csrfTokenOf(token, keyPepper));
     await next();
   });
 }
 
-/** Throws ReelmendError `cross_site_request` when the browser says that another site sent it. */
+/** Throws ReelmendError `cross_site_request` if the browser reports that another site sent the request. */
 export function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): void {
   const site = c.req.header('Sec-Fetch-Site');
   const foreign = site !== undefined && site !== 'same-origin' && site !== 'none';
@@ -48,7 +48,7 @@ export function assertSameSite(c: Context<AppEnv>, origins: readonly string[]): 
   }
 }
 
-/** A client that is no browser sends no Origin, and has no cookies that another site could use. */
+/** Clients other than browsers send no Origin. They have no cookies that another site could misuse. */
 function isOwnOrigin(c: Context<AppEnv>, origins: readonly string[]): boolean {
   const origin = c.req.header('Origin');
   if (origin === undefined || origins.includes(origin)) return true;
@@ -56,12 +56,12 @@ function isOwnOrigin(c: Context<AppEnv>, origins: readonly string[]): boolean {
   return URL.parse(origin)?.host === host;
 }
 
-/** Behind `requireSession`. Throws ReelmendError `cross_site_request` or `csrf_token_invalid`. */
+/** Runs after `requireSession`. Throws ReelmendError `cross_site_request` or `csrf_token_invalid`. */
 export function requireCsrfToken({ console: { origins } }: WithConsole) {
   return createMiddleware<AppEnv>(async (c, next) => {
     assertSameSite(c, origins);
-    const given = createHash('sha256').update(c.req.header('X-CSRF-Token') ?? '').digest();
-    if (!timingSafeEqual(given, createHash('sha256').update(c.get('csrfToken')).digest())) {
+    const sent = createHash('sha256').update(c.req.header('X-CSRF-Token') ?? '').digest();
+    if (!timingSafeEqual(sent, createHash('sha256').update(c.get('csrfToken')).digest())) {
       const message = 'The header X-CSRF-Token is missing or belongs to another session.';
       throw new ReelmendError('csrf_token_invalid', message);
     }
@@ -69,7 +69,7 @@ export function requireCsrfToken({ console: { origins } }: WithConsole) {
   });
 }
 
-/** Behind `requireSession`. Throws ReelmendError `operator_required`. */
+/** Runs after `requireSession`. Throws ReelmendError `operator_required`. */
 export function requireOperator() {
   return createMiddleware<AppEnv>(async (c, next) => {
     if (!c.get('session').user.operator) throw new ReelmendError('operator_required', 'Only operators may do this.');
@@ -77,10 +77,10 @@ export function requireOperator() {
   });
 }
 
-/** Sign-ins that one address may try: many people may share it, and each has a count of their own besides. */
-const signInsPerAddress = 10;
+/** A network address may try this many times more sign-ins than sign-ups: users may share it. */
+const signInFactor = 10;
 
-/** Before anything of a sign-up or sign-in is read. Throws `rate_limit_exceeded` or `cross_site_request`. */
+/** Runs before the body of a sign-up or sign-in is read. Throws `rate_limit_exceeded` or `cross_site_request`. */
 export function anonymous(deps: WithConsole): (id: OperationId) => MiddlewareHandler<AppEnv>[] {
   const { console: parts, store, options = {} } = deps;
   const quota = options.rateLimits?.auth ?? defaultQuotas.auth;
@@ -91,22 +91,22 @@ export function anonymous(deps: WithConsole): (id: OperationId) => MiddlewareHan
   return (id) => {
     const signIn = id === 'consoleSignIn';
     const keyOf = (c: Context<AppEnv>) => `${signIn ? 'sign-in' : 'address'}:${clientAddress(c, parts.proxyHops)}`;
-    const quotas = { auth: signIn ? quota * signInsPerAddress : quota };
+    const quotas = { auth: signIn ? quota * signInFactor : quota };
     return [rateLimit({ limits: store.rateLimits, quotas, windowS: authWindowS, keyOf })('auth'), sameSite];
   };
 }
 
-/** The peer's address, or what the proxies in front say of it; an IPv6 peer counts by its network (/64). */
+/** The client's network address, from the connection or from trusted proxies. IPv6 clients count by network (/64). */
 export function clientAddress(c: Context<AppEnv>, proxyHops: number): string {
   const forwarded = (c.req.header('X-Forwarded-For') ?? '').split(',').map((part) => part.trim());
-  // The last entry was written by the nearest proxy, and so on: what lies before is whatever the client said.
+  // The nearest proxy wrote the last entry, and so on. Entries before those of the proxies come from the client.
   const claimed = proxyHops > 0 ? forwarded.at(-proxyHops) : undefined;
   const address = claimed || peerAddress(c);
   return address.includes(':') && !address.includes('.') ? networkOf(address) : address.slice(0, 64);
 }
 
 function peerAddress(c: Context<AppEnv>): string {
-  // An app that never listens (tests) has no connection.
+  // In tests the app does not listen and has no connection.
   return 'incoming' in ((c.env as object | undefined) ?? {}) ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown';
 }
 
@@ -119,28 +119,39 @@ function networkOf(address: string): string {
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
 }
 
-export interface PasswordTry {
+export interface PasswordAttempt {
   email: string;
-  /** network address that it comes from */
+  /** network address of the client */
   address: string;
   /** failures in ten minutes; default 30 */
   quota?: number | undefined;
+  /** checks the password; what it throws does not count as a failure */
+  verify(): Promise<boolean>;
 }
 
 /**
- * Counts a try at an email's password from one address, and returns what takes the count back once the password was
- * right: a guesser is stopped, and nobody can lock the owner out who signs in from elsewhere. Throws ReelmendError
- * `rate_limit_exceeded`. Neither email nor address is kept.
+ * Whether the password is right. Only failures count, for each pair of email and network address: a guesser is
+ * stopped, and the owner can still sign in from elsewhere. Throws ReelmendError `rate_limit_exceeded`. Stores neither
+ * email nor address.
  */
-export async function countTry(
+export async function attemptPassword(
   limits: RateLimitStore,
-  { email, address, quota = defaultQuotas.auth }: PasswordTry,
-): Promise<() => Promise<void>> {
+  { email, address, quota = defaultQuotas.auth, verify }: PasswordAttempt,
+): Promise<boolean> {
   const name = createHash('sha256').update(`${address}\n${email.toLowerCase()}`).digest('base64url');
   const key = `password:${name}`;
-  const verdict = await limits.take(key, 'auth', { limit: quota, windowS: authWindowS });
-  if (verdict.allowed) return () => limits.forget(key, 'auth');
-  const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-  const message = `Too many tries for this email from this address; retry after ${retryAfterS} s.`;
-  throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
+  const policy = { limit: quota, windowS: authWindowS };
+  // Counted before the check: guesses that run side by side must not all pass.
+  const verdict = await limits.take(key, 'auth', policy);
+  if (!verdict.allowed) {
+    const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
+    const message = `Too many wrong passwords for this email from this network address. Retry after ${retryAfterS} s.`;
+    throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
+  }
+  const isRight = await verify().catch(async (error: unknown) => {
+    await limits.giveBack(key, 'auth', policy);
+    throw error;
+  });
+  if (isRight) await limits.forget(key, 'auth');
+  return isRight;
 }

@@ -1,9 +1,8 @@
 /** The console's operations, and the middleware in front of them. */
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { RouteMiddleware } from '../register.ts';
+import type { ConsoleHandlers, RouteMiddleware } from '../register.ts';
 import { rateLimit } from '../middleware/rate-limit.ts';
 import { accountHandlers } from './account.ts';
-import type { WithConsole } from './deps.ts';
+import type { WithConsole } from '../deps.ts';
 import { anonymous, requireCsrfToken, requireOperator, requireSession } from './guard.ts';
 import { jobHandlers } from './jobs.ts';
 import { keyHandlers } from './keys.ts';

@@ -1,25 +1,25 @@
-/** Jobs of the account behind the session, in both modes. */
+/** Jobs of the session's account, in both modes. */
 import type { Context } from 'hono';
 import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord, Mode } from '../../domain/job.ts';
-import { errorHelp, timelineText, sourceName } from '../../domain/job-words.ts';
+import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
 import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
-import { createJob } from '../creation.ts';
+import { createJob } from '../create-job.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
+import type { ConsoleHandlers } from '../register.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
 import { notReceived } from '../middleware/json-body.ts';
-import { presentJob } from '../present.ts';
-import { createQuote } from '../quote.ts';
+import { serializeJob } from '../serialize.ts';
+import { createQuote } from '../create-quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
 import { jobNotFound } from '../validation.ts';
-import type { WithConsole } from './deps.ts';
+import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
-import { presentConsoleJob } from './present.ts';
+import { serializeConsoleJob } from './serialize.ts';
 
 type JobHandlers = Pick<
   ConsoleHandlers,
@@ -33,13 +33,13 @@ type JobHandlers = Pick<
   | 'consoleUpload'
 >;
 
-/** Whoever is signed in may ask for what any key of the account may; the mode is chosen with each call. */
+/** A signed-in user has the rights of a Secure key of the account. Each call names its mode. */
 export function principalOf(c: Context<AppEnv>, mode: Mode): Principal {
   const { account, user } = c.get('session');
   return { keyId: user.id, mode, tier: 'secure', account };
 }
 
-/** Refusals of a job name the fields of its own body, which lies in `request` here. */
+/** Prefixes `param` of errors: the console sends the body of a job in the field `request`. */
 async function insideRequest<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -65,7 +65,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const accountId = c.get('session').account.id;
       const query = { accountId, limit, startingAfter: starting_after, mode, status, text: q };
       const rows = await store.consoleJobs.list(query);
-      return c.json(pageOf(rows, limit, { present: presentConsoleJob, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: serializeConsoleJob, cursor: ({ id }) => id }), 200);
     },
 
     consoleCreateJob: async (c) => {
@@ -76,7 +76,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const { job } = await insideRequest(
         createJob(deps, { principal, body, idempotencyKey, signal: c.req.raw.signal }),
       );
-      return c.json(presentConsoleJob(job), 201);
+      return c.json(serializeConsoleJob(job), 201);
     },
 
     consoleCreateQuote: async (c) => {
@@ -89,7 +89,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleGetJob: async (c) => {
       const detail = await store.consoleJobs.detail(c.get('session').account.id, c.req.valid('param').id);
       if (detail === null) throw jobNotFound();
-      return c.json(presentDetail(detail), 200);
+      return c.json(serializeDetail(detail), 200);
     },
 
     consoleDeleteJob: async (c) => {
@@ -110,7 +110,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const { job, original, output } = files;
       const result = await linkTo(deps, output, { fileName: `${job.id}-${job.resolution}.mp4`, contentType: 'video/mp4' });
       const source = await linkTo(deps, original, sourceNameAndType(job));
-      // Recorded before the link leaves; a HEAD request gets none.
+      // Recorded before the response. A HEAD request gets no link.
       if (result !== null && c.req.method !== 'HEAD') {
         const entry = { accountId: account.id, kind: 'result.accessed' as const, jobId: job.id };
         await store.audit.record({ ...entry, data: { user_id: user.id } });
@@ -121,16 +121,16 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     consoleStreamJobs: (c) => streamJobs(c, deps),
 
     consoleUpload: async (c) => {
-      if (uploads === undefined) throw new ReelmendError('not_found', 'This service takes no uploads.');
+      if (uploads === undefined) throw new ReelmendError('not_found', 'This service accepts no uploads.');
       const { account } = c.get('session');
-      // Only live jobs use what is uploaded.
+      // Uploads are for live jobs only.
       assertApproved({ mode: 'live', account });
       if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
         const message = 'The file must be sent as application/octet-stream.';
         throw new ReelmendError('unsupported_media_type', message);
       }
-      const announced = c.req.header('Content-Length');
-      const sizeBytes = announced === undefined ? undefined : Number(announced);
+      const contentLength = c.req.header('Content-Length');
+      const sizeBytes = contentLength === undefined ? undefined : Number(contentLength);
       if ((sizeBytes ?? 0) > maxSourceBytes) {
         throw new ReelmendError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
       }
@@ -143,7 +143,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
   };
 }
 
-/** The chunks of a body; one that breaks off is the caller's failure. */
+/** The chunks of a body. An incomplete body is an error of the client. */
 async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   try {
     if (body !== null) yield* body;
@@ -152,9 +152,9 @@ async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   }
 }
 
-function presentDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDetail {
+function serializeDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDetail {
   return {
-    job: presentJob(job),
+    job: serializeJob(job),
     mode: job.mode,
     source_name: sourceName(job.videoUrl),
     video_url: job.videoUrl,
@@ -167,7 +167,7 @@ function presentDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDeta
   };
 }
 
-/** Types that browsers play, by the container's name as FFmpeg gives it. */
+/** Content types that browsers can play, by FFmpeg's name of the container. */
 const sourceTypes = [
   [/webm|matroska/, 'video/webm', 'webm'],
   [/mov|mp4/, 'video/mp4', 'mp4'],
@@ -182,7 +182,7 @@ function sourceNameAndType({ id, source }: JobRecord): { fileName: string; conte
   return { fileName: `${id}-source.${extension}`, contentType };
 }
 
-/** A link of our own is given without its host: the page may have been opened under another name of the service. */
+/** Links to this service are relative: the page may have been opened under another host name of the service. */
 async function linkTo(
   { storage }: WithConsole,
   file: JobFile | null,
@@ -191,8 +191,8 @@ async function linkTo(
   if (file === null) return null;
   const { url, expiresInS } = await storage.link(file.key, { ...named, expiresInS: linkValidityS });
   const { pathname, search } = new URL(url);
-  const address = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
-  return { url: address, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };
+  const href = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
+  return { url: href, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };
 }
 
 const defaultHeartbeatMs = 15_000;
@@ -208,11 +208,11 @@ function streamJobs(c: Context<AppEnv>, deps: WithConsole): Response {
     async run(signal, send) {
       for await (const { id, job } of deps.console.store.consoleJobs.watch(account.id, signal)) {
         if (job === null) await send('deleted', { id, deleted: true });
-        else await send('job', presentConsoleJob(job));
+        else await send('job', serializeConsoleJob(job));
       }
     },
     heartbeatMs: options.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: Math.min(options.eventStreamMs ?? longestStreamMs, longestStreamMs),
-    onFailure: (err) => logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
+    onFailure: (err) => logger.error({ err, request_id: c.get('requestId') }, 'an event stream failed'),
   });
 }

@@ -1,11 +1,11 @@
-/** API keys of the account behind the session. */
+/** API keys of the session's account. */
 import { generateApiKey, hashApiKey } from '../../domain/api-key.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { KeyRecord } from '../../store/index.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { WithConsole } from './deps.ts';
+import type { ConsoleHandlers } from '../register.ts';
+import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
-import { presentKey } from './present.ts';
+import { serializeKey } from './serialize.ts';
 
 type KeyHandlers = Pick<
   ConsoleHandlers,
@@ -13,7 +13,7 @@ type KeyHandlers = Pick<
 >;
 
 export function keyHandlers({ console: { store }, keyPepper }: WithConsole): KeyHandlers {
-  /** Throws ReelmendError `not_found` for an unknown key, and for another account's. */
+  /** Throws ReelmendError `not_found` if the account has no such key. */
   const ownKey = async (accountId: string, keyId: string): Promise<KeyRecord> => {
     const key = await store.keys.get(keyId);
     if (key?.accountId !== accountId) throw new ReelmendError('not_found', 'There is no such key.');
@@ -24,7 +24,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { limit, starting_after } = c.req.valid('query');
       const accountId = c.get('session').account.id;
       const rows = await store.keys.page({ accountId, limit: limit + 1, startingAfter: starting_after });
-      return c.json(pageOf(rows, limit, { present: (key) => presentKey(key), cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: (key) => serializeKey(key), cursor: ({ id }) => id }), 200);
     },
 
     consoleCreateKey: async (c) => {
@@ -33,7 +33,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { key: secret, lastFour } = generateApiKey(mode);
       const hash = hashApiKey(secret, keyPepper);
       const key = await store.keys.create({ accountId: account.id, mode, tier, hash, lastFour }, { user_id: user.id });
-      return c.json({ key: presentKey(key), secret }, 201);
+      return c.json({ key: serializeKey(key), secret }, 201);
     },
 
     consoleRevokeKey: async (c) => {
@@ -41,7 +41,7 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { id } = await ownKey(account.id, c.req.valid('param').id);
       const revoked = await store.keys.revoke(id, { user_id: user.id });
       if (revoked === null) throw new ReelmendError('not_found', 'There is no such key.');
-      return c.json(presentKey(revoked), 200);
+      return c.json(serializeKey(revoked), 200);
     },
 
     consoleRotateKey: async (c) => {
@@ -50,8 +50,8 @@ export function keyHandlers({ console: { store }, keyPepper }: WithConsole): Key
       const { key: secret, lastFour } = generateApiKey(old.mode);
       const fresh = { hash: hashApiKey(secret, keyPepper), lastFour, overlapDays: c.req.valid('json').overlap_days };
       const rotated = await store.keys.rotate(old.id, fresh, { user_id: user.id });
-      if (rotated === null) throw new ReelmendError('key_not_active', 'The key is revoked or has expired.');
-      return c.json({ key: presentKey(rotated.fresh), secret, replaced: presentKey(rotated.old) }, 201);
+      if (rotated === null) throw new ReelmendError('key_not_active', 'The key is revoked or expired.');
+      return c.json({ key: serializeKey(rotated.fresh), secret, replaced: serializeKey(rotated.old) }, 201);
     },
   };
 }

@@ -1,9 +1,9 @@
-/** What operators see and decide: accounts, grants, queue, workers, failures. */
+/** Operations for operators: accounts, grants, queue, workers, failures. */
 import { ReelmendError } from '../../domain/errors.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { WithConsole } from './deps.ts';
+import type { ConsoleHandlers } from '../register.ts';
+import type { WithConsole } from '../deps.ts';
 import { pageOf } from './paging.ts';
-import { presentOperatorAccount, presentWorker } from './present.ts';
+import { serializeOperatorAccount, serializeWorker } from './serialize.ts';
 
 type OperatorHandlers = Pick<
   ConsoleHandlers,
@@ -20,7 +20,7 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
   const accountAfter = async (changed: Promise<object | null>, accountId: string) => {
     const account = (await changed) === null ? null : await store.operations.account(accountId);
     if (account === null) throw new ReelmendError('not_found', 'There is no such account.');
-    return presentOperatorAccount(account);
+    return serializeOperatorAccount(account);
   };
   return {
     operatorGetOverview: async (c) => {
@@ -41,7 +41,7 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
     operatorListAccounts: async (c) => {
       const { limit, starting_after, state } = c.req.valid('query');
       const rows = await store.operations.accounts({ limit: limit + 1, startingAfter: starting_after, state });
-      return c.json(pageOf(rows, limit, { present: presentOperatorAccount, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: serializeOperatorAccount, cursor: ({ id }) => id }), 200);
     },
 
     operatorDecide: async (c) => {
@@ -61,7 +61,7 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
     operatorListWorkers: async (c) => {
       const { limit, starting_after } = c.req.valid('query');
       const rows = await store.operations.workers({ limit: limit + 1, startingAfter: starting_after });
-      return c.json(pageOf(rows, limit, { present: presentWorker, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: serializeWorker, cursor: ({ id }) => id }), 200);
     },
 
     operatorListFailures: async (c) => {
@@ -69,7 +69,7 @@ export function operatorHandlers({ console: { store } }: WithConsole): OperatorH
       const rows = await store.operations.failures({ limit: limit + 1, startingAfter: starting_after });
       const page = pageOf(rows, limit, {
         cursor: ({ jobId }) => jobId,
-        present: ({ jobId, accountId, durationSeconds, finishedAt, ...failure }) => ({
+        serialize: ({ jobId, accountId, durationSeconds, finishedAt, ...failure }) => ({
           ...failure,
           job_id: jobId,
           account_id: accountId,

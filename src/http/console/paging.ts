@@ -1,4 +1,4 @@
-/** Pages of lists: one entry more than asked for is read, to know whether more follow. */
+/** Pages of lists. The queries read one row more than requested, which shows whether there is another page. */
 
 export interface PageOf<Item, Cursor> {
   data: Item[];
@@ -6,14 +6,14 @@ export interface PageOf<Item, Cursor> {
   next_cursor: Cursor | null;
 }
 
-/** `rows` holds up to `limit` + 1; the cursor is that of the last one shown. */
+/** `rows` has up to `limit` + 1 rows. The cursor is that of the last row on the page. */
 export function pageOf<Row, Item, Cursor>(
   rows: readonly Row[],
   limit: number,
-  { present, cursor }: { present: (row: Row) => Item; cursor: (row: Row) => Cursor },
+  { serialize, cursor }: { serialize: (row: Row) => Item; cursor: (row: Row) => Cursor },
 ): PageOf<Item, Cursor> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { data: shown.map(present), has_more: more, next_cursor: more ? cursor(last) : null };
+  return { data: shown.map(serialize), has_more: more, next_cursor: more ? cursor(last) : null };
 }

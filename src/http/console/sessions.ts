@@ -1,4 +1,4 @@
-/** Signing up, in and out; passwords; sessions. */
+/** Sign-up, sign-in, sign-out, passwords and sessions. */
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
@@ -8,15 +8,15 @@ import type { Tier } from '../../domain/job.ts';
 import { priceTable } from '../../domain/pricing.ts';
 import { type ConsoleIdentity, sessionDays } from '../../store/index.ts';
 import type { AppEnv } from '../env.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
-import type { WithConsole } from './deps.ts';
-import { clientAddress, cookieName, countTry, csrfTokenOf, hashSessionToken } from './guard.ts';
+import type { ConsoleHandlers } from '../register.ts';
+import type { WithConsole } from '../deps.ts';
+import { attemptPassword, clientAddress, cookieName, csrfTokenOf, hashSessionToken } from './guard.ts';
 import { pageOf } from './paging.ts';
-import { presentLimits } from '../present.ts';
-import { presentConsoleAccount } from './present.ts';
+import { serializeLimits } from '../serialize.ts';
+import { serializeConsoleAccount } from './serialize.ts';
 
-/** The sandbox fetches nothing, so that this name need not exist; `.invalid` never does (RFC 2606). */
-const sandboxSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
+/** Test mode fetches nothing, so this host need not exist; hosts under `.invalid` never do (RFC 2606). */
+const testSampleUrl = 'https://samples.reelmend.invalid/sample.mp4';
 const cookiePath = '/console';
 
 type SessionHandlers = Pick<
@@ -35,13 +35,13 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
   const { store, passwords, secureCookies, signUp } = deps.console;
   const attributes = { path: cookiePath, httpOnly: true, sameSite: 'Strict', secure: secureCookies } as const;
   const addressOf = (c: Context<AppEnv>) => clientAddress(c, deps.console.proxyHops);
-  const tryAt = (c: Context<AppEnv>, email: string) =>
-    countTry(deps.store.rateLimits, { email, address: addressOf(c), quota: deps.options?.rateLimits?.auth });
+  const attempt = (c: Context<AppEnv>, email: string, verify: () => Promise<boolean>) =>
+    attemptPassword(deps.store.rateLimits, { email, address: addressOf(c), quota: deps.options?.rateLimits?.auth, verify });
   return {
     consoleSignUp: async (c) => {
       if (signUp === 'closed') throw signUpClosed();
       const { email, password, name } = c.req.valid('json');
-      // Hashed in any case: the time must not tell whether the address is known.
+      // Always hashed: the response time must not reveal whether the email is known.
       const hash = await passwords.hash(password, addressOf(c));
       await store.users.create({ email, password: hash, account: { name: name ?? email } });
       return c.json({ accepted: true as const }, 202);
@@ -49,17 +49,16 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
 
     consoleSignIn: async (c) => {
       const { email, password } = c.req.valid('json');
-      const forgetTries = await tryAt(c, email);
       const user = await store.users.byEmail(email);
-      if (!(await passwords.verify(password, user?.password ?? null, addressOf(c))) || user === null) {
+      const verify = () => passwords.verify(password, user?.password ?? null, addressOf(c));
+      if (!(await attempt(c, email, verify)) || user === null) {
         throw new ReelmendError('invalid_credentials', 'The email or the password is wrong.');
       }
-      await forgetTries();
       const token = await openSession(c, deps, user.id);
       const identity = await store.users.identify(hashSessionToken(token, deps.keyPepper));
-      if (identity === null) throw new ReelmendError('internal_error', 'The session ended as it began.');
+      if (identity === null) throw new ReelmendError('internal_error', 'The new session ended immediately.');
       setCookie(c, cookieName, token, { ...attributes, maxAge: sessionDays * 86_400 });
-      return c.json(presentSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
+      return c.json(serializeSession(deps, identity, csrfTokenOf(token, deps.keyPepper)), 200);
     },
 
     consoleSignOut: async (c) => {
@@ -69,16 +68,15 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       return c.json({ signed_out: true as const }, 200);
     },
 
-    consoleGetSession: (c) => c.json(presentSession(deps, c.get('session'), c.get('csrfToken')), 200),
+    consoleGetSession: (c) => c.json(serializeSession(deps, c.get('session'), c.get('csrfToken')), 200),
 
     consoleChangePassword: async (c) => {
       const { sessionId, user } = c.get('session');
       const { current_password, new_password } = c.req.valid('json');
-      const forgetTries = await tryAt(c, user.email);
-      if (!(await passwords.verify(current_password, await store.users.passwordOf(user.id), addressOf(c)))) {
+      const stored = await store.users.passwordOf(user.id);
+      if (!(await attempt(c, user.email, () => passwords.verify(current_password, stored, addressOf(c))))) {
         throw new ReelmendError('wrong_password', 'The current password is wrong.', { param: '/current_password' });
       }
-      await forgetTries();
       const hash = await passwords.hash(new_password, addressOf(c));
       return c.json({ ended: await store.users.changePassword(user.id, hash, sessionId) }, 200);
     },
@@ -89,7 +87,7 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
       const rows = await store.users.sessions({ userId: user.id, limit: limit + 1, startingAfter: starting_after });
       const page = pageOf(rows, limit, {
         cursor: ({ id }) => id,
-        present: ({ id, userAgent, createdAt, lastSeenAt, expiresAt }) => ({
+        serialize: ({ id, userAgent, createdAt, lastSeenAt, expiresAt }) => ({
           id,
           current: id === sessionId,
           user_agent: userAgent,
@@ -115,11 +113,11 @@ export function sessionHandlers(deps: WithConsole): SessionHandlers {
 }
 
 function signUpClosed(): ReelmendError {
-  const message = 'This service takes no sign-ups; ask its operator for an account.';
+  const message = 'Sign-up is closed. Ask the operator of this service for an account.';
   return new ReelmendError('sign_up_closed', message);
 }
 
-/** The new session's token, which only the cookie carries. */
+/** Creates a session and returns its token, which only the cookie contains. */
 async function openSession(c: Context<AppEnv>, deps: WithConsole, userId: string): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const tokenHash = hashSessionToken(token, deps.keyPepper);
@@ -132,7 +130,7 @@ function pricing(tier: Tier): ConsoleSession['pricing']['standard'] {
   return { currency, per_minute: perMinute, per_second: perSecond };
 }
 
-function presentSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken: string): ConsoleSession {
+function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken: string): ConsoleSession {
   const { user, account, sessionId, expiresAt } = identity;
   const { uploads, sampleUrl } = deps.console;
   return {
@@ -140,12 +138,12 @@ function presentSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken:
     csrf_token: csrfToken,
     expires_at: expiresAt.toISOString(),
     user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
-    account: presentConsoleAccount(account),
+    account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
-    limits: presentLimits(deps),
+    limits: serializeLimits(deps),
     capabilities: {
       upload: uploads !== undefined,
-      sample_url: { live: sampleUrl, test: sandboxSampleUrl },
+      sample_url: { live: sampleUrl, test: testSampleUrl },
     },
   };
 }

@@ -1,15 +1,15 @@
-/** The signing secret, deliveries with every try, resending, and a test event. */
+/** The signing secret, deliveries with their attempts, resending, and test events. */
 import type { ConsoleDeliveryDetail, ConsoleWebhookSecret } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import { webhookBody } from '../../domain/webhooks.ts';
 import type { DeliveryRecord } from '../../store/index.ts';
-import { createJob } from '../creation.ts';
-import type { ConsoleHandlers } from '../handlers.ts';
+import { createJob } from '../create-job.ts';
+import type { ConsoleHandlers } from '../register.ts';
 import { parsePublicUrl } from '../measurement.ts';
-import type { WithConsole } from './deps.ts';
+import type { WithConsole } from '../deps.ts';
 import { principalOf } from './jobs.ts';
 import { pageOf } from './paging.ts';
-import { instant, presentAttempt, presentDelivery } from './present.ts';
+import { serializeAttempt, serializeDelivery, timestamp } from './serialize.ts';
 
 type WebhookHandlers = Pick<
   ConsoleHandlers,
@@ -22,7 +22,7 @@ type WebhookHandlers = Pick<
   | 'consoleTestWebhook'
 >;
 
-/** Sandbox jobs that end as asked (src/domain/sandbox.ts); nothing is fetched from there. */
+/** URLs of test jobs that select the event (src/domain/test-mode.ts). They are never fetched. */
 const testVideos = {
   'job.completed': 'https://samples.reelmend.invalid/webhook-test.mp4',
   'job.failed': 'https://samples.reelmend.invalid/processing_failed.mp4',
@@ -37,7 +37,7 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
       replaced: all.flatMap(({ secret, expiresAt }) =>
         expiresAt === null ? [] : [{ secret, expires_at: expiresAt.toISOString() }],
       ),
-      service_signature: { secret: serviceSecret, switches_at: instant(switchesAt) },
+      service_signature: { secret: serviceSecret, switches_at: timestamp(switchesAt) },
     };
   };
   /** Throws ReelmendError `not_found`. */
@@ -66,18 +66,18 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
       const accountId = c.get('session').account.id;
       const query = { accountId, limit: limit + 1, startingAfter: starting_after, state, jobId: job_id };
       const rows = await store.deliveries.page(query);
-      return c.json(pageOf(rows, limit, { present: presentDelivery, cursor: ({ id }) => id }), 200);
+      return c.json(pageOf(rows, limit, { serialize: serializeDelivery, cursor: ({ id }) => id }), 200);
     },
 
     consoleGetDelivery: async (c) => {
       const delivery = await ownDelivery(c.get('session').account.id, c.req.valid('param').id);
-      return c.json(presentWithRequest(delivery), 200);
+      return c.json(serializeWithRequest(delivery), 200);
     },
 
     consoleResendDelivery: async (c) => {
       const { id, url } = await ownDelivery(c.get('session').account.id, c.req.valid('param').id);
       if (url === null) throw notResendable();
-      return c.json(presentWithRequest(await resend(deps, id)), 202);
+      return c.json(serializeWithRequest(await resend(deps, id)), 202);
     },
 
     consoleTestWebhook: async (c) => {
@@ -98,11 +98,11 @@ export function webhookHandlers(deps: WithConsole): WebhookHandlers {
 }
 
 const notResendable = () =>
-  new ReelmendError('delivery_not_resendable', 'The job was deleted, and with it the address.');
+  new ReelmendError('delivery_not_resendable', 'The job was deleted, and its webhook URL with it.');
 
 async function resend({ console: { store } }: WithConsole, id: string): Promise<DeliveryRecord> {
   const found = await store.deliveries.resend(id).catch(async (error: unknown) => {
-    // Deleted between the two queries.
+    // The delivery was deleted between the two queries.
     if (await store.deliveries.isGone(id)) throw notResendable();
     throw error;
   });
@@ -110,9 +110,9 @@ async function resend({ console: { store } }: WithConsole, id: string): Promise<
   return found;
 }
 
-function presentWithRequest(delivery: DeliveryRecord): ConsoleDeliveryDetail {
+function serializeWithRequest(delivery: DeliveryRecord): ConsoleDeliveryDetail {
   return {
-    delivery: presentDelivery(delivery),
+    delivery: serializeDelivery(delivery),
     request: {
       method: 'POST',
       url: delivery.url,
@@ -123,6 +123,6 @@ function presentWithRequest(delivery: DeliveryRecord): ConsoleDeliveryDetail {
       },
       body: webhookBody(delivery.event, delivery.jobId),
     },
-    attempts: delivery.attempts.map(presentAttempt),
+    attempts: delivery.attempts.map(serializeAttempt),
   };
 }

@@ -10,8 +10,8 @@ export interface AccessLogOptions {
 }
 
 /**
- * One line a request, with the route's template and never the address itself: links carry signatures. What only
- * reads and succeeds is logged at debug level, since polling is most of the traffic.
+ * Logs one line per request. It has the template of the route, never the URL: URLs of links contain signatures.
+ * Successful reads are logged at debug level, since most traffic is polling.
  */
 export function accessLog({ logger }: AccessLogOptions) {
   return createMiddleware<AppEnv>(async (c, next) => {
@@ -33,5 +33,5 @@ export function accessLog({ logger }: AccessLogOptions) {
   });
 }
 
-/** Only what has the form of an id: whatever else a client writes into an address stays out of the log. */
+/** Logs valid ids only, so that clients cannot write arbitrary text into the log. */
 const jobIdIn = (id: string | undefined) => (id !== undefined && jobId.test(id) ? id : undefined);

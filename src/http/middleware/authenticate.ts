@@ -11,52 +11,51 @@ export interface AuthenticateOptions {
 
 const invalid = () => new ReelmendError('invalid_api_key', 'The API key is not valid.');
 
-/** The key of an Authorization header; two headers arrive joined by a comma, which no key contains. */
+/** The key of an Authorization header. Two headers arrive joined by a comma, which no key contains. */
 function bearerKey(header: string | undefined): string {
   if (header === undefined || header.trim() === '') {
     throw new ReelmendError(
       'missing_api_key',
-      'The request carries no API key; send it as "Authorization: Bearer <API_KEY>".',
+      'The request has no API key. Send it as "Authorization: Bearer <API_KEY>".',
     );
   }
   if (/^svc_/.test(header)) {
-    throw new ReelmendError('invalid_api_key', 'The API key lacks its scheme; send it as "Authorization: Bearer <API_KEY>".');
+    throw new ReelmendError('invalid_api_key', 'The API key lacks its scheme. Send it as "Authorization: Bearer <API_KEY>".');
   }
   const match = /^Bearer +([0-9A-Za-z_]+)$/i.exec(header);
   if (match?.[1] === undefined) throw invalid();
   return match[1];
 }
 
-/** Throws ReelmendError `account_pending_approval` for live work until approval. */
+/** Throws ReelmendError `account_pending_approval` for live mode if the account is not approved. */
 export function assertApproved({ mode, account }: Pick<Principal, 'mode' | 'account'>): void {
   if (mode === 'test' || account.approvalStatus === 'approved') return;
   const why =
     account.approvalStatus === 'pending'
-      ? 'The account is not approved for live processing yet; the sandbox key works meanwhile.'
-      : 'The account was not approved for live processing; the sandbox key works.';
+      ? 'The account is not approved for live mode yet. Test keys work meanwhile.'
+      : 'The account was rejected for live mode. Test keys work.';
   throw new ReelmendError('account_pending_approval', why);
 }
 
 /**
- * Requests of one key that come while its look-up is under way share it: polling clients would otherwise ask the
- * database the same thing many times at once. Nothing is kept once the answer is there, so that a revoked key is
- * refused at once.
+ * Concurrent requests with one key share a single look-up, since polling clients would otherwise repeat the same query
+ * many times at once. Results are not cached, so a revoked key is refused immediately.
  */
 function sharedLookUps(keys: KeyStore): (hash: Buffer) => Promise<Principal | null> {
-  const underWay = new Map<string, Promise<Principal | null>>();
+  const pending = new Map<string, Promise<Principal | null>>();
   return (hash) => {
     const id = hash.toString('base64');
-    let lookUp = underWay.get(id);
+    let lookUp = pending.get(id);
     if (lookUp === undefined) {
-      lookUp = keys.authenticate(hash).finally(() => underWay.delete(id));
-      underWay.set(id, lookUp);
+      lookUp = keys.authenticate(hash).finally(() => pending.delete(id));
+      pending.set(id, lookUp);
     }
     return lookUp;
   };
 }
 
 /**
- * Bearer authentication. A key whose form or checksum is wrong is refused without a look-up. Throws ReelmendError
+ * Bearer authentication. Refuses a malformed key, or one with a wrong checksum, without a look-up. Throws ReelmendError
  * `missing_api_key` or `invalid_api_key`.
  */
 export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
@@ -72,7 +71,7 @@ export function authenticate({ keys, keyPepper }: AuthenticateOptions) {
   });
 }
 
-/** Behind `authenticate`. Throws ReelmendError `account_pending_approval` for a live key until approval. */
+/** Runs after `authenticate`. Throws ReelmendError `account_pending_approval` for live keys of unapproved accounts. */
 export function requireApproval() {
   return createMiddleware<AppEnv>(async (c, next) => {
     assertApproved(c.get('principal'));

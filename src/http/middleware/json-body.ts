@@ -5,7 +5,7 @@ import { parseStrictJson } from '../strict-json.ts';
 export interface JsonBodyOptions {
   /** largest body in bytes */
   limitBytes: number;
-  /** ms that a body may take to arrive */
+  /** time limit for receiving the body, ms */
   timeoutMs: number;
 }
 
@@ -20,12 +20,15 @@ interface Body {
   size: number;
 }
 
-/** Reads at most `limitBytes`, whatever Content-Length says or where there is none (chunked). */
+/**
+ * Reads at most `limitBytes`, with or without Content-Length. Hono's `bodyLimit` is not used: it reads chunked bodies
+ * without a time limit.
+ */
 async function readBody(request: Request, { limitBytes, timeoutMs }: JsonBodyOptions): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
-  // A reader that is cancelled says that there is no more, and what came so far is then not the body.
+  // A cancelled reader reports a normal end, although the body is incomplete.
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -49,7 +52,7 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
     if (done) return body;
     body.size += value.byteLength;
     if (body.size > limitBytes) {
-      // So that the rest is not read.
+      // Stops receiving the rest.
       await reader.cancel();
       throw tooLarge(limitBytes);
     }
@@ -57,7 +60,7 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
   }
 }
 
-/** The caller's doing, or its network's: not a failure of the service. */
+/** The client or its network failed, not the service. */
 export function notReceived(message: string, cause?: unknown): ReelmendError {
   return new ReelmendError('invalid_request', message, { cause });
 }
@@ -71,9 +74,9 @@ function decode(bytes: Uint8Array): string {
 }
 
 /**
- * Takes a required JSON body: size, content type, strict JSON, in this order. What it read is left for the
- * validators behind it. Throws ReelmendError `payload_too_large`, `unsupported_media_type`, `invalid_json`, or
- * `invalid_request` for no body at all and for one that does not arrive.
+ * Requires a JSON body. Checks size, content type and strict JSON, in this order, and leaves the text for the validators.
+ * Throws ReelmendError `payload_too_large`, `unsupported_media_type`, `invalid_json`, or `invalid_request` if the body is
+ * missing or does not arrive.
  */
 export function jsonBody(options: JsonBodyOptions) {
   return createMiddleware(async (c, next) => {
@@ -87,7 +90,7 @@ export function jsonBody(options: JsonBodyOptions) {
     }
     const text = decode(bytes);
     parseStrictJson(text);
-    // Hono keeps what was read as promises, though its type says otherwise; the validators read it from there.
+    // The validators read Hono's cache of the body. It holds promises, although its type says otherwise.
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
     await next();
   });

@@ -6,29 +6,29 @@ import type { AppEnv } from '../env.ts';
 
 export interface RateLimitOptions {
   limits: RateLimitStore;
-  /** calls a window and key, by class; what is left out has its default */
+  /** calls per window and key, by class; omitted classes use the default */
   quotas?: Partial<Record<RateClass, number>>;
   /** seconds of the window */
   windowS?: number;
-  /** whose quota it is; default: the key's, and its account's as well */
+  /** whose calls are counted; default: those of the API key, and those of its account as well */
   keyOf?: (c: Context<AppEnv>) => string;
 }
 
-/** An account may use so many times the quota of one of its keys, over all of them. */
+/** All keys of an account together can make this many times the calls of one key. */
 export const accountQuotaFactor = 5;
 
 /**
- * Calls in a window: a minute, but ten for `auth` and a day for `pending`. The specification's 60 submissions and 300
- * polls a minute always pass.
+ * Calls per window: one minute, ten minutes for `auth`, one day for `pending`. They allow the 60 submissions and 300 polls
+ * per minute that the specification promises.
  */
 export const defaultQuotas: Readonly<Record<RateClass, number>> = { create: 120, read: 600, other: 240, auth: 30, pending: 1000 };
 
-/** Whose quotas a call uses up; `account`: the one that has a quota for all its keys together. */
+/** The key and the account whose quotas a call uses up. */
 const ofPrincipal = (c: Context<AppEnv>) => ({ key: c.get('principal').keyId, account: c.get('principal').account.id });
 
 /**
- * Counts a call of a key before anything of the request is validated, and says in the headers of
- * draft-ietf-httpapi-ratelimit-headers what is left. Throws ReelmendError `rate_limit_exceeded`.
+ * Counts a call before the request is validated, and reports the remaining quota in the headers of
+ * draft-ietf-httpapi-ratelimit-headers. Throws ReelmendError `rate_limit_exceeded`.
  */
 export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimitOptions) {
   const ownerOf = (c: Context<AppEnv>) => (keyOf === undefined ? ofPrincipal(c) : { key: keyOf(c), account: undefined });
@@ -39,15 +39,15 @@ export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimi
       const { key, account } = ownerOf(c);
       const ofAccount = account === undefined ? {} : { account: { id: account, limit: limit * accountQuotaFactor } };
       const verdict = await limits.take(key, rateClass, { limit, windowS, ...ofAccount });
-      // At least a second, so that the caller does not come back too early.
+      // At least one second, so that the client does not retry too early.
       const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
       const remaining = verdict.allowed ? Math.max(0, Math.floor(verdict.remaining)) : 0;
       const t = verdict.allowed ? Math.max(0, Math.ceil(verdict.resetS)) : retryAfterS;
       c.header('RateLimit-Policy', policy);
       c.header('RateLimit', `"${rateClass}";r=${remaining};t=${t}`);
       if (!verdict.allowed) {
-        const whole = account === undefined ? '' : `, or ${limit * accountQuotaFactor} of all keys of the account`;
-        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${whole}; retry after ${retryAfterS} s.`;
+        const ofAll = account === undefined ? '' : `, or ${limit * accountQuotaFactor} with all keys of the account`;
+        const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${ofAll}. Retry after ${retryAfterS} s.`;
         throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
       }
       await next();

@@ -3,23 +3,26 @@ import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../env.ts';
 
 export interface RequestIdOptions {
-  /** header that carries the id in both directions */
+  /** name of the request and response header */
   header?: string;
   generate?: () => string;
 }
 
 const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Not one of the service's sortable identifiers: this one is made for every request and has to be cheap. */
+/** Not a sortable id like those of jobs: every request needs one, so it must be cheap. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** Takes the caller's request id when it is harmless in a log line, else makes one; answers with it. */
+/**
+ * Uses the client's request id if it is safe to log, and generates one otherwise. Hono's `requestId` is not used: it
+ * replaces ids with dots, which the contract allows.
+ */
 export function requestId({ header = 'X-Request-Id', generate = newRequestId }: RequestIdOptions = {}) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const given = c.req.header(header);
-    const id = given !== undefined && acceptable.test(given) ? given : generate();
+    const own = c.req.header(header);
+    const id = own !== undefined && acceptable.test(own) ? own : generate();
     c.set('requestId', id);
     c.header(header, id);
     await next();

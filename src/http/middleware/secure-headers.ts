@@ -5,7 +5,7 @@ export interface SecureHeadersOptions {
 }
 
 const defaults: Readonly<Record<string, string>> = {
-  // Nothing that this API serves is a page: no script, no frame, no guessing of types.
+  // API responses are not pages: no scripts, no frames, no content sniffing.
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -15,8 +15,8 @@ const defaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * Sets the headers before the handler runs: it may replace one, and the response is made once. A handler must answer
- * through the context (`c.json`, `c.body`), not with a Response of its own.
+ * Sets the headers before the handler runs, so that a handler can replace one. (Hono's `secureHeaders` sets them
+ * afterwards.) Handlers must respond through the context (`c.json`, `c.body`), not with a new Response.
  */
 export function secureHeaders({ headers = defaults }: SecureHeadersOptions = {}) {
   const entries = Object.entries(headers);

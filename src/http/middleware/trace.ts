@@ -1,10 +1,10 @@
-/** One server span a request, named as OpenTelemetry's HTTP conventions say: by method and route, never by address. */
+/** One server span per request, named by method and route as in OpenTelemetry's HTTP conventions. */
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { AppEnv } from '../env.ts';
 
-/** A caller's `traceparent` header becomes the parent. Costs next to nothing where no exporter is configured. */
+/** The client's `traceparent` header becomes the parent. Costs almost nothing without an exporter. */
 export function traceRequests() {
   const tracer = trace.getTracer('reelmend');
   return createMiddleware<AppEnv>((c, next) => {
@@ -28,7 +28,7 @@ export function traceRequests() {
   });
 }
 
-/** W3C Trace Context of what runs now, to be kept with a job; null when nothing is traced. */
+/** The current W3C Trace Context, to be stored with a job; null without tracing. */
 export function currentTraceparent(): string | null {
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);

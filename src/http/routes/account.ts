@@ -1,9 +1,9 @@
-/** The account behind the key. */
+/** The account of the API key. */
 import { ReelmendError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 import { secureTierRequired } from '../measurement.ts';
-import { presentAccount } from '../present.ts';
+import { serializeAccount } from '../serialize.ts';
 
 export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | 'updateAccount'> {
   const { store } = deps;
@@ -11,7 +11,7 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
     getAccount: async (c) => {
       const principal = c.get('principal');
       const account = await store.accounts.get(principal.account.id);
-      return c.json(presentAccount(deps, principal, account ?? principal.account), 200);
+      return c.json(serializeAccount(deps, principal, account ?? principal.account), 200);
     },
 
     updateAccount: async (c) => {
@@ -20,8 +20,8 @@ export function accountHandlers(deps: HttpDeps): Pick<Handlers, 'getAccount' | '
       const { retention_days } = c.req.valid('json');
       const actor = { key_id: principal.keyId };
       const account = await store.accounts.setRetention(principal.account.id, retention_days, actor);
-      if (account === null) throw new ReelmendError('internal_error', 'The account does not exist any more.');
-      return c.json(presentAccount(deps, principal, account), 200);
+      if (account === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
+      return c.json(serializeAccount(deps, principal, account), 200);
     },
   };
 }

@@ -1,24 +1,24 @@
-/** The authored document itself: as it is, and converted to JSON once it is asked for. */
+/** Serves openapi.yaml, unchanged and as JSON. */
 import { parse } from 'yaml';
 import type { OpenApiDocument } from '../../contract/types.gen.ts';
 import { zOpenApiDocument } from '../../contract/zod.gen.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 
 /**
- * Throws at the first request when the text is no OpenAPI 3.1 document; the tests hold the one that is shipped to it.
- * Parsed then and not at the start, since it takes 15 MB of memory, and only its text is kept.
+ * Parses the document at the first request for JSON and not at the start, since parsing takes 15 MB of memory. Keeps only
+ * the JSON text. That request fails if the text is no OpenAPI 3.1 document; a test checks the shipped one.
  */
 export function descriptionHandlers({ description }: HttpDeps): Pick<Handlers, 'getOpenApiJson' | 'getOpenApiYaml'> {
   let json: string | undefined;
   const asJson = () => {
     const document = parse(description) as OpenApiDocument;
-    // Checked, not replaced by the parser's result, which would drop what the schema does not name.
+    // Only a check: the parsed result would lack the fields that the schema does not name.
     zOpenApiDocument.parse(document);
     return JSON.stringify(document);
   };
   return {
-    // The type of the answer cannot be seen in a text; the tests hold it against the document.
+    // The type of a response body cannot be derived from a text; the tests compare it with the contract.
     getOpenApiJson: (c) => c.body((json ??= asJson()), 200, { 'Content-Type': 'application/json' }) as never,
     getOpenApiYaml: (c) => c.body(description, 200, { 'Content-Type': 'application/yaml' }),
   };

@@ -1,10 +1,10 @@
-/** The API reference: Swagger UI over the served document, from our own files, without any inline script. */
+/** The API reference: Swagger UI for the served document. Uses local files only and no inline script. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 
-/** Nothing from other hosts, no inline script; `data:` pictures are the icons inside Swagger UI's style sheet. */
+/** Forbids other hosts and inline scripts. Swagger UI's style sheet contains its icons as `data:` URLs. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,14 +28,14 @@ const page = `<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript; the document itself is at <a href="v1/openapi.yaml">v1/openapi.yaml</a>.</noscript>
+<noscript>This page needs JavaScript. The document is at <a href="v1/openapi.yaml">v1/openapi.yaml</a>.</noscript>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
 </html>
 `;
 
-// No validator: it would send the document's address to another host.
+// No validator: it would send the URL of the document to another host.
 const start = `SwaggerUIBundle({
   url: 'v1/openapi.json',
   dom_id: '#reference',
@@ -45,7 +45,7 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-// Swagger UI's tables are wider than a telephone: those of descriptions scroll within, the others stand cell by cell.
+// Swagger UI's tables are too wide for phones: tables in descriptions scroll, others are stacked cell by cell.
 const style = `.swagger-ui .markdown table, .swagger-ui .renderedMarkdown table { display: block; overflow-x: auto; }
 .swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere; }
 @media (max-width: 768px) {
@@ -68,12 +68,12 @@ const resolve = createRequire(import.meta.url).resolve;
 const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', png: 'image/png' } as const;
 const kept = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
-/** Read once and kept: 1.6 MB altogether. */
+/** Cached in memory, 1.6 MB in total. */
 function packageFile(name: string): Promise<Uint8Array<ArrayBuffer>> {
   let content = kept.get(name);
   if (content === undefined) {
     content = readFile(resolve(`swagger-ui-dist/${name}`)).then((bytes) => new Uint8Array(bytes));
-    // A failed read is tried again by the next request.
+    // The next request retries a failed read.
     content.catch(() => kept.delete(name));
     kept.set(name, content);
   }

@@ -9,10 +9,9 @@ import type { LinkQuery } from '../../storage/links.ts';
 import type { ByteRange } from '../../storage/types.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
-import type { Handlers } from '../handlers.ts';
-import { parseRange } from '../ranges.ts';
+import type { Handlers } from '../register.ts';
 
-const notFound = () => new ReelmendError('not_found', 'The file does not exist any more.');
+const notFound = () => new ReelmendError('not_found', 'The file no longer exists.');
 
 function servesLinks(storage: HttpDeps['storage']): storage is FilesystemStorage {
   return storage.kind === 'filesystem' && 'verifyLink' in storage;
@@ -33,7 +32,7 @@ function verified(storage: FilesystemStorage, query: LinkQuery) {
   const verdict = storage.verifyLink(query);
   if (verdict.ok) return verdict;
   if (verdict.reason === 'expired') {
-    throw new ReelmendError('link_expired', "The link has expired; fetch a fresh one from the job's result.");
+    throw new ReelmendError('link_expired', "The link has expired. Get a fresh one from the job's result.");
   }
   throw new ReelmendError('link_invalid', 'The link is not valid.');
 }
@@ -42,7 +41,7 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
   const { key, fileName, contentType } = verified(storage, query);
   const found = await storage.stat(key);
   if (found === null) throw notFound();
-  // A key names one object for ever, so that its name and size are a strong validator.
+  // A key names the same object forever, so key and size make a strong validator.
   const etag = `"${createHash('sha256').update(`${key}\n${found.size}`).digest('hex').slice(0, 32)}"`;
   const range = rangeOf(c, etag, found.size);
   const length = range === 'whole' ? found.size : range.end - range.start + 1;
@@ -53,24 +52,45 @@ async function serve(c: Context<AppEnv>, storage: FilesystemStorage, query: Link
     'Accept-Ranges': 'bytes',
     ETag: etag,
     'Cache-Control': 'private, no-transform',
-    // A signed link may be played by any page that has it.
+    // Any page that has a signed link may play it.
     'Cross-Origin-Resource-Policy': 'cross-origin',
     ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${found.size}` }),
   };
   const status = range === 'whole' ? 200 : 206;
-  // Hono answers HEAD through this handler and drops the body: a file opened for it would stay open.
+  // For HEAD Hono calls this handler and drops the body: a file opened for it would stay open.
   if (c.req.method === 'HEAD') return c.body(null, status, headers);
   const body = await storage.open(key, range === 'whole' ? undefined : range);
   if (body === null) throw notFound();
   return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, status, headers);
 }
 
-/** The range to send; If-Range with another validator asks for the whole file. */
+/** The range to send. An If-Range that does not match asks for the whole file. */
 function rangeOf(c: Context<AppEnv>, etag: string, size: number): ByteRange | 'whole' {
   const condition = c.req.header('If-Range');
   if (condition !== undefined && condition !== etag) return 'whole';
   const range = parseRange(c.req.header('Range'), size);
   if (range !== 'unsatisfiable') return range;
   c.header('Content-Range', `bytes */${size}`);
-  throw new ReelmendError('range_not_satisfiable', `The range lies outside of the file of ${size} bytes.`);
+  throw new ReelmendError('range_not_satisfiable', `The range lies outside the file, which has ${size} bytes.`);
+}
+
+/**
+ * Parses a Range header (RFC 9110 §14) for a file of `size` bytes. Returns `whole` if there is no header, more than one
+ * range or an unknown form; a server may answer all of these with the whole file.
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '');
+  if (match === null) return 'whole';
+  const [, first = '', last = ''] = match;
+  if (first === '') return suffix(last, size);
+  const start = Number(first);
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && Number(last) < start) return 'whole';
+  return start >= size ? 'unsatisfiable' : { start, end };
+}
+
+function suffix(length: string, size: number): ByteRange | 'whole' | 'unsatisfiable' {
+  if (length === '') return 'whole';
+  if (Number(length) === 0 || size === 0) return 'unsatisfiable';
+  return { start: Math.max(0, size - Number(length)), end: size - 1 };
 }

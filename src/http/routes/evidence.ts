@@ -1,24 +1,24 @@
-/** Deletion certificates, the audit log with its signed head, and the published keys. */
+/** Deletion certificates, the audit log with its signed head, and the public keys. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CertificatePayload } from '../../contract/types.gen.ts';
 import { ReelmendError } from '../../domain/errors.ts';
 import type { Principal } from '../../store/types.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 import { secureTierRequired } from '../measurement.ts';
 import { jobNotFound } from '../validation.ts';
 
-/** seconds after which a pending certificate may be asked for again */
+/** Retry-After of a pending certificate, seconds */
 const pendingRetryS = 5;
 const defaultCertificateWaitMs = 3000;
-const firstLookMs = 25;
-const slowestLookMs = 400;
+const firstPollMs = 25;
+const longestPollMs = 400;
 
 function assertSecureKey({ tier }: Principal): void {
   if (tier !== 'secure') throw secureTierRequired();
 }
 
-/** The payload of a compact JWS; whoever relies on it verifies the signature. */
+/** The payload of a compact JWS, without verifying it. */
 function payloadOf(jws: string): CertificatePayload {
   return JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString('utf8')) as CertificatePayload;
 }
@@ -34,13 +34,13 @@ export function evidenceHandlers(
       const { account, mode } = principal;
       const { id } = c.req.valid('param');
       const found = await certificates.get(account.id, mode, id);
-      // A Standard job has no certificate; as long as it exists, it is nevertheless a job that is not deleted.
+      // A Standard job never has a certificate, but while it exists the correct error is `job_not_deleted`.
       if (found?.state === 'not_deleted' || (found === null && (await jobs.get(account.id, mode, id)) !== null)) {
-        throw new ReelmendError('job_not_deleted', 'The job is not deleted; there is nothing to certify.');
+        throw new ReelmendError('job_not_deleted', 'The job is not deleted, so it has no certificate.');
       }
       if (found === null) throw jobNotFound();
       if (found.state === 'pending') {
-        const message = 'The job is deleted; its certificate is issued when the storage has confirmed it.';
+        const message = 'The job is deleted. Its certificate is issued once the storage has confirmed the deletion.';
         throw new ReelmendError('certificate_pending', message, { retryAfterS: pendingRetryS });
       }
       return c.json({ certificate: found.jws, payload: payloadOf(found.jws) }, 200);
@@ -71,8 +71,8 @@ export function evidenceHandlers(
 }
 
 /**
- * The certificate of a job that was just deleted, when the storage confirms within the wait; null on Standard and
- * when it takes longer. Never rejects: the deletion has happened, whatever becomes of its proof.
+ * Waits for the certificate of a job that was just deleted. Returns null for Standard jobs, and if the storage does not
+ * confirm in time. Never rejects: the deletion has already happened.
  */
 export async function issuedCertificate(
   { store, logger, options }: HttpDeps,
@@ -81,7 +81,7 @@ export async function issuedCertificate(
   if (principal.tier !== 'secure') return null;
   const end = performance.now() + (options?.certificateWaitMs ?? defaultCertificateWaitMs);
   try {
-    for (let pause = firstLookMs; ; pause = Math.min(pause * 2, slowestLookMs)) {
+    for (let pause = firstPollMs; ; pause = Math.min(pause * 2, longestPollMs)) {
       const found = await store.certificates.get(principal.account.id, principal.mode, jobId);
       if (found?.state === 'issued') return found.jws;
       if (found === null || performance.now() + pause > end) return null;

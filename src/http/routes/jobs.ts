@@ -1,12 +1,12 @@
-/** Jobs: quote, create, list, get, follow, delete. */
+/** Quotes and jobs: create, list, get, follow, delete. */
 import type { Context } from 'hono';
-import { createJob } from '../creation.ts';
+import { createJob } from '../create-job.ts';
 import type { WithStreams } from '../deps.ts';
 import type { AppEnv } from '../env.ts';
 import { eventStream, jobEvents } from '../event-stream.ts';
-import type { Handlers } from '../handlers.ts';
-import { presentJob } from '../present.ts';
-import { createQuote } from '../quote.ts';
+import type { Handlers } from '../register.ts';
+import { serializeJob } from '../serialize.ts';
+import { createQuote } from '../create-quote.ts';
 import { jobNotFound } from '../validation.ts';
 import { issuedCertificate } from './evidence.ts';
 
@@ -36,7 +36,7 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
       c.set('jobId', job.id);
       c.header('Location', `/v1/jobs/${job.id}`);
       if (replayed) c.header('Idempotent-Replayed', 'true');
-      return c.json(presentJob(job), 201);
+      return c.json(serializeJob(job), 201);
     },
 
     listJobs: async (c) => {
@@ -51,14 +51,14 @@ export function jobHandlers(deps: WithStreams): JobHandlers {
       });
       const last = page.jobs.at(-1);
       const cursor = page.hasMore && last !== undefined ? last.id : null;
-      return c.json({ data: page.jobs.map(presentJob), has_more: cursor !== null, next_cursor: cursor }, 200);
+      return c.json({ data: page.jobs.map(serializeJob), has_more: cursor !== null, next_cursor: cursor }, 200);
     },
 
     getJob: async (c) => {
       const { account, mode } = c.get('principal');
       const job = await jobs.get(account.id, mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
-      return c.json(presentJob(job), 200);
+      return c.json(serializeJob(job), 200);
     },
 
     streamJobEvents: (c) => streamJob(c, deps, c.req.valid('param').id),
@@ -79,13 +79,13 @@ async function streamJob(c: Context<AppEnv>, deps: WithStreams, jobId: string): 
   const { account, mode, keyId } = c.get('principal');
   const { jobs } = deps.store;
   if ((await jobs.get(account.id, mode, jobId)) === null) throw jobNotFound();
-  // Hono answers HEAD through this handler and drops the body: a watch started for it would go on.
+  // For HEAD Hono calls this handler and drops the body: a watch started for it would never end.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
   return eventStream(c, {
     place: deps.streams.open({ credential: keyId, accountId: account.id }),
     run: jobEvents({ jobId, watch: (signal) => jobs.watch(account.id, mode, jobId, signal) }),
     heartbeatMs: deps.options?.eventHeartbeatMs ?? defaultHeartbeatMs,
     lifetimeMs: deps.options?.eventStreamMs ?? defaultStreamMs,
-    onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'a stream of events failed'),
+    onFailure: (err) => deps.logger.error({ err, request_id: c.get('requestId') }, 'an event stream failed'),
   });
 }

@@ -3,7 +3,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import type { HttpDeps } from '../deps.ts';
-import type { Handlers } from '../handlers.ts';
+import type { Handlers } from '../register.ts';
 import { jobNotFound } from '../validation.ts';
 
 export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
@@ -14,7 +14,7 @@ export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
       const job = await jobs.get(account.id, mode, c.req.valid('param').id);
       if (job === null) throw jobNotFound();
       const result = await resultOf(deps, job);
-      // Recorded before the link leaves; a HEAD request gets none.
+      // Recorded before the response. A HEAD request gets no link.
       if (c.req.method !== 'HEAD') {
         const data = { key_id: keyId };
         await audit.record({ accountId: account.id, kind: 'result.accessed', jobId: job.id, data });
@@ -30,14 +30,14 @@ function assertDone(job: JobRecord): void {
     throw new ReelmendError('job_failed', `The job ended in error and has no result: ${why}`);
   }
   if (job.status !== 'done') {
-    throw new ReelmendError('job_not_done', `The job is ${job.status}; its result can be fetched when it is done.`);
+    throw new ReelmendError('job_not_done', `The job is ${job.status}. Get its result when it is done.`);
   }
 }
 
 async function resultOf({ store, storage }: HttpDeps, job: JobRecord) {
   assertDone(job);
   const key = await store.jobs.outputKey(job.id);
-  // Deleted between the two queries.
+  // The job was deleted between the two queries.
   if (key === null) throw jobNotFound();
   const link = await storage.link(key, {
     fileName: `${job.id}-${job.resolution}.mp4`,

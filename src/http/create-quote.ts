@@ -1,26 +1,26 @@
-/** POST /v1/quotes: what a job with the same body would cost and take. Reads only. */
+/** POST /v1/quotes: the price and duration of a job with the same body. Changes nothing. */
 import type { Quote } from '../contract/types.gen.ts';
 import type { JobRecord, Resolution } from '../domain/job.ts';
 import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { presentSource } from './present.ts';
+import { serializeSource } from './serialize.ts';
 import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 
-/** Jobs of the account that an estimate looks at. */
+/** An estimate is based on so many of the account's latest jobs. */
 const sampleSize = 50;
-const defaultTestModeDelayMs = 2000;
-/** Seconds of processing for one second of video on two cores, where the account has no finished job yet. */
+const defaultTestJobMs = 2000;
+/** Seconds of processing per second of video on two cores, for accounts without a finished job. */
 const defaultRates: Readonly<Record<Resolution, number>> = { '1080p': 1.5, '4k': 6 };
 
 export interface QuoteRequest {
   principal: Principal;
   body: JobInput;
-  /** aborted when the caller goes away */
+  /** aborted when the client disconnects */
   signal: AbortSignal;
 }
 
-/** Throws ReelmendError with the codes that the document names for createQuote. */
+/** Throws ReelmendError with the codes that openapi.yaml names for createQuote. */
 export async function createQuote(deps: HttpDeps, { principal, body, signal }: QuoteRequest): Promise<Quote> {
   assertTierAllowed(principal, body);
   const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
@@ -28,7 +28,7 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
   const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, videoUrl, signal });
   const sandbox = principal.mode === 'test';
   const seconds = sandbox
-    ? sandboxSeconds(deps, videoUrl)
+    ? testJobSeconds(deps, videoUrl)
     : durationSeconds * (await processingRate(deps, principal, body.resolution));
   return {
     duration_seconds: durationSeconds,
@@ -37,16 +37,16 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
     tier: tierOf(body),
     sandbox,
     estimated_seconds: Math.max(1, Math.ceil(seconds)),
-    source: presentSource(source),
+    source: serializeSource(source),
   };
 }
 
-function sandboxSeconds({ options }: HttpDeps, videoUrl: URL): number {
+function testJobSeconds({ options }: HttpDeps, videoUrl: URL): number {
   if (testModeScenario(videoUrl.href) === 'slow') return slowScenarioS;
-  return (options?.testModeDelayMs ?? defaultTestModeDelayMs) / 1000;
+  return (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
 }
 
-/** Seconds of processing for one second of video: the median of the account's latest jobs of that target. */
+/** Seconds of processing per second of video: the median of the account's latest jobs with that resolution. */
 async function processingRate(deps: HttpDeps, principal: Principal, resolution: Resolution): Promise<number> {
   const { jobs } = await deps.store.jobs.list({
     accountId: principal.account.id,

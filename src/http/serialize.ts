@@ -1,4 +1,4 @@
-/** The service's records in the contract's shape. */
+/** Converts the store's records to the types of the contract. */
 import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
@@ -7,10 +7,10 @@ import { sandboxCredits } from '../domain/test-mode.ts';
 import type { Account, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
-/** Thousandths are all that anybody can tell apart; the engine's single precision would show seventeen digits. */
+/** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 
-function presentApplied(applied: AppliedEnhancements): AppliedEnhancements {
+function serializeApplied(applied: AppliedEnhancements): AppliedEnhancements {
   const { denoise, sharpen, face_restoration, adaptive_contrast, plan } = applied;
   return {
     ...applied,
@@ -22,14 +22,14 @@ function presentApplied(applied: AppliedEnhancements): AppliedEnhancements {
   };
 }
 
-/** Without what is kept for the service's own use. */
-export function presentSource(source: MeasuredSource | null): SourceFacts | null {
+/** Removes internal fields. */
+export function serializeSource(source: MeasuredSource | null): SourceFacts | null {
   if (source === null) return null;
   const { etag: _, ...facts } = source;
   return facts;
 }
 
-export function presentJob(job: JobRecord): Job {
+export function serializeJob(job: JobRecord): Job {
   return {
     id: job.id,
     status: job.status,
@@ -45,20 +45,20 @@ export function presentJob(job: JobRecord): Job {
     started_at: job.startedAt?.toISOString() ?? null,
     finished_at: job.finishedAt?.toISOString() ?? null,
     expires_at: job.expiresAt.toISOString(),
-    source: presentSource(job.source),
+    source: serializeSource(job.source),
     output: job.output,
     error: job.error,
-    enhancements: job.applied === null ? null : presentApplied(job.applied),
+    enhancements: job.applied === null ? null : serializeApplied(job.applied),
     metadata: job.metadata,
   };
 }
 
-/** `auto` and `none`, which need no network, and the installed ones: what a job may name. */
+/** The values that `model` of a job may have. */
 export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
   return ['auto', 'none', ...(options?.models ?? [])];
 }
 
-export function presentLimits(deps: Pick<HttpDeps, 'options'>): Limits {
+export function serializeLimits(deps: Pick<HttpDeps, 'options'>): Limits {
   return {
     max_duration_seconds: maxDurationS,
     max_file_size_bytes: maxSourceBytes,
@@ -68,8 +68,8 @@ export function presentLimits(deps: Pick<HttpDeps, 'options'>): Limits {
   };
 }
 
-/** A Secure key may use both tiers, job by job. */
-function presentPricing(tier: Tier): Pricing {
+/** A Secure key can use both tiers. */
+function serializePricing(tier: Tier): Pricing {
   const prices = (of: Tier) => {
     const { perMinute, perSecond } = priceTable(of);
     return { per_minute: perMinute, per_second: perSecond };
@@ -78,8 +78,8 @@ function presentPricing(tier: Tier): Pricing {
   return { currency: 'USD', ...prices(tier), tiers: { standard: prices('standard'), ...secure } };
 }
 
-/** `account` is read afresh: the principal's copy may be older than the last charge. */
-export function presentAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
+/** `account` must be freshly read: the principal's copy may be older than the last charge. */
+export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
   return {
     id: account.id,
     plan: account.plan,
@@ -88,7 +88,7 @@ export function presentAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: 
     sandbox: mode === 'test',
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),
-    pricing: presentPricing(tier),
-    limits: presentLimits(deps),
+    pricing: serializePricing(tier),
+    limits: serializeLimits(deps),
   };
 }

@@ -1,25 +1,24 @@
-/** POST /v1/jobs behind its validation: replay, mode, measurement, price, one call of the store. */
+/** POST /v1/jobs after validation: idempotency check, measurement, price, and one call of the store. */
 import { jcs, sha256Hex } from '../domain/audit.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { Enhancements, JobRecord } from '../domain/job.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
+import { assertTestBalance, assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 import { defaultQuotas } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
-import { assertSandboxPays } from './sandbox.ts';
 
 export interface CreationRequest {
   principal: Principal;
   body: JobInput;
   idempotencyKey: string | undefined;
-  /** aborted when the caller goes away */
+  /** aborted when the client disconnects */
   signal: AbortSignal;
 }
 
 /**
- * Throws ReelmendError with the codes that the document names for createJob. Nothing is stored or charged before
- * the last step.
+ * Throws ReelmendError with the codes that openapi.yaml names for createJob. Stores and charges nothing before the last
+ * step.
  */
 export async function createJob(
   deps: HttpDeps,
@@ -35,8 +34,8 @@ export async function createJob(
   const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
-  if (principal.mode === 'test') assertSandboxPays(videoUrl);
-  await countJobOfPending(deps, principal.account);
+  if (principal.mode === 'test') assertTestBalance(videoUrl);
+  await limitPendingAccount(deps, principal.account);
   return store.jobs.create({
     ...requested(principal, body),
     videoUrl: videoUrl.href,
@@ -49,14 +48,14 @@ export async function createJob(
 
 const dayS = 86_400;
 
-/** Whoever signs up can use the sandbox at once: a day's jobs bound what a stranger makes the service keep. */
-async function countJobOfPending({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
+/** Anyone who can sign up can use test mode. A daily limit bounds how much such an account can store. */
+async function limitPendingAccount({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
   if (approvalStatus === 'approved') return;
   const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
   const verdict = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
   if (verdict.allowed) return;
   const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-  const message = `An account that is not approved may make ${limit} jobs a day; retry after ${retryAfterS} s, or ask for approval.`;
+  const message = `An account that is not approved can create ${limit} test jobs per day. Retry after ${retryAfterS} s, or ask the operator for approval.`;
   throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }
 

@@ -1,4 +1,4 @@
-/** The store's records in the shape that the contract gives the console. */
+/** Converts the store's records to the types of the console's contract. */
 import type {
   ConsoleAccount,
   ConsoleDelivery,
@@ -20,9 +20,9 @@ import type {
 } from '../../store/index.ts';
 import type { Account } from '../../store/types.ts';
 
-export const instant = (at: Date | null): string | null => at?.toISOString() ?? null;
+export const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-export function presentConsoleAccount(account: Account): ConsoleAccount {
+export function serializeConsoleAccount(account: Account): ConsoleAccount {
   return {
     id: account.id,
     name: account.name,
@@ -35,8 +35,8 @@ export function presentConsoleAccount(account: Account): ConsoleAccount {
   };
 }
 
-export function presentOperatorAccount(account: AccountWithPeople): OperatorAccount {
-  return { ...presentConsoleAccount(account), emails: account.emails, active_keys: account.activeKeys };
+export function serializeOperatorAccount(account: AccountWithPeople): OperatorAccount {
+  return { ...serializeConsoleAccount(account), emails: account.emails, active_keys: account.activeKeys };
 }
 
 function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['state'] {
@@ -45,7 +45,7 @@ function keyState({ revokedAt, expiresAt }: KeyRecord, now: Date): ConsoleKey['s
   return expiresAt <= now ? 'expired' : 'expiring';
 }
 
-export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
+export function serializeKey(key: KeyRecord, now = new Date()): ConsoleKey {
   return {
     id: key.id,
     mode: key.mode,
@@ -53,13 +53,13 @@ export function presentKey(key: KeyRecord, now = new Date()): ConsoleKey {
     last_four: key.lastFour,
     state: keyState(key, now),
     created_at: key.createdAt.toISOString(),
-    last_used_at: instant(key.lastUsedAt),
-    expires_at: instant(key.expiresAt),
-    revoked_at: instant(key.revokedAt),
+    last_used_at: timestamp(key.lastUsedAt),
+    expires_at: timestamp(key.expiresAt),
+    revoked_at: timestamp(key.revokedAt),
   };
 }
 
-export function presentConsoleJob(job: JobRecord): ConsoleJob {
+export function serializeConsoleJob(job: JobRecord): ConsoleJob {
   return {
     id: job.id,
     mode: job.mode,
@@ -73,8 +73,8 @@ export function presentConsoleJob(job: JobRecord): ConsoleJob {
     credits_charged: job.creditsCharged,
     credits_refunded: job.creditsRefunded,
     created_at: job.createdAt.toISOString(),
-    started_at: instant(job.startedAt),
-    finished_at: instant(job.finishedAt),
+    started_at: timestamp(job.startedAt),
+    finished_at: timestamp(job.finishedAt),
     expires_at: job.expiresAt.toISOString(),
     error: job.error,
   };
@@ -82,11 +82,11 @@ export function presentConsoleJob(job: JobRecord): ConsoleJob {
 
 type Attempt = DeliveryRecord['attempts'][number];
 
-export function presentAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
-  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, reply };
+export function serializeAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
+  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, response_body: reply };
 }
 
-export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
+export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
   const last = delivery.attempts.at(-1);
   return {
     id: delivery.id,
@@ -94,29 +94,29 @@ export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
     event: delivery.event,
     url: delivery.url,
     state: delivery.state,
-    failed_tries: delivery.failedAttempts,
-    next_at: instant(delivery.nextAt),
+    failed_attempts: delivery.failedAttempts,
+    next_at: timestamp(delivery.nextAt),
     created_at: delivery.createdAt.toISOString(),
-    settled_at: instant(delivery.settledAt),
-    last_attempt: last === undefined ? null : presentAttempt(last),
+    settled_at: timestamp(delivery.settledAt),
+    last_attempt: last === undefined ? null : serializeAttempt(last),
   };
 }
 
-/** Only what the contract names: a newer worker may have told more. */
-function presentDevice(device: WorkerDevice): OperatorWorker['devices'][number] {
+/** Copies the fields of the contract only: a newer worker may have reported more. */
+function serializeDevice(device: WorkerDevice): OperatorWorker['devices'][number] {
   const { id, name, usable, reason, threads, simd, encoder, inference } = device;
   return { id, name, usable, reason, threads, simd, encoder, inference };
 }
 
-export function presentWorker(worker: WorkerRecord): OperatorWorker {
+export function serializeWorker(worker: WorkerRecord): OperatorWorker {
   return {
     id: worker.id,
     host: worker.host,
     started_at: worker.startedAt.toISOString(),
-    seen_at: worker.heartbeatAt.toISOString(),
+    last_heartbeat_at: worker.heartbeatAt.toISOString(),
     alive: worker.alive,
     concurrency: worker.concurrency,
-    devices: worker.devices.map(presentDevice),
+    devices: worker.devices.map(serializeDevice),
     jobs: worker.jobs.map(({ id, step, progress, leaseExpiresAt }) => ({
       id,
       step,
