@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeLink } from '../../src/storage/links.ts';
 import { parseRange } from '../../src/http/routes/downloads.ts';
-import { errorOf, finished, fakeJob, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
+import { errorOf, finished, linkSecret, makeApi, publicUrl } from '../helpers/http.ts';
 
 const content = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 const key = 'outputs/ab/job_x.mp4';
