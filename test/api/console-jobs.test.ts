@@ -101,12 +101,12 @@ describe('a job in full', () => {
     ]);
   });
 
-  it('says that a sandbox job failed because it was asked to', async () => {
+  it('says that a test job failed because its name requests it', async () => {
     const job = await makeJob(world, ours.accountId, { mode: 'test' });
     const { fence } = (await world.store.leases.acquire(job.id, 'sandbox', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The URL of this test job asks for a failure.' });
     const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
-    expect(error_help).toBe('The name of its video asks for this error; any other name succeeds.');
+    expect(error_help).toBe('The name of the video asks for this error; any other name succeeds.');
   });
 
   it('of another account, or deleted, is not there', async () => {

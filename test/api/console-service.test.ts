@@ -186,7 +186,7 @@ describe('a person', () => {
       expect(got.body).toBe(request.body);
       expect(JSON.parse(got.body)).toMatchObject({ event, job_id });
       for (const [name, value] of Object.entries(request.headers)) expect(got.headers[name], name).toBe(value);
-      expect(attempts).toMatchObject([{ status: 200, reply: 'thanks', failure: null }]);
+      expect(attempts).toMatchObject([{ status: 200, response_body: 'thanks', failure: null }]);
     }
   });
 
