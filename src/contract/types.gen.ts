@@ -1083,9 +1083,9 @@ export type ConsoleDelivery = {
      */
     state: 'pending' | 'delivered' | 'dead' | 'stopped';
     /**
-     * Failed tries of this round.
+     * Failed attempts since the delivery was created or last resent.
      */
-    failed_tries: number;
+    failed_attempts: number;
     next_at: Timestamp | null;
     created_at: Timestamp;
     settled_at: Timestamp | null;

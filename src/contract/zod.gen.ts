@@ -677,7 +677,7 @@ export const zConsoleDelivery = z.object({
         'dead',
         'stopped'
     ]),
-    failed_tries: z.int().gte(0),
+    failed_attempts: z.int().gte(0),
     next_at: zTimestamp.nullable(),
     created_at: zTimestamp,
     settled_at: zTimestamp.nullable(),

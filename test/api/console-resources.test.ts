@@ -181,14 +181,14 @@ describe('webhooks', () => {
     const query = `/console/api/webhooks/deliveries?job_id=${job.id}`;
     const { data } = await ours.browser.call<ConsoleDeliveryList>(query);
     const [delivery] = data;
-    expect(delivery).toMatchObject({ event: 'job.completed', state: 'pending', last_attempt: null, failed_tries: 0 });
+    expect(delivery).toMatchObject({ event: 'job.completed', state: 'pending', last_attempt: null, failed_attempts: 0 });
     await world.store.deliveries.settle(
       delivery!.id,
       { at: new Date(), durationMs: 12, status: 500, failure: 'the server answered with status 500.', reply: 'oh no' },
       { state: 'dead' },
     );
     const dead = await ours.browser.call<ConsoleDeliveryList>('/console/api/webhooks/deliveries?state=dead');
-    expect(dead.data[0]).toMatchObject({ id: delivery!.id, failed_tries: 1, last_attempt: { status: 500, reply: 'oh no' } });
+    expect(dead.data[0]).toMatchObject({ id: delivery!.id, failed_attempts: 1, last_attempt: { status: 500, reply: 'oh no' } });
     const path = `/console/api/webhooks/deliveries/${delivery!.id}`;
     const shown = await ours.browser.call<ConsoleDeliveryDetail>(path);
     expect(shown.request).toMatchObject({
@@ -200,7 +200,7 @@ describe('webhooks', () => {
     const response = await ours.browser.request(`${path}/resend`, { method: 'POST' });
     expect(response.status).toBe(202);
     const resent = (await response.json()) as ConsoleDeliveryDetail;
-    expect(resent.delivery).toMatchObject({ state: 'pending', failed_tries: 0 });
+    expect(resent.delivery).toMatchObject({ state: 'pending', failed_attempts: 0 });
     expect(resent.attempts).toHaveLength(1);
     for (const [method, suffix] of [['GET', ''], ['POST', '/resend']] as const) {
       expect((await stranger.browser.request(`${path}${suffix}`, { method })).status).toBe(404);

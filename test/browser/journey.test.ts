@@ -335,7 +335,7 @@ describe('webhooks', () => {
     await page.getByRole('button', { name: 'Send again' }).click();
     await until(() => received[1], 'the second delivery');
     expect(received[1]?.headers['webhook-id']).toBe(received[0]?.headers['webhook-id']);
-    await page.getByText('Try 2').waitFor();
+    await page.getByText('Attempt 2').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   });
 
@@ -344,7 +344,7 @@ describe('webhooks', () => {
     answer = 500;
     await page.getByLabel('Event', { exact: true }).selectOption('job.failed');
     await page.getByRole('button', { name: 'Send the test event' }).click();
-    await page.getByText('1 failed try').waitFor();
+    await page.getByText('1 failed attempt').waitFor();
     await page.getByRole('button', { name: /^Details of job.failed/ }).click();
     await page.getByText('not today').first().waitFor();
     await page.keyboard.press('Escape');

@@ -109,7 +109,7 @@ export function useDeliveries(filters: { state?: DeliveryState; job_id?: string 
         { signal },
       );
     },
-    // Tries are made without any change of a job, so nothing on the stream tells of them.
+    // Attempts change no job, so nothing on the stream tells of them.
     { intervalMs: 5000 },
   );
 }

@@ -53,7 +53,7 @@ function Detail({ detail, onClose }: { detail: ConsoleDeliveryDetail; onClose: (
         <p className="small muted">The time and the signatures are made anew for every try and are not kept.</p>
       </div>
       <div className="stack-s">
-        <h3>Tries</h3>
+        <h3>Attempts</h3>
         {attempts.length === 0 ? <p className="muted">None yet.</p> : attempts.toReversed().map((attempt) => <Attempt key={attempt.number} attempt={attempt} />)}
       </div>
       {error !== null && <ErrorNotice error={error} />}
@@ -82,7 +82,7 @@ function Attempt({ attempt }: { attempt: ConsoleDeliveryAttempt }) {
       <div className="row">
         <Badge tone={good ? 'good' : 'bad'}>{attempt.status ?? 'no answer'}</Badge>
         <span className="small muted">
-          Try {attempt.number} · {formatDateTimeFull(attempt.at)} · {attempt.duration_ms} ms
+          Attempt {attempt.number} · {formatDateTimeFull(attempt.at)} · {attempt.duration_ms} ms
         </span>
       </div>
       {attempt.failure !== null && <p className="small">{attempt.failure}</p>}

@@ -162,7 +162,7 @@ export function OperatorFailuresPage() {
 
 function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
   return (
-    <Table columns={['Job', 'Account', 'Why', 'Mode', num('Tries'), num('When')]}>
+    <Table columns={['Job', 'Account', 'Why', 'Mode', num('Attempts'), num('When')]}>
       {failures.map((failure) => (
         <tr key={failure.job_id}>
           <td data-label="Job">
@@ -180,7 +180,7 @@ function FailureTable({ failures }: { failures: readonly OperatorFailure[] }) {
           <td data-label="Mode">
             <ModeBadge mode={failure.mode} />
           </td>
-          <td data-label="Tries" className="num">{failure.attempts}</td>
+          <td data-label="Attempts" className="num">{failure.attempts}</td>
           <td data-label="When" className="num small muted">
             <Ago at={failure.finished_at} />
           </td>

@@ -246,7 +246,7 @@ function DeliveryTable({ deliveries, onOpen }: { deliveries: readonly ConsoleDel
           <td data-label="State">
             <span className="row">
               <Badge tone={deliveryStates[delivery.state].tone}>{deliveryStates[delivery.state].text}</Badge>
-              {delivery.failed_tries > 0 && <span className="small muted">{plural(delivery.failed_tries, 'failed try', 'failed tries')}</span>}
+              {delivery.failed_attempts > 0 && <span className="small muted">{plural(delivery.failed_attempts, 'failed attempt', 'failed attempts')}</span>}
             </span>
           </td>
           <td data-label="Answer" className="num">

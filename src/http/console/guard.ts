@@ -141,6 +141,6 @@ export async function countTry(
   const verdict = await limits.take(key, 'auth', { limit: quota, windowS: authWindowS });
   if (verdict.allowed) return () => limits.forget(key, 'auth');
   const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-  const message = `Too many tries for this email from this address; retry after ${retryAfterS} s.`;
+  const message = `Too many attempts for this email from this address; retry after ${retryAfterS} s.`;
   throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }

@@ -94,7 +94,7 @@ export function presentDelivery(delivery: DeliveryRecord): ConsoleDelivery {
     event: delivery.event,
     url: delivery.url,
     state: delivery.state,
-    failed_tries: delivery.failedAttempts,
+    failed_attempts: delivery.failedAttempts,
     next_at: instant(delivery.nextAt),
     created_at: delivery.createdAt.toISOString(),
     settled_at: instant(delivery.settledAt),
