@@ -106,7 +106,7 @@ describe('a job in full', () => {
     const { fence } = (await world.store.leases.acquire(job.id, 'sandbox', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The sandbox was asked to fail.' });
     const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
-    expect(error_help).toBe('The name of its video asks for this error; any other name succeeds.');
+    expect(error_help).toBe('The name of the video asks for this error; any other name succeeds.');
   });
 
   it('of another account, or deleted, is not there', async () => {
