@@ -1095,7 +1095,7 @@ export type ConsoleDelivery = {
      */
     state: 'pending' | 'delivered' | 'dead' | 'stopped';
     /**
-     * Failed attempts of the current round.
+     * Failed attempts since the delivery was created or last resent.
      */
     failed_attempts: number;
     next_at: Timestamp | null;

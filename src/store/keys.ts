@@ -86,7 +86,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
       return transact(db, async (tx) => {
         // Creations of one account's keys take turns, so that they count each other.
         if ((await lockOpenAccount(tx, key.accountId)) === null) throw notOpen(key.accountId);
-        await assertRoomForKey(tx, key.accountId);
+        await assertKeyLimit(tx, key.accountId);
         const [row] = await tx
           .insert(apiKeys)
           .values({ ...key, id: newId('key') })
@@ -157,7 +157,7 @@ export function keyQueries(db: Db, client: postgres.Sql) {
 const isLive = and(isNull(apiKeys.revokedAt), sql`coalesce(${apiKeys.expiresAt} > clock_timestamp(), true)`);
 
 /** Rate limits are per key, so the number of keys needs a limit too. Throws ReelmendError `key_limit_reached`. */
-async function assertRoomForKey(tx: Tx, accountId: string): Promise<void> {
+async function assertKeyLimit(tx: Tx, accountId: string): Promise<void> {
   const [live] = await tx
     .select({ keys: count() })
     .from(apiKeys)
@@ -184,7 +184,7 @@ async function rotate(tx: Tx, keyId: string, { hash, lastFour, overlapDays }: Ro
   if (!old) return null;
   const { accountId, mode, tier } = old;
   // After the update: without an overlap the old key has just expired and no longer counts.
-  await assertRoomForKey(tx, accountId);
+  await assertKeyLimit(tx, accountId);
   const [fresh] = await tx
     .insert(apiKeys)
     .values({ id: newId('key'), accountId, mode, tier, hash, lastFour })

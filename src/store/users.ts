@@ -239,14 +239,14 @@ async function noteUse(db: Db, sessionId: string): Promise<void> {
 
 function toIdentity(row: IdentityRow): ConsoleIdentity {
   const { sessionId, expiresAt: ends, stale: _stale, userId, userCreatedAt, createdAt: made, ...rest } = row;
-  const { email: address, operator: isOperator, ...account } = rest;
+  const { email: userEmail, operator: isOperator, ...account } = rest;
   return {
     sessionId,
     expiresAt: new Date(ends),
     user: {
       id: userId,
       accountId: account.id,
-      email: address,
+      email: userEmail,
       operator: isOperator,
       createdAt: new Date(userCreatedAt),
     },

@@ -222,7 +222,7 @@ describe('failures that may pass', () => {
     await shop.worker().start();
     await ended(job, 'done');
     expect(await credits()).toBe(0);
-    // What the failed tries had announced is destroyed; original and output are left.
+    // What the failed attempts had registered is destroyed; original and output are left.
     await eventually(
       async () =>
         (await world.sql`SELECT 1 FROM objects WHERE job_id = ${job.id} AND state <> 'destroyed'`).length === 2,
