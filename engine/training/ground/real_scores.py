@@ -88,16 +88,27 @@ def ffmpeg():
     return imageio_ffmpeg.get_ffmpeg_exe()
 
 
+def as_yuv420p(luma):
+    """Bytes of a raw yuv420p picture of limited-range luma [H, W] (even sides) without colour. `gray` would not do: FFmpeg
+    takes it as full range and squeezes it."""
+    return np.ascontiguousarray(luma).tobytes() + bytes([128]) * (luma.size // 2)
+
+
 def vmaf(pictures, truths):
     """{'vmaf', 'neg'} of luma planes [n, H, W] of bytes."""
-    height, width = truths[0].shape
+    return vmaf_of(*(b''.join(map(as_yuv420p, planes)) for planes in (pictures, truths)), truths[0].shape)
+
+
+def vmaf_of(made, truth, shape):
+    """The same of raw yuv420p pictures, one behind the other, of luma's shape."""
+    height, width = shape
     with tempfile.TemporaryDirectory() as folder:
-        for name, planes in (('made', pictures), ('truth', truths)):
-            (Path(folder) / name).write_bytes(b''.join(np.ascontiguousarray(p).tobytes() for p in planes))
+        for name, data in (('made', made), ('truth', truth)):
+            (Path(folder) / name).write_bytes(data)
         log = Path(folder) / 'log.json'
         models = 'version=vmaf_v0.6.1\\\\:name=vmaf|version=vmaf_v0.6.1neg\\\\:name=neg'
-        source = ['-f', 'rawvideo', '-pix_fmt', 'gray', '-s', f'{width}x{height}', '-r', '25']
-        graph = f'[0:v]format=yuv420p[a];[1:v]format=yuv420p[b];[a][b]libvmaf=model={models}:log_fmt=json:log_path={log}'
+        source = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{width}x{height}', '-r', '25']
+        graph = f'[0:v][1:v]libvmaf=model={models}:log_fmt=json:log_path={log}'
         inputs = [*source, '-i', f'{folder}/made', *source, '-i', f'{folder}/truth']
         subprocess.run([ffmpeg(), '-v', 'error', *inputs, '-lavfi', graph, '-f', 'null', '-'], check=True,
                        stdout=subprocess.DEVNULL)

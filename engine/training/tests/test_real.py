@@ -1,6 +1,7 @@
 """Real damage: what a plan says is what happens, truth and motion are known, and strengths mean what they say."""
 import argparse
 import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -241,6 +242,22 @@ def test_vmaf_falls_with_blur():
     soft = [resize(resize(t, 64, 64), 192, 192).clip(0, 255).astype(np.uint8) for t in truths]
     same, worse = real_scores.vmaf(truths, truths), real_scores.vmaf(soft, truths)
     assert same['neg'] > 90 and worse['neg'] < same['neg'] - 20 and set(worse) == {'vmaf', 'neg'}
+
+
+def test_vmaf_is_that_of_a_video_file(tmp_path):
+    truths = [resize(moving(s).mean(-1), 192, 192).clip(16, 235).astype(np.uint8) for s in range(3)]
+    soft = [resize(resize(t, 96, 96), 192, 192).clip(16, 235).astype(np.uint8) for t in truths]
+    files = [tmp_path / 'made.y4m', tmp_path / 'truth.y4m']
+    for file, pictures in zip(files, (soft, truths)):
+        frames = (b'FRAME\n' + p.tobytes() + bytes([128]) * (192 * 96) for p in pictures)
+        file.write_bytes(b'YUV4MPEG2 W192 H192 F25:1 Ip A1:1 C420mpeg2\n' + b''.join(frames))
+    log = tmp_path / 'log.json'
+    wanted = {}
+    for name, version in (('vmaf', 'vmaf_v0.6.1'), ('neg', 'vmaf_v0.6.1neg')):
+        subprocess.run([real_scores.ffmpeg(), '-v', 'error', '-i', str(files[0]), '-i', str(files[1]), '-lavfi',
+                        f'[0:v][1:v]libvmaf=model=version={version}:log_fmt=json:log_path={log}', '-f', 'null', '-'], check=True)
+        wanted[name] = json.loads(log.read_text())['pooled_metrics']['vmaf']['mean']
+    assert real_scores.vmaf(soft, truths) == pytest.approx(wanted, abs=1e-3)
 
 
 def test_a_new_run_begins_with_the_shipped_weights_and_an_old_one_with_its_own(tmp_path):
