@@ -67,10 +67,10 @@ def real_evaluator(network, vmaf_every):
         row = {'real_gain': mean(table), 'gain': table}
         if network.scale == 2:
             row['faithful_gain'] = faithful_gain(net)
-            if vmaf_every and next(calls) % vmaf_every == 0:
-                found = clip_gains(net)
-                row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')},
-                           flicker=mean({c: r['flicker'] for c, r in found.items()}), clips=found)
+        if vmaf_every and next(calls) % vmaf_every == 0:
+            found = clip_gains(net)
+            row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')},
+                       flicker=mean({c: r['flicker'] for c, r in found.items()}), clips=found)
         return row
     return scores
 

@@ -228,6 +228,14 @@ def test_networks_are_compared_and_checkpoints_scored(shards):
     json.dumps(row)
 
 
+def test_networks_of_scale_1_are_scored_beside_the_source(shards):
+    net = real.faithful_network('fast-x1.onnx')
+    row, = real_scores.compared({'restore': (net, (0.0, 0.1))}, 1, 1)
+    assert 'faithful' not in row and row['psnr']['twice'] > 0.05 > abs(row['psnr']['clean'])
+    assert abs(row['neg']['clean']) < 1 and row['flicker']['twice'] < 1.05
+    assert 'neg_gain' in commands.real_evaluator(NETWORKS['detail-restore'], 1)(net)
+
+
 def test_flicker_follows_the_motion_of_the_rows(shards):
     chains = real_scores.validation_clips()
     assert any(clip.motion != [0, 0] for clips in chains.values() for clip in clips)
