@@ -141,7 +141,8 @@ def train(args):
     network = NETWORKS[args.network]
     name = args.recipe or network.recipe
     chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
-                    patch=args.patch, seed=args.seed, warm_up=args.warm_up)
+                    patch=args.patch, seed=args.seed, warm_up=args.warm_up, average=args.average,
+                    sharpen=args.sharpen, sharpen_sigma=args.sharpen_sigma, structure_term=args.structure_term)
     folder = Path(args.run) if args.run else RUNS / args.network
     start = first_state(network, args, folder)
     state = load_state(start) if start else None
@@ -231,7 +232,8 @@ def parser():
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
     t.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
-                       'warm-up': int, 'minutes': float}.items():
+                       'warm-up': int, 'minutes': float, 'average': float, 'sharpen': float, 'sharpen-sigma': float,
+                       'structure-term': float}.items():
         t.add_argument(f'--{name}', type=kind)
     t.set_defaults(action=train)
     c = commands.add_parser('clips', help='makes shards of degraded clips')

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 from .network import HalfResolutionNet
 from .optimiser import optimiser_for
+from .structure import missing
 
 
 def build(network):
@@ -23,12 +24,15 @@ def build(network):
     return net.to(memory_format=torch.channels_last)
 
 
-def loss_of(output, wanted, recipe):
-    """Charbonnier, plus the same on the differences of neighbours (edges count twice); chroma by its weight."""
+def loss_of(output, wanted, recipe, strength=None):
+    """Charbonnier, plus the same on the differences of neighbours (edges count twice); chroma by its weight; the structure
+    that luma misses, by how much of the restoration is wanted (`strength` [n])."""
+    loss = _plane_loss(output[:, :1], wanted[:, :1], recipe)
     if output.shape[1] > 1:
-        return (_plane_loss(output[:, :1], wanted[:, :1], recipe)
-                + recipe.chroma_term * _plane_loss(output[:, 1:], wanted[:, 1:], recipe))
-    return _plane_loss(output, wanted, recipe)
+        loss = loss + recipe.chroma_term * _plane_loss(output[:, 1:], wanted[:, 1:], recipe)
+    if recipe.structure_term:
+        loss = loss + recipe.structure_term * (strength * missing(output[:, :1], wanted[:, :1])).mean()
+    return loss
 
 
 def _plane_loss(output, wanted, recipe):
@@ -100,7 +104,7 @@ class Trainer:
         x = x.to(self.device, non_blocking=True).to(memory_format=torch.channels_last)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             output = self.forward(x)
-        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe)
+        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe, x[:, 1, 0, 0])
         return loss.detach(), torch.autograd.grad(loss, self.parameters)
 
     def step(self):
