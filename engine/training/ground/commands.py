@@ -125,12 +125,13 @@ def begin(trainer, state, args, start):
 
 def first_state(network, args, folder):
     """What a run begins with: the checkpoint asked for, its own last one, the shipped weights that the network names, or
-    None. Weights of another network begin at step 0."""
-    args.begins = False
-    if args.start:
+    None. Weights of another network begin at step 0. A finish that was stopped goes on from its own, whatever it began with."""
+    own, args.begins = folder / 'last.pt', False
+    args.goes_on = bool(args.finish and own.exists() and not (args.fresh or args.grow) and 'finish' in load_state(own))
+    if args.start and not args.goes_on:
         return Path(args.start)
-    if (folder / 'last.pt').exists():
-        return folder / 'last.pt'
+    if own.exists():
+        return own
     if network.begins is None:
         return None
     args.fresh = args.begins = True
@@ -150,9 +151,9 @@ def train(args):
         if not args.minutes:
             raise GroundError('no_minutes: --timed needs --minutes.')
         chosen = replace(chosen, steps=10**9, decay=0)
-    if args.finish:
-        begun = 0 if args.fresh or args.grow or state is None else state['number']
-        chosen = replace(chosen, steps=begun + args.finish, decay=args.finish)
+    finish = finish_of(state, args)
+    if finish:
+        chosen = replace(chosen, steps=finish['end'], decay=finish['steps'])
     torch.manual_seed(chosen.seed)
     place = prepared(args)
     if args.batch is None:
@@ -170,8 +171,21 @@ def train(args):
         trainer.forward = torch.compile(trainer.net)
     if network.scale == 2 and 'real' not in chosen.shares:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
+    if finish and trainer.number >= finish['end']:
+        print(f'finished at step {finish["end"]}; --fresh or another --run begins a new one', flush=True)
     run(trainer, folder, evaluator(network, chosen.shares, args.vmaf_every), args.minutes, args.every, name, worked, args.timed,
-        clock_of(state, args))
+        clock_of(state, args), {'finish': finish} if finish else None)
+
+
+def finish_of(state, args):
+    """None, or over how many steps the rate falls and at which it is 0 (kept in checkpoints, so that a finish that was
+    stopped ends where it would have ended)."""
+    if not args.finish:
+        return None
+    if args.goes_on:
+        return state['finish']
+    begun = 0 if args.fresh or args.grow or state is None else state['number']
+    return {'steps': args.finish, 'end': begun + args.finish}
 
 
 def clock_of(state, args):

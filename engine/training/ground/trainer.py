@@ -1,8 +1,10 @@
 """The training loop: workers of one thread each or a GPU, averaged weights, checkpoints that resume to the same
 numbers."""
 import copy
+import ctypes
 import json
 import math
+import platform
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -55,13 +57,25 @@ def rate_at(step, recipe):
     return recipe.rate * rise * max(0.0, fall)
 
 
-def has_amx(cpuinfo=Path('/proc/cpuinfo')):
-    """Whether this processor multiplies matrices of bfloat16 (AMX) and PyTorch knows."""
+ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # of x86-64: asm/unistd_64.h, asm/prctl.h, the kernel's XFEATURE
+
+
+def request_tiles(call=None):
+    """Asks the kernel for the tile registers, which a process gets only on request (Linux 5.16 and later). False where the
+    processor has none, the kernel is older, or a filter of system calls denies the request."""
+    if platform.system() != 'Linux' or platform.machine() != 'x86_64':
+        return False
+    call = call or ctypes.CDLL(None, use_errno=True).syscall
+    return call(*(ctypes.c_long(v) for v in (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA))) == 0
+
+
+def has_amx(cpuinfo=Path('/proc/cpuinfo'), request=request_tiles):
+    """Whether this processor multiplies matrices of bfloat16 (AMX), the kernel lets this process do so, and PyTorch knows."""
     try:
         flags = cpuinfo.read_text()
     except OSError:
         return False
-    return ' amx_bf16' in flags and torch.amp.is_autocast_available('cpu')
+    return ' amx_bf16' in flags and torch.amp.is_autocast_available('cpu') and request()
 
 
 def runs_in_bfloat16(device, amx=None):
@@ -186,10 +200,10 @@ def _rounded(value):
     return round(value, 5) if isinstance(value, float) else value
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
-    `clock`: minutes of them that are over already; a checkpoint says how many were."""
+    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold."""
     last, losses = time.time(), []
     begun, first = last - 60 * clock, last
     cpu, asked = time.process_time(), []
@@ -202,7 +216,7 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
             continue
         hours = worked + (time.time() - first) / 3600
         # Before the scores: what they may fail of must not cost the steps.
-        save(folder / 'last.pt', trainer.state(), hours=hours, label=label,
+        save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
              **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
         row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],
