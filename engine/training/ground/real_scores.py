@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from . import damage
-from .metrics import psnr
-from .neighbours import unsteadiness
+from .metrics import psnr, unsteadiness
 from .real import FRAMES, SIDE, RealSource
 from .resize import resize, to_bytes
 from .validate import upscale

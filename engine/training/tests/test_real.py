@@ -236,6 +236,21 @@ def test_networks_of_scale_1_are_scored_beside_the_source(shards):
     assert 'neg_gain' in commands.real_evaluator(NETWORKS['detail-restore'], 1)(net)
 
 
+@pytest.mark.parametrize('file', ['fast-x2.onnx', 'fast-x1.onnx'])
+def test_a_release_is_scored_on_the_damage_it_was_trained_on(shards, file):
+    from ground import release, tables
+    network = NETWORKS['detail' if 'x2' in file else 'detail-restore']
+    scores = release.scores_of((release.MODELS / file).read_bytes(), network, recipe='real')
+    half = release.scores_of((release.MODELS / file).read_bytes(), network, 'bf16', 'real')
+    net = real.faithful_network(file)
+    assert scores['real']['twice']['psnr_gain'] == pytest.approx(real_scores.gains(net)['twice'], abs=0.02)
+    assert set(scores['real']['clean']) == {'psnr_gain', 'vmaf', 'neg', 'flicker'} and set(half['real']['clean']) == {'psnr_gain'}
+    assert ('faithful_gain' in scores) == (network.scale == 2) and abs(release.overall(scores) - release.overall(half)) < 0.1
+    assert f'| blurred | {round(scores["real"]["blurred"]["psnr_gain"], 2)}' in tables._scores(
+        {'file': file, 'scale': network.scale, 'scores': scores})
+    json.dumps(scores)
+
+
 def test_flicker_follows_the_motion_of_the_rows(shards):
     chains = real_scores.validation_clips()
     assert any(clip.motion != [0, 0] for clips in chains.values() for clip in clips)
