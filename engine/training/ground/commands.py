@@ -31,6 +31,8 @@ RUNS = HERE / 'runs'
 CHROMA_BATCHES = 600
 REAL_CLIPS = 3  # a photograph and shard
 REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
+# Numbers of a recipe that a run may change, to compare.
+WEIGHTS = ('sharpen', 'sharpen_sigma', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term')
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
@@ -143,7 +145,7 @@ def train(args):
     name = args.recipe or network.recipe
     chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
                     patch=args.patch, seed=args.seed, warm_up=args.warm_up, average=args.average,
-                    sharpen=args.sharpen, sharpen_sigma=args.sharpen_sigma, structure_term=args.structure_term)
+                    **{name: getattr(args, name) for name in WEIGHTS})
     folder = Path(args.run) if args.run else RUNS / args.network
     start = first_state(network, args, folder)
     state = load_state(start) if start else None
@@ -160,7 +162,7 @@ def train(args):
         chosen = for_processor(chosen, place)
     net = build(network)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
-                      network.scale, chosen.seed, network.colour)
+                      network.scale, chosen.seed, network.colour, pairs=bool(chosen.steady_term))
     on_gpu = place.type == 'cuda'
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
@@ -246,8 +248,8 @@ def parser():
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
     t.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
-                       'warm-up': int, 'minutes': float, 'average': float, 'sharpen': float, 'sharpen-sigma': float,
-                       'structure-term': float}.items():
+                       'warm-up': int, 'minutes': float, 'average': float,
+                       **{name.replace('_', '-'): float for name in WEIGHTS}}.items():
         t.add_argument(f'--{name}', type=kind)
     t.set_defaults(action=train)
     c = commands.add_parser('clips', help='makes shards of degraded clips')

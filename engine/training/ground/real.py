@@ -18,9 +18,10 @@ import torch
 
 from . import clips, damage, drawn
 from .export import from_fp32
+from .objective import ALONE
 from .photos import HERE, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
-from .samples import cut, normalise, turned
+from .samples import normalise, turned
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
@@ -167,32 +168,70 @@ class RealSource(clips.ClipSource):
         half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
         return coded, np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)]), high, error
 
-    def _place(self, rng, patch):
-        """(coded, clean, high, error) of a random square."""
-        coded, clean, high, error = self._pair(rng.integers(len(self.rows)))
-        both = np.concatenate([coded, clean])
-        low, high = cut(rng, both, high, patch, 2)
-        return low[:len(coded)], low[len(coded):], high, error
+    def _cut(self, number, corner, patch):
+        """(coded, clean, high, error) of a square of a record; its corner in pixels of the source."""
+        coded, clean, high, error = self._pair(number)
+        (y, x), s = corner, 2
+        cut = lambda planes, k: planes[:, k * y:k * (y + patch), k * x:k * (x + patch)]
+        return cut(coded, 1), cut(clean, 1), cut(high, s), error
 
-    def sample(self, rng, patch):
-        best, other = self._place(rng, patch), self._place(rng, patch)
-        if other[2][0].std() > best[2][0].std():
+    def _drawn(self, rng, patch):
+        """Everything that chance decides of a sample: (record, corner, way to turn, whether undamaged, strength)."""
+        def place():
+            number = int(rng.integers(len(self.rows)))
+            return number, [2 * int(rng.integers((SIDE - patch) // 2 + 1)) for _ in 'yx']
+        best, other = place(), place()
+        if self._cut(*other, patch)[2][0].std() > self._cut(*best, patch)[2][0].std():
             best = other
-        way = rng.integers(8)
-        coded, clean, high = (normalise(turned(p, way)) for p in best[:3])
+        way = int(rng.integers(8))
+        if self.way == 'clean':
+            return *best, way, True, 0.0
+        undamaged = bool(rng.random() < UNDAMAGED)
+        return *best, way, undamaged, 1.0 if self.way == 'full' else float(rng.random())
+
+    def _made(self, number, corner, way, undamaged, strength, patch):
+        """The sample."""
+        coded, clean, high, error = self._cut(number, corner, patch)
+        coded, clean, high = (normalise(turned(p, way)) for p in (coded, clean, high))
         wanted = clean if self.scale == 1 else high
         if self.way == 'clean':
             return clean, wanted, 0.0
-        undamaged = rng.random() < UNDAMAGED
         if undamaged:
             coded = clean
         elif self.sharpen:
             wanted = wanted.copy()
-            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, best[3] / DAMAGED), self.sharpen_sigma)
+            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
         if self.way == 'full':
             return coded, wanted, 1.0
-        share = float(rng.random())
-        return coded, share * wanted + np.float32(1 - share) * faithful(coded, self.scale, self.beside), share
+        between = strength * wanted + np.float32(1 - strength) * faithful(coded, self.scale, self.beside)
+        return coded, between, strength
+
+    def sample(self, rng, patch):
+        return self._made(*self._drawn(rng, patch), patch)
+
+    def pair(self, rng, patch):
+        """(sample, sample, shift): the same square of a picture and of one beside it in its clip, and how far [down, right]
+        the second shows what the first does not (`objective.unsteady`)."""
+        number, *rest = self._drawn(rng, patch)
+        other = self._beside(number)
+        first, second = self.plans[number], self.plans[other]
+        steps = second['shown'][second['frame']] - first['shown'][first['frame']]
+        shift = [m * steps * self.scale // 2 if m * steps * self.scale % 2 == 0 else None for m in first['motion']]
+        way = rest[1]
+        if way & 4:
+            shift = shift[::-1]
+        for axis, bit in enumerate((2, 1)):
+            if way & bit and shift[axis] is not None:
+                shift[axis] = -shift[axis]
+        shift = (ALONE, ALONE) if None in shift else tuple(shift)
+        return self._made(number, *rest, patch), self._made(other, *rest, patch), shift
+
+    def _beside(self, number):
+        """The record of the next picture of the clip, or of the one before."""
+        for other in (number + 1, number - 1):
+            if 0 <= other < len(self.plans) and all(self.plans[other][k] == self.plans[number][k] for k in ('photo', 'clip')):
+                return other
+        return number
 
 
 def rows_of(path):

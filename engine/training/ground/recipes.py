@@ -23,7 +23,13 @@ class Recipe:
     gradient_term: float = 0.1
     chroma_term: float = 0.5  # weight of chroma, both planes together, beside luma's 1
     charbonnier: float = 2e-3
-    structure_term: float = 0.0  # weight of missing structure (`structure.missing`), a hundred points of VMAF-NEG, at strength 1
+    # Weights of what is lost besides fidelity, at strength 1 (`objective`): structure (1 is a hundred points of VMAF-NEG),
+    # features of a trained network, what a discriminator says (with the weight of its features' match), unsteadiness.
+    structure_term: float = 0.0
+    perceptual_term: float = 0.0
+    adversarial_term: float = 0.0
+    matching: float = 1.0
+    steady_term: float = 0.0
     sharpen: float = 0.0     # unsharp mask on the truth of damaged pairs: its amount, and its width in pixels of the truth
     sharpen_sigma: float = 1.6
     seed: int = 1

@@ -12,11 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 
 from .network import HalfResolutionNet
+from .objective import Objective
 from .optimiser import optimiser_for
-from .structure import missing
 
 
 def build(network):
@@ -24,30 +23,6 @@ def build(network):
     planes, outputs = (4, 3) if network.colour else (2, 1)
     net = HalfResolutionNet(network.scale, network.features, network.layers, planes, outputs)
     return net.to(memory_format=torch.channels_last)
-
-
-def loss_of(output, wanted, recipe, strength=None):
-    """Charbonnier, plus the same on the differences of neighbours (edges count twice); chroma by its weight; the structure
-    that luma misses, by how much of the restoration is wanted (`strength` [n])."""
-    loss = _plane_loss(output[:, :1], wanted[:, :1], recipe)
-    if output.shape[1] > 1:
-        loss = loss + recipe.chroma_term * _plane_loss(output[:, 1:], wanted[:, 1:], recipe)
-    if recipe.structure_term:
-        loss = loss + recipe.structure_term * (strength * missing(output[:, :1], wanted[:, :1])).mean()
-    return loss
-
-
-def _plane_loss(output, wanted, recipe):
-    error = output - wanted
-
-    def charbonnier(e):
-        return torch.sqrt(e * e + recipe.charbonnier**2).mean() - recipe.charbonnier
-
-    term = charbonnier(error)
-    if recipe.gradient_term:
-        across, down = error[..., 1:] - error[..., :-1], error[..., 1:, :] - error[..., :-1, :]
-        term = term + recipe.gradient_term * (charbonnier(across) + charbonnier(down))
-    return term
 
 
 def rate_at(step, recipe):
@@ -99,11 +74,11 @@ class Trainer:
     """
     CHECKED = 100
 
-    def __init__(self, net, batches, recipe, workers=1, objective=loss_of, device='cpu', amx=None):
+    def __init__(self, net, batches, recipe, workers=1, objective=None, device='cpu', amx=None):
         self.device = torch.device(device)
         self.half = runs_in_bfloat16(self.device, amx)
         self.net, self.batches, self.recipe = net.to(self.device), batches, recipe
-        self.workers, self.objective = workers, objective
+        self.workers, self.objective = workers, objective or Objective(recipe, self.device)
         self.forward = self.net
         self.parameters = [p for p in net.parameters() if p.requires_grad]
         self.optimiser = optimiser_for(net, recipe.rate)
@@ -114,20 +89,20 @@ class Trainer:
 
     def _gradients(self, part):
         """Loss and gradients of a part of the batch; parts run side by side (torch lets go of Python's lock)."""
-        x, y = part
+        x, y, *shifts = part
         x = x.to(self.device, non_blocking=True).to(memory_format=torch.channels_last)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             output = self.forward(x)
-        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe, x[:, 1, 0, 0])
+        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe, x[:, 1, 0, 0], *shifts)
         return loss.detach(), torch.autograd.grad(loss, self.parameters)
 
     def step(self):
         """One step. → {'loss', 'norm', 'rate'} (the first two tensors on a GPU); throws FloatingPointError when the
         loss is no number."""
-        x, y = self.batches.at(self.number)
-        parts = list(zip(x.chunk(self.workers), y.chunk(self.workers)))
+        batch = self.batches.at(self.number)
+        parts = list(zip(*(tensor.chunk(self.workers) for tensor in batch)))
         results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
-        sizes = [len(p[0]) / len(x) for p in parts]
+        sizes = [len(p[0]) / len(batch[0]) for p in parts]
         loss = sum(r[0] * s for r, s in zip(results, sizes))
         if self.device.type == 'cpu':
             loss = float(loss)
@@ -140,6 +115,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group['lr'] = rate
         self.optimiser.step()
+        self.objective.learn()
         self._average()
         self.number += 1
         return {'loss': loss, 'norm': float(norm) if self.device.type == 'cpu' else norm,
@@ -164,7 +140,7 @@ class Trainer:
 
     def state(self):
         return {'number': self.number, 'net': self.net.state_dict(), 'optimiser': self.optimiser.state_dict(),
-                'average': self.average}
+                'average': self.average, 'objective': self.objective.state()}
 
     def restore(self, state, optimiser=True):
         """Takes a state up; without `optimiser` only those of its averaged weights that fit (another run begins)."""
@@ -177,6 +153,7 @@ class Trainer:
         self.net.load_state_dict(state['net'])
         self.average = {k: v.to(self.device, torch.float32, copy=True) for k, v in state['average'].items()}
         self.optimiser.load_state_dict(state['optimiser'])
+        self.objective.restore(state.get('objective', {}))
         self.number = state['number']
 
 

@@ -9,9 +9,9 @@ from test_real import moving
 
 from ground import real_scores, structure
 from ground.damage import unsharp
+from ground.objective import Objective
 from ground.recipes import Recipe
 from ground.resize import resize, to_bytes
-from ground.trainer import loss_of
 
 
 def pictures(side=240):
@@ -61,7 +61,7 @@ def test_the_gradient_brings_detail_back():
     made, recipe = found['soft'].clone().requires_grad_(), Recipe(structure_term=1.0)
     before = structure.missing(made, found['truth']).item()
     for _ in range(20):
-        gradient, = torch.autograd.grad(loss_of(made, found['truth'], recipe, torch.ones(1)), made)
+        gradient, = torch.autograd.grad(Objective(recipe)(made, found['truth'], recipe, torch.ones(1)), made)
         made = (made - 0.01 * gradient / gradient.abs().mean() * 0.1).detach().requires_grad_()
     assert torch.isfinite(gradient).all() and structure.missing(made, found['truth']).item() < 0.7 * before
 
@@ -69,6 +69,6 @@ def test_the_gradient_brings_detail_back():
 def test_structure_counts_as_much_as_restoration_is_wanted():
     found = {name: (tensor(p) - 16) / 219 for name, p in pictures(96).items()}
     made, truth, recipe = found['soft'], found['truth'], Recipe(structure_term=0.1)
-    losses = [float(loss_of(made, truth, recipe, torch.tensor([s]))) for s in (0.0, 0.5, 1.0)]
-    assert losses[0] == pytest.approx(float(loss_of(made, truth, Recipe())))
+    losses = [float(Objective(recipe)(made, truth, recipe, torch.tensor([s]))) for s in (0.0, 0.5, 1.0)]
+    assert losses[0] == pytest.approx(float(Objective(Recipe())(made, truth, Recipe())))
     assert losses[2] - losses[1] == pytest.approx(losses[1] - losses[0], rel=1e-4) and losses[1] > losses[0]

@@ -1,0 +1,100 @@
+"""What a recipe weighs in beside fidelity: steadiness along the known motion, features, a discriminator."""
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from test_real import shards  # noqa: F401  (a fixture)
+from test_training import RECIPE, TINY, RandomBatches, losses
+
+from ground import real
+from ground.adversary import Adversary
+from ground.objective import ALONE, unsteady
+from ground.perceptual import Features
+from ground.recipes import Recipe
+from ground.samples import Batches
+from ground.trainer import Trainer, build, save
+
+
+@pytest.mark.parametrize('scale', [2, 1])
+def test_pairs_show_the_same_moved_as_their_shift_says(shards, scale):  # noqa: F811
+    source, moved, ways = real.RealSource(scale), 0, set()
+    for seed in range(60):
+        (_, a, one), (_, b, two), shift = source.pair(np.random.default_rng(seed), 64)
+        assert one == two == 1.0
+        if shift == (ALONE, ALONE):
+            assert scale == 1
+            continue
+        truths = torch.from_numpy(np.stack([a, b]))
+        apart = [unsteady(truths, 0 * truths, torch.tensor([(ALONE, ALONE), s]), Recipe()) for s in (shift, (shift[0], shift[1] + 1))]
+        assert apart[0] < 1e-6 or scale == 1  # a reduced picture is not quite the same after a move
+        assert apart[0] < 0.5 * apart[1]
+        moved += shift != (0, 0)
+        ways.add(tuple(np.sign(shift)))
+    assert moved > 10 and len(ways) > 2
+
+
+def test_batches_of_pairs_say_what_belongs_together(shards):  # noqa: F811
+    ways = {'real': 'full', 'real-clean': 'clean'}
+    sources = {name: real.RealSource(2, way=way) for name, way in ways.items()}
+    batches = Batches(sources, {'real': 0.5, 'real-clean': 0.5}, 8, 32, 2, 1, pairs=True)
+    x, y, shifts = batches.at(3)
+    assert x.shape == (8, 2, 32, 32) and y.shape == (8, 1, 64, 64) and x.dtype == y.dtype == torch.float32
+    assert all(s == [ALONE, ALONE] for s in shifts[::2].tolist()) and all(s != [ALONE, ALONE] for s in shifts[1::2].tolist())
+    assert torch.equal(x[::2, 1, 0, 0], x[1::2, 1, 0, 0])
+    assert all(torch.equal(a, b) for a, b in zip(batches.at(3), (x, y, shifts)))
+
+
+def test_what_stays_wrong_in_the_same_way_is_steady():
+    wanted, error = torch.zeros(4, 1, 48, 48), torch.randn(52, 52, generator=torch.Generator().manual_seed(1))
+    output = torch.stack([error[:48, :48], error[3:51, 2:50], error[:48, :48], error[:48, :48].flip(0)])[:, None]
+    alone = (ALONE, ALONE)
+    assert unsteady(output, wanted, torch.tensor([alone, (3, 2), alone, alone]), Recipe()) < 1e-6
+    assert unsteady(output, wanted, torch.tensor([alone, (0, 0), alone, alone]), Recipe()) > 0.1
+    assert unsteady(output, wanted, torch.tensor([alone, (3, 2), alone, (0, 0)]), Recipe()) > 0.1
+
+
+def test_features_are_those_of_the_trained_network():
+    found = Features()(torch.linspace(0, 1, 32 * 32).reshape(1, 1, 32, 32))
+    assert [tuple(f.shape) for f in found] == [(1, 16, 16, 16), (1, 24, 8, 8), (1, 40, 4, 4)]
+    # As efficientnet_lite_pytorch 0.1.0 gives them.
+    assert [f.mean().item() for f in found] == pytest.approx([0.0283, 0.25944, 1.3737], abs=1e-3)
+    assert [f.std().item() for f in found] == pytest.approx([5.53798, 9.0109, 10.03691], abs=1e-3)
+
+
+def test_a_perceptual_distance_grows_with_blur():
+    truth = torch.rand(1, 1, 64, 64, generator=torch.Generator().manual_seed(2)).repeat_interleave(2, 2).repeat_interleave(2, 3)
+    blurred = [torch.nn.functional.avg_pool2d(truth, side, 1, side // 2) for side in (1, 3, 5)]
+    distances = [Features().distance(b, truth).item() for b in blurred]
+    assert distances[0] == 0 and distances[1] < distances[2]
+
+
+def test_a_discriminator_learns_to_tell_apart():
+    adversary, rng = Adversary(rate=1e-3), torch.Generator().manual_seed(1)
+    seen = []
+    for _ in range(25):
+        truth = torch.rand(4, 1, 32, 32, generator=rng)
+        made = torch.nn.functional.avg_pool2d(truth, 3, 1, 1).requires_grad_()
+        assert torch.autograd.grad(adversary.loss(made, truth, 1.0), made)[0].abs().sum() > 0
+        seen.append(adversary.learn())
+    assert np.mean(seen[-5:]) < 0.7 * np.mean(seen[:3]) and adversary.learn() is None
+
+
+def full_strength(number):
+    x, y = RandomBatches().at(number)
+    x[:, 1] = 1.0
+    return x, y
+
+
+def test_a_run_with_a_discriminator_resumes_to_the_same_losses(tmp_path):
+    recipe = dataclasses.replace(RECIPE, adversarial_term=0.05, perceptual_term=0.05)
+    batches = type('', (), {'at': staticmethod(full_strength)})()
+
+    def begun():
+        torch.manual_seed(3)
+        return Trainer(build(TINY), batches, recipe)
+    whole, first, again = losses(begun(), 6), begun(), begun()
+    losses(first, 3)
+    save(tmp_path / 'last.pt', first.state(), label='x')
+    again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
+    assert losses(again, 3) == whole[3:] and whole != losses(Trainer(build(TINY), batches, RECIPE), 6)
