@@ -24,6 +24,7 @@ from .release import MODELS, device, load_averaged, load_state, quantised, relea
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
+from .teacher import teach
 from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
@@ -32,7 +33,7 @@ CHROMA_BATCHES = 600
 REAL_CLIPS = 3  # a photograph and shard
 REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
 # Numbers of a recipe that a run may change, to compare.
-WEIGHTS = ('sharpen', 'sharpen_sigma', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term')
+WEIGHTS = ('sharpen', 'sharpen_sigma', 'taught', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term')
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
@@ -44,7 +45,7 @@ def sources_for(network, chosen):
             make_real_shard('training', 0, REAL_CLIPS)
             make_real_shard('validation', 0)
             made[name] = RealSource(scale, 'training', colour, REAL_WAYS[name], network.beside, chosen.sharpen,
-                                    chosen.sharpen_sigma)
+                                    chosen.sharpen_sigma, chosen.taught)
         elif name == 'bicubic':
             made[name] = PhotoSource(scale, colour=colour)
         elif name == 'drawn':
@@ -259,6 +260,12 @@ def parser():
     c.add_argument('--kind', choices=('coloured', 'real'), default='coloured', help='real: shards of real damage')
     c.add_argument('--workers', type=int, default=1)
     c.set_defaults(action=make_shards)
+    d = commands.add_parser('teach', help='what a large RGB network makes of a shard of real damage, to distil from')
+    d.add_argument('file', help='the network as an ONNX file (models add)')
+    d.add_argument('--split', choices=('training', 'validation'), default='training')
+    d.add_argument('--shard', type=int, default=0)
+    d.add_argument('--limit', type=int, help='at most so many pictures more')
+    d.set_defaults(action=lambda a: print(f'{teach(a.file, a.split, a.shard, a.limit)} pictures'))
     r = commands.add_parser('release', help='int8, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')

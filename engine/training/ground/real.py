@@ -12,6 +12,7 @@ Clean LR is the truth reduced as MATLAB's imresize does. Both have the plan's le
 """
 import json
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from .objective import ALONE
 from .photos import HERE, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
 from .samples import normalise, turned
+from .teacher import Taught
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
@@ -153,12 +155,16 @@ class RealSource(clips.ClipSource):
     `sharpen` and `sharpen_sigma` (pixels of the truth): an unsharp mask on the truth of damaged pairs, because a
     network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
     `DAMAGED` codes on, less to what has less, and not at all to what is well.
+
+    `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2), where there is one (`teacher`).
     """
     kind = 'real'
 
     def __init__(self, scale, split='training', colour=False, way='full', beside='fast-x2.onnx', sharpen=0.0,
-                 sharpen_sigma=1.2):
+                 sharpen_sigma=1.2, taught=0.0):
         super().__init__(scale, split, colour)
+        self.taught = taught if scale == 2 else 0.0
+        self.teachers = [Taught(Path(shard.filename)) for shard in self.shards]
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
     def _pair(self, number):
@@ -198,13 +204,25 @@ class RealSource(clips.ClipSource):
             return clean, wanted, 0.0
         if undamaged:
             coded = clean
-        elif self.sharpen:
-            wanted = wanted.copy()
-            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
+        else:
+            wanted = self._aimed_at(wanted, number, corner, way, error)
         if self.way == 'full':
             return coded, wanted, 1.0
         between = strength * wanted + np.float32(1 - strength) * faithful(coded, self.scale, self.beside)
         return coded, between, strength
+
+    def _aimed_at(self, truth, number, corner, way, error):
+        """What is wanted of a damaged pair: the truth, mixed with the teacher's picture, sharpened."""
+        wanted, (y, x) = truth.copy(), (2 * at for at in corner)
+        shard, at, _ = self.rows[number]
+        taught = self.teachers[shard].picture(at // self.size) if self.taught else None
+        if taught is not None:
+            side = wanted.shape[-1]
+            picture = normalise(turned(taught[y:y + side, x:x + side], way))
+            wanted[0] += np.float32(self.taught) * (picture - wanted[0])
+        if self.sharpen:
+            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
+        return wanted
 
     def sample(self, rng, patch):
         return self._made(*self._drawn(rng, patch), patch)

@@ -32,6 +32,7 @@ class Recipe:
     steady_term: float = 0.0
     sharpen: float = 0.0     # unsharp mask on the truth of damaged pairs: its amount, and its width in pixels of the truth
     sharpen_sigma: float = 1.6
+    taught: float = 0.0      # share of a teacher's picture in that truth, where `ground.sh teach` has made one
     seed: int = 1
 
 

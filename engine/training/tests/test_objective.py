@@ -2,12 +2,13 @@
 import dataclasses
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from test_real import shards  # noqa: F401  (a fixture)
 from test_training import RECIPE, TINY, RandomBatches, losses
 
-from ground import real
+from ground import real, teacher
 from ground.adversary import Adversary
 from ground.objective import ALONE, unsteady
 from ground.perceptual import Features
@@ -98,3 +99,27 @@ def test_a_run_with_a_discriminator_resumes_to_the_same_losses(tmp_path):
     save(tmp_path / 'last.pt', first.state(), label='x')
     again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
     assert losses(again, 3) == whole[3:] and whole != losses(Trainer(build(TINY), batches, RECIPE), 6)
+
+
+def nearest(path, scale=4):
+    """An ONNX file of an RGB network that repeats every pixel."""
+    free = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3, None, None])
+    scales = onnx.numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), 'scales')
+    node = onnx.helper.make_node('Resize', ['x', '', 'scales'], ['y'], mode='nearest', nearest_mode='floor',
+                                 coordinate_transformation_mode='asymmetric')
+    graph = onnx.helper.make_graph([node], 'nearest', [free('x')], [free('y')], [scales])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', 17)], ir_version=8), str(path))
+
+
+def test_a_teacher_is_mixed_in_as_far_as_it_has_come(shards, tmp_path):  # noqa: F811
+    nearest(tmp_path / 'x4.onnx')
+    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=3) == 3
+    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=2) == 5  # and goes on
+    plain, taught = real.RealSource(2), real.RealSource(2, taught=0.25)
+    drawn = lambda number: (number, [10, 20], 6, False, 1.0, 32)
+    for number in range(6):
+        (coded, truth, _), (same, mixed, _) = (s._made(*drawn(number)) for s in (plain, taught))
+        assert np.array_equal(coded, same)
+        expected = 0.75 * truth[0] + 0.25 * coded[0].repeat(2, 0).repeat(2, 1).clip(0, 1) if number < 5 else truth[0]
+        # A colour that no RGB has is cut off on the way; nearly all are the same.
+        assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
