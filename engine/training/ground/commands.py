@@ -161,6 +161,8 @@ def train(args):
     place = prepared(args)
     if args.batch is None:
         chosen = for_processor(chosen, place)
+    if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
+        raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
     net = build(network)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
                       network.scale, chosen.seed, network.colour, pairs=bool(chosen.steady_term))

@@ -1,5 +1,6 @@
 """What a recipe weighs in beside fidelity: steadiness along the known motion, features, a discriminator."""
 import dataclasses
+import json
 
 import numpy as np
 import onnx
@@ -8,11 +9,13 @@ import torch
 from test_real import shards  # noqa: F401  (a fixture)
 from test_training import RECIPE, TINY, RandomBatches, losses
 
-from ground import real, teacher
+from ground import commands, real, teacher
 from ground.adversary import Adversary
 from ground.objective import ALONE, unsteady
 from ground.perceptual import Features
+from ground.photos import GroundError
 from ground.recipes import Recipe
+from ground.release import load_state
 from ground.samples import Batches
 from ground.trainer import Trainer, build, save
 
@@ -123,3 +126,23 @@ def test_a_teacher_is_mixed_in_as_far_as_it_has_come(shards, tmp_path):  # noqa:
         expected = 0.75 * truth[0] + 0.25 * coded[0].repeat(2, 0).repeat(2, 1).clip(0, 1) if number < 5 else truth[0]
         # A colour that no RGB has is cut off on the way; nearly all are the same.
         assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
+
+
+@pytest.mark.parametrize('network,options', [('detail', []), ('detail-restore', []), ('detail-large', ['--batch', '2']),
+                                             ('detail', ['--perceptual-term', '0.1', '--adversarial-term', '0.01'])])
+def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options, shards, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
+    words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu', *options]
+    args = commands.parser().parse_args(words)
+    args.action(args)
+    row = json.loads((tmp_path / 'log.jsonl').read_text())
+    state = load_state(tmp_path / 'last.pt')
+    assert row['step'] == state['number'] == 3 and np.isfinite(row['loss'])
+    assert ('adversary' in state['objective']) == ('--adversarial-term' in options)
+
+
+@pytest.mark.parametrize('words', [['fast', '--steady-term', '1'], ['detail', '--batch', '3']])
+def test_steadiness_needs_pairs(words, tmp_path):
+    args = commands.parser().parse_args(['train', *words, '--run', str(tmp_path), '--device', 'cpu'])
+    with pytest.raises(GroundError, match='no_pairs'):
+        args.action(args)
