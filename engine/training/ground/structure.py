@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 SCALES = 4
-# Points of VMAF-NEG for 1.0 of detail and of information at each scale, about: fitted to 1,400 pictures of the
+# Points of VMAF-NEG for 1.0 of detail and of information at each scale, about: fitted to 1,200 pictures of the
 # validation chains (Lanczos-3, networks, each sharpened in several ways).
 POINTS = {'detail': 190.0, 'information': (40.0, 40.0)}
 LOW = (0.482962913144534, 0.836516303737808, 0.224143868042013, -0.129409522551260)   # Daubechies, 4 taps
