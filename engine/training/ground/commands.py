@@ -24,6 +24,7 @@ from .release import MODELS, device, load_averaged, load_state, quantised, relea
 from .samples import Ahead, Batches, DrawnSource, NoiseSource, PhotoSource
 from .sets import score
 from .tables import draw_curves, named_sets, write_tables
+from .teacher import teach
 from .trainer import Trainer, build, for_processor, run
 from .validate import clip_scores, filter_scores, mean_of, noise_scores, photo_score
 
@@ -31,6 +32,8 @@ RUNS = HERE / 'runs'
 CHROMA_BATCHES = 600
 REAL_CLIPS = 3  # a photograph and shard
 REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
+# Numbers of a recipe that a run may change, to compare.
+WEIGHTS = ('sharpen', 'sharpen_sigma', 'taught', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term')
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
@@ -42,7 +45,7 @@ def sources_for(network, chosen):
             make_real_shard('training', 0, REAL_CLIPS)
             make_real_shard('validation', 0)
             made[name] = RealSource(scale, 'training', colour, REAL_WAYS[name], network.beside, chosen.sharpen,
-                                    chosen.sharpen_sigma)
+                                    chosen.sharpen_sigma, chosen.taught)
         elif name == 'bicubic':
             made[name] = PhotoSource(scale, colour=colour)
         elif name == 'drawn':
@@ -67,10 +70,10 @@ def real_evaluator(network, vmaf_every):
         row = {'real_gain': mean(table), 'gain': table}
         if network.scale == 2:
             row['faithful_gain'] = faithful_gain(net)
-            if vmaf_every and next(calls) % vmaf_every == 0:
-                found = clip_gains(net)
-                row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')},
-                           flicker=mean({c: r['flicker'] for c, r in found.items()}), clips=found)
+        if vmaf_every and next(calls) % vmaf_every == 0:
+            found = clip_gains(net)
+            row.update({f'{m}_gain': mean({c: r[m] for c, r in found.items()}) for m in ('vmaf', 'neg')},
+                       flicker=mean({c: r['flicker'] for c, r in found.items()}), clips=found)
         return row
     return scores
 
@@ -125,12 +128,13 @@ def begin(trainer, state, args, start):
 
 def first_state(network, args, folder):
     """What a run begins with: the checkpoint asked for, its own last one, the shipped weights that the network names, or
-    None. Weights of another network begin at step 0."""
-    args.begins = False
-    if args.start:
+    None. Weights of another network begin at step 0. A finish that was stopped goes on from its own, whatever it began with."""
+    own, args.begins = folder / 'last.pt', False
+    args.goes_on = bool(args.finish and own.exists() and not (args.fresh or args.grow) and 'finish' in load_state(own))
+    if args.start and not args.goes_on:
         return Path(args.start)
-    if (folder / 'last.pt').exists():
-        return folder / 'last.pt'
+    if own.exists():
+        return own
     if network.begins is None:
         return None
     args.fresh = args.begins = True
@@ -141,7 +145,8 @@ def train(args):
     network = NETWORKS[args.network]
     name = args.recipe or network.recipe
     chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
-                    patch=args.patch, seed=args.seed, warm_up=args.warm_up)
+                    patch=args.patch, seed=args.seed, warm_up=args.warm_up, average=args.average,
+                    **{name: getattr(args, name) for name in WEIGHTS})
     folder = Path(args.run) if args.run else RUNS / args.network
     start = first_state(network, args, folder)
     state = load_state(start) if start else None
@@ -149,16 +154,18 @@ def train(args):
         if not args.minutes:
             raise GroundError('no_minutes: --timed needs --minutes.')
         chosen = replace(chosen, steps=10**9, decay=0)
-    if args.finish:
-        begun = 0 if args.fresh or args.grow or state is None else state['number']
-        chosen = replace(chosen, steps=begun + args.finish, decay=args.finish)
+    finish = finish_of(state, args)
+    if finish:
+        chosen = replace(chosen, steps=finish['end'], decay=finish['steps'])
     torch.manual_seed(chosen.seed)
     place = prepared(args)
     if args.batch is None:
         chosen = for_processor(chosen, place)
+    if chosen.steady_term and (chosen.batch % 2 or not all(name.startswith('real') for name in chosen.shares)):
+        raise GroundError('no_pairs: steadiness needs the recipe real and an even batch.')
     net = build(network)
     batches = Batches(sources_for(network, chosen), chosen.shares, chosen.batch, chosen.patch,
-                      network.scale, chosen.seed, network.colour)
+                      network.scale, chosen.seed, network.colour, pairs=bool(chosen.steady_term))
     on_gpu = place.type == 'cuda'
     loaders = args.loaders if args.loaders is not None else max(1, (os.cpu_count() or 2) - 1) if on_gpu else 0
     if loaders:
@@ -169,8 +176,21 @@ def train(args):
         trainer.forward = torch.compile(trainer.net)
     if network.scale == 2 and 'real' not in chosen.shares:
         print('validation: ' + ', '.join(f'{n} {v:.3f} dB' for n, v in filter_scores().items()), flush=True)
+    if finish and trainer.number >= finish['end']:
+        print(f'finished at step {finish["end"]}; --fresh or another --run begins a new one', flush=True)
     run(trainer, folder, evaluator(network, chosen.shares, args.vmaf_every), args.minutes, args.every, name, worked, args.timed,
-        clock_of(state, args))
+        clock_of(state, args), {'finish': finish} if finish else None)
+
+
+def finish_of(state, args):
+    """None, or over how many steps the rate falls and at which it is 0 (kept in checkpoints, so that a finish that was
+    stopped ends where it would have ended)."""
+    if not args.finish:
+        return None
+    if args.goes_on:
+        return state['finish']
+    begun = 0 if args.fresh or args.grow or state is None else state['number']
+    return {'steps': args.finish, 'end': begun + args.finish}
 
 
 def clock_of(state, args):
@@ -231,7 +251,8 @@ def parser():
     t.add_argument('--every', type=int, default=2000, help='steps between checkpoints')
     t.add_argument('--vmaf-every', type=int, default=10, help='checkpoints between scores by VMAF (recipe real; 0: none)')
     for name, kind in {'steps': int, 'rate': float, 'decay': int, 'batch': int, 'patch': int, 'seed': int,
-                       'warm-up': int, 'minutes': float}.items():
+                       'warm-up': int, 'minutes': float, 'average': float,
+                       **{name.replace('_', '-'): float for name in WEIGHTS}}.items():
         t.add_argument(f'--{name}', type=kind)
     t.set_defaults(action=train)
     c = commands.add_parser('clips', help='makes shards of degraded clips')
@@ -241,6 +262,12 @@ def parser():
     c.add_argument('--kind', choices=('coloured', 'real'), default='coloured', help='real: shards of real damage')
     c.add_argument('--workers', type=int, default=1)
     c.set_defaults(action=make_shards)
+    d = commands.add_parser('teach', help='what a large RGB network makes of a shard of real damage, to distil from')
+    d.add_argument('file', help='the network as an ONNX file (models add)')
+    d.add_argument('--split', choices=('training', 'validation'), default='training')
+    d.add_argument('--shard', type=int, default=0)
+    d.add_argument('--limit', type=int, help='at most so many pictures more')
+    d.set_defaults(action=lambda a: print(f'{teach(a.file, a.split, a.shard, a.limit)} pictures'))
     r = commands.add_parser('release', help='int8, export, scores, manifest')
     r.add_argument('network', choices=NETWORKS)
     r.add_argument('--run', help='folder of the run (default: runs/NETWORK)')

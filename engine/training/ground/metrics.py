@@ -1,4 +1,4 @@
-"""PSNR and SSIM on luma as the papers take them: limited-range Y' in 0..255, the border of the scale cut off."""
+"""PSNR and SSIM on luma as the papers take them: limited-range Y' in 0..255, the border of the scale cut off; unsteadiness."""
 import numpy as np
 
 
@@ -29,3 +29,16 @@ def ssim(a, b, border=2):
     va, vb, cov = _gaussian(a * a) - ma * ma, _gaussian(b * b) - mb * mb, _gaussian(a * b) - ma * mb
     c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
     return float(np.mean((2 * ma * mb + c1) * (2 * cov + c2) / ((ma * ma + mb * mb + c1) * (va + vb + c2))))
+
+
+def unsteadiness(pictures, motion):
+    """Root mean square change between pictures in a row where the scene did not change, in codes: each is compared
+    with the one before, shifted by the clip's whole-pixel motion. The original has 0."""
+    squares, border = [], 8
+    for before, after in zip(pictures, pictures[1:]):
+        (dy, dx), (h, w) = motion, before.shape
+        top, left = max(0, -dy), max(0, -dx)
+        bottom, right = h - max(0, dy), w - max(0, dx)
+        still = after[top:bottom, left:right].astype(float) - before[top + dy:bottom + dy, left + dx:right + dx]
+        squares.append(np.mean(still[border:-border, border:-border]**2))
+    return float(np.sqrt(np.mean(squares)))

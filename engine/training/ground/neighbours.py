@@ -13,7 +13,7 @@ import torch
 from .clips import FRAMES, SIDE, ClipSource, degraded, error_of, make_shard, records_of
 from .degrade import luma
 from .export import to_fp32
-from .metrics import psnr
+from .metrics import psnr, unsteadiness
 from .motion import aligned
 from .network import HalfResolutionNet
 from .openvino_net import OpenVinoNet
@@ -127,19 +127,6 @@ def enlarged(net, planes, strength):
     x = np.stack([x[0], np.full_like(x[0], min(1.0, strength / 50)), *x[1:]])[None, :net.planes]
     y = net(torch.from_numpy(x).contiguous(memory_format=torch.channels_last))[0, 0].numpy()
     return to_bytes(y * 219 + 16)
-
-
-def unsteadiness(pictures, motion):
-    """Root mean square change between pictures in a row where the scene did not change, in codes: each is compared
-    with the one before, shifted by the clip's whole-pixel motion. The original has 0."""
-    squares, border = [], 8
-    for before, after in zip(pictures, pictures[1:]):
-        (dy, dx), (h, w) = motion, before.shape
-        top, left = max(0, -dy), max(0, -dx)
-        bottom, right = h - max(0, dy), w - max(0, dx)
-        still = after[top:bottom, left:right].astype(float) - before[top + dy:bottom + dy, left + dx:right + dx]
-        squares.append(np.mean(still[border:-border, border:-border]**2))
-    return float(np.sqrt(np.mean(squares)))
 
 
 def group_of(plan):

@@ -5,14 +5,10 @@ On these networks it is where Adam is after three times as many steps (table in 
 import torch
 
 
-def orthogonal(matrices, rounds=5):
-    """The nearest semi-orthogonal matrices of [..., rows, columns], roughly."""
-    return all_orthogonal([matrices[None] if matrices.ndim == 2 else matrices], rounds)[0].reshape(matrices.shape)
-
-
 def all_orthogonal(stacks, rounds=5):
-    """The same of several stacks [n, rows, columns]: Newton-Schulz with the quintic of the Muon write-up, carried out on the
-    Gram matrices (every round is a polynomial of them), which are small, and together for all of one size."""
+    """The nearest semi-orthogonal matrices, roughly, of several stacks [n, rows, columns]: Newton-Schulz with the quintic of
+    the Muon write-up, carried out on the Gram matrices (every round is a polynomial of them), which are small, and together
+    for all of one size."""
     wide = [x.mT if x.shape[-2] > x.shape[-1] else x for x in stacks]
     wide = [x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7) for x in wide]
     sizes, found = {}, [None] * len(wide)

@@ -12,15 +12,18 @@ Clean LR is the truth reduced as MATLAB's imresize does. Both have the plan's le
 """
 import json
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from . import clips, damage, drawn
 from .export import from_fp32
+from .objective import ALONE
 from .photos import HERE, mean_of_four, on_luma_grid, read_rgb, ycbcr
 from .resize import resize, to_bytes
-from .samples import cut, normalise, turned
+from .samples import normalise, turned
+from .teacher import Taught
 
 SIDE, FRAMES = clips.SIDE, damage.FRAMES
 DRAWN = 24      # drawn pictures a shard, beside the photographs: letters and lines
@@ -152,12 +155,16 @@ class RealSource(clips.ClipSource):
     `sharpen` and `sharpen_sigma` (pixels of the truth): an unsharp mask on the truth of damaged pairs, because a
     network that cannot know gives the mean of what may be, which is soft. It is applied in full from an error of
     `DAMAGED` codes on, less to what has less, and not at all to what is well.
+
+    `taught`: the share that a teacher's picture has in what is wanted of damaged pairs (×2), where there is one (`teacher`).
     """
     kind = 'real'
 
     def __init__(self, scale, split='training', colour=False, way='full', beside='fast-x2.onnx', sharpen=0.0,
-                 sharpen_sigma=1.2):
+                 sharpen_sigma=1.2, taught=0.0):
         super().__init__(scale, split, colour)
+        self.taught = taught if scale == 2 else 0.0
+        self.teachers = [Taught(Path(shard.filename)) for shard in self.shards]
         self.way, self.beside, self.sharpen, self.sharpen_sigma = way, beside, sharpen, sharpen_sigma
 
     def _pair(self, number):
@@ -167,32 +174,82 @@ class RealSource(clips.ClipSource):
         half = [to_bytes(mean_of_four(mean_of_four(c.astype(np.float32)))) for c in high[1:]]
         return coded, np.stack([clean[0], *(on_luma_grid(c, SIDE, SIDE) for c in half)]), high, error
 
-    def _place(self, rng, patch):
-        """(coded, clean, high, error) of a random square."""
-        coded, clean, high, error = self._pair(rng.integers(len(self.rows)))
-        both = np.concatenate([coded, clean])
-        low, high = cut(rng, both, high, patch, 2)
-        return low[:len(coded)], low[len(coded):], high, error
+    def _cut(self, number, corner, patch):
+        """(coded, clean, high, error) of a square of a record; its corner in pixels of the source."""
+        coded, clean, high, error = self._pair(number)
+        (y, x), s = corner, 2
+        cut = lambda planes, k: planes[:, k * y:k * (y + patch), k * x:k * (x + patch)]
+        return cut(coded, 1), cut(clean, 1), cut(high, s), error
 
-    def sample(self, rng, patch):
-        best, other = self._place(rng, patch), self._place(rng, patch)
-        if other[2][0].std() > best[2][0].std():
+    def _drawn(self, rng, patch):
+        """Everything that chance decides of a sample: (record, corner, way to turn, whether undamaged, strength)."""
+        def place():
+            number = int(rng.integers(len(self.rows)))
+            return number, [2 * int(rng.integers((SIDE - patch) // 2 + 1)) for _ in 'yx']
+        best, other = place(), place()
+        if self._cut(*other, patch)[2][0].std() > self._cut(*best, patch)[2][0].std():
             best = other
-        way = rng.integers(8)
-        coded, clean, high = (normalise(turned(p, way)) for p in best[:3])
+        way = int(rng.integers(8))
+        if self.way == 'clean':
+            return *best, way, True, 0.0
+        undamaged = bool(rng.random() < UNDAMAGED)
+        return *best, way, undamaged, 1.0 if self.way == 'full' else float(rng.random())
+
+    def _made(self, number, corner, way, undamaged, strength, patch):
+        """The sample."""
+        coded, clean, high, error = self._cut(number, corner, patch)
+        coded, clean, high = (normalise(turned(p, way)) for p in (coded, clean, high))
         wanted = clean if self.scale == 1 else high
         if self.way == 'clean':
             return clean, wanted, 0.0
-        undamaged = rng.random() < UNDAMAGED
         if undamaged:
             coded = clean
-        elif self.sharpen:
-            wanted = wanted.copy()
-            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, best[3] / DAMAGED), self.sharpen_sigma)
+        else:
+            wanted = self._aimed_at(wanted, number, corner, way, error)
         if self.way == 'full':
             return coded, wanted, 1.0
-        share = float(rng.random())
-        return coded, share * wanted + np.float32(1 - share) * faithful(coded, self.scale, self.beside), share
+        between = strength * wanted + np.float32(1 - strength) * faithful(coded, self.scale, self.beside)
+        return coded, between, strength
+
+    def _aimed_at(self, truth, number, corner, way, error):
+        """What is wanted of a damaged pair: the truth, mixed with the teacher's picture, sharpened."""
+        wanted, (y, x) = truth.copy(), (2 * at for at in corner)
+        shard, at, _ = self.rows[number]
+        taught = self.teachers[shard].picture(at // self.size) if self.taught else None
+        if taught is not None:
+            side = wanted.shape[-1]
+            picture = normalise(turned(taught[y:y + side, x:x + side], way))
+            wanted[0] += np.float32(self.taught) * (picture - wanted[0])
+        if self.sharpen:
+            wanted[0] = damage.unsharp(wanted[0], self.sharpen * min(1.0, error / DAMAGED), self.sharpen_sigma)
+        return wanted
+
+    def sample(self, rng, patch):
+        return self._made(*self._drawn(rng, patch), patch)
+
+    def pair(self, rng, patch):
+        """(sample, sample, shift): the same square of a picture and of one beside it in its clip, and how far [down, right]
+        the second shows what the first does not (`objective.unsteady`)."""
+        number, *rest = self._drawn(rng, patch)
+        other = self._beside(number)
+        first, second = self.plans[number], self.plans[other]
+        steps = second['shown'][second['frame']] - first['shown'][first['frame']]
+        shift = [m * steps * self.scale // 2 if m * steps * self.scale % 2 == 0 else None for m in first['motion']]
+        way = rest[1]
+        if way & 4:
+            shift = shift[::-1]
+        for axis, bit in enumerate((2, 1)):
+            if way & bit and shift[axis] is not None:
+                shift[axis] = -shift[axis]
+        shift = (ALONE, ALONE) if None in shift else tuple(shift)
+        return self._made(number, *rest, patch), self._made(other, *rest, patch), shift
+
+    def _beside(self, number):
+        """The record of the next picture of the clip, or of the one before."""
+        for other in (number + 1, number - 1):
+            if 0 <= other < len(self.plans) and all(self.plans[other][k] == self.plans[number][k] for k in ('photo', 'clip')):
+                return other
+        return number
 
 
 def rows_of(path):

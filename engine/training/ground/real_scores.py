@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from . import damage
-from .metrics import psnr
-from .neighbours import unsteadiness
+from .metrics import psnr, unsteadiness
 from .real import FRAMES, SIDE, RealSource
 from .resize import resize, to_bytes
 from .validate import upscale
@@ -72,7 +71,7 @@ def gains(net, count=12, told=None):
 
 
 def faithful_gain(net, count=24):
-    """dB over Lanczos-3 on clean pairs at strength 0."""
+    """dB over Lanczos-3 on clean pairs at strength 0, of a ×2 network."""
     clips = chosen(validation_clips()['clean'], count)
     rows = []
     for clip in clips:
@@ -88,16 +87,27 @@ def ffmpeg():
     return imageio_ffmpeg.get_ffmpeg_exe()
 
 
+def as_yuv420p(luma):
+    """Bytes of a raw yuv420p picture of limited-range luma [H, W] (even sides) without colour. `gray` would not do: FFmpeg
+    takes it as full range and squeezes it."""
+    return np.ascontiguousarray(luma).tobytes() + bytes([128]) * (luma.size // 2)
+
+
 def vmaf(pictures, truths):
     """{'vmaf', 'neg'} of luma planes [n, H, W] of bytes."""
-    height, width = truths[0].shape
+    return vmaf_of(*(b''.join(map(as_yuv420p, planes)) for planes in (pictures, truths)), truths[0].shape)
+
+
+def vmaf_of(made, truth, shape):
+    """The same of raw yuv420p pictures, one behind the other, of luma's shape."""
+    height, width = shape
     with tempfile.TemporaryDirectory() as folder:
-        for name, planes in (('made', pictures), ('truth', truths)):
-            (Path(folder) / name).write_bytes(b''.join(np.ascontiguousarray(p).tobytes() for p in planes))
+        for name, data in (('made', made), ('truth', truth)):
+            (Path(folder) / name).write_bytes(data)
         log = Path(folder) / 'log.json'
         models = 'version=vmaf_v0.6.1\\\\:name=vmaf|version=vmaf_v0.6.1neg\\\\:name=neg'
-        source = ['-f', 'rawvideo', '-pix_fmt', 'gray', '-s', f'{width}x{height}', '-r', '25']
-        graph = f'[0:v]format=yuv420p[a];[1:v]format=yuv420p[b];[a][b]libvmaf=model={models}:log_fmt=json:log_path={log}'
+        source = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{width}x{height}', '-r', '25']
+        graph = f'[0:v][1:v]libvmaf=model={models}:log_fmt=json:log_path={log}'
         inputs = [*source, '-i', f'{folder}/made', *source, '-i', f'{folder}/truth']
         subprocess.run([ffmpeg(), '-v', 'error', *inputs, '-lavfi', graph, '-f', 'null', '-'], check=True,
                        stdout=subprocess.DEVNULL)
@@ -105,22 +115,25 @@ def vmaf(pictures, truths):
     return {name: means[name]['mean'] for name in ('vmaf', 'neg')}
 
 
-def clip_scores(make, count):
+def clip_scores(make, count, scale=2):
     """{chain: {'vmaf', 'neg', 'flicker'}} of what `make` makes of the delivered pictures of a clip, on so many photographs.
     Flicker: root mean square change of what does not change, along the known motion, in codes."""
     found = {}
     for chain, clips in validation_clips().items():
         some = chosen(clips, count)
         made = [make(clip) for clip in some]
-        flicker = [unsteadiness(pictures, clip.motion) for pictures, clip in zip(made, some)]
-        found[chain] = {**vmaf([p for pictures in made for p in pictures], [f[2][0] for clip in some for f in clip.frames]),
+        # At scale 1 every second picture: it has moved by whole pixels of the source.
+        flicker = [unsteadiness(pictures[::3 - scale], clip.motion) for pictures, clip in zip(made, some)]
+        truths = [wanted(f, scale) for clip in some for f in clip.frames]
+        found[chain] = {**vmaf([p for pictures in made for p in pictures], truths),
                         'flicker': float(np.mean(flicker))}
     return found
 
 
 @lru_cache(maxsize=4)
-def clips_of_lanczos(count):
-    return clip_scores(lambda clip: [plain(f[0], 2) for f in clip.frames], count)
+def clips_of_lanczos(count, scale=2):
+    """Of Lanczos-3, or at scale 1 of the source as it is."""
+    return clip_scores(lambda clip: [plain(f[0], scale) for f in clip.frames], count, scale)
 
 
 def clip_gains(net, count=4, told=None):
@@ -128,21 +141,23 @@ def clip_gains(net, count=4, told=None):
     that is less: an encoder that copies leaves none). At strength 1, or for each clip at
     the one of `told` that serves PSNR-Y best."""
     def make(clip):
-        low, _, high = clip.frames[MIDDLE]
-        best = max(told, key=lambda s: psnr(upscale(net, low, s)[0], high[0])) if told else 1.0
+        middle = clip.frames[MIDDLE]
+        best = max(told, key=lambda s: psnr(upscale(net, middle[0], s)[0], wanted(middle, net.scale))) if told else 1.0
         return [upscale(net, f[0], best)[0] for f in clip.frames]
 
-    base, own = clips_of_lanczos(count), clip_scores(make, count)
+    base, own = clips_of_lanczos(count, net.scale), clip_scores(make, count, net.scale)
     return {chain: {'flicker': row['flicker'] / max(1.0, base[chain]['flicker']),
                     **{m: row[m] - base[chain][m] for m in ('vmaf', 'neg')}} for chain, row in own.items()}
 
 
 def compared(networks, count=12, clips=4):
-    """[{'network', 'psnr', 'faithful', 'vmaf', 'neg', 'flicker'}]: `gains`, `faithful_gain` and `clip_gains` by chain.
+    """[{'network', 'psnr', 'faithful' (×2), 'vmaf', 'neg', 'flicker'}]: `gains`, `faithful_gain` and `clip_gains` by chain.
     `networks`: {name: (network, told)}; `told` None for one that is blind."""
     rows = []
     for name, (net, told) in networks.items():
-        row = {'network': name, 'psnr': gains(net, count, told), 'faithful': faithful_gain(net, count)}
+        row = {'network': name, 'psnr': gains(net, count, told)}
+        if net.scale == 2:
+            row['faithful'] = faithful_gain(net, count)
         if clips:
             found = clip_gains(net, clips, told)
             row.update({m: {chain: r[m] for chain, r in found.items()} for m in CLIP_SCORES})

@@ -23,8 +23,16 @@ class Recipe:
     gradient_term: float = 0.1
     chroma_term: float = 0.5  # weight of chroma, both planes together, beside luma's 1
     charbonnier: float = 2e-3
+    # Weights of what is lost besides fidelity, at strength 1 (`objective`): structure (1 is a hundred points of VMAF-NEG),
+    # features of a trained network, what a discriminator says (with the weight of its features' match), unsteadiness.
+    structure_term: float = 0.0
+    perceptual_term: float = 0.0
+    adversarial_term: float = 0.0
+    matching: float = 1.0
+    steady_term: float = 0.0
     sharpen: float = 0.0     # unsharp mask on the truth of damaged pairs: its amount, and its width in pixels of the truth
     sharpen_sigma: float = 1.6
+    taught: float = 0.0      # share of a teacher's picture in that truth, where `ground.sh teach` has made one
     seed: int = 1
 
 
@@ -77,7 +85,7 @@ RECIPES = {
     # Blind restoration of real damage at strength 1, faithful at strength 0, straight between. Without end: `--finish`
     # makes weights to release.
     'real': Recipe(shares={'real': 0.74, 'real-between': 0.13, 'real-clean': 0.13}, steps=10**9, decay=0,
-                   rate=5e-4, batch_amx=32, sharpen=0.5),
+                   rate=5e-4, batch_amx=32, structure_term=0.3, steady_term=1.5),
 }
 
 

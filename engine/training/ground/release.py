@@ -12,6 +12,7 @@ from .network import HalfResolutionNet
 from .openvino_net import OpenVinoNet
 from .photos import HERE, LIST, GroundError, photo_folders
 from .quantise import QuantNet
+from .real_scores import clip_gains, faithful_gain, gains
 from .trainer import Trainer
 from .validate import clip_scores, filter_scores, noise_scores, photo_chroma, photo_score
 
@@ -87,9 +88,21 @@ def trained_further(quant, batches, recipe, steps):
     return trainer.averaged()
 
 
-def scores_of(data, network, precision='f32'):
-    """Scores of ONNX bytes as OpenVINO runs them on the validation data: plain numbers, rounded."""
+def real_scores_of(net, clips=4):
+    """Scores of the recipe `real`, over Lanczos-3 or at ×1 the source: {'real': {chain: {'psnr_gain', 'vmaf', 'neg',
+    'flicker'}}, 'faithful_gain' (×2)}. `clips`: photographs a chain scored by VMAF, 0: none."""
+    psnr = gains(net)
+    found = clip_gains(net, clips) if clips else {chain: {} for chain in psnr}
+    scores = {'real': {chain: {'psnr_gain': psnr[chain], **found[chain]} for chain in psnr}}
+    return {**scores, 'faithful_gain': faithful_gain(net)} if net.scale == 2 else scores
+
+
+def scores_of(data, network, precision='f32', recipe=None):
+    """Scores of ONNX bytes as OpenVINO runs them on the validation data: plain numbers, rounded. What was trained on real
+    damage is scored on it."""
     net = OpenVinoNet(data, network.scale, precision)
+    if recipe == 'real':
+        return _rounded(real_scores_of(net, clips=4 if precision == 'f32' else 0))
     scores = {'clips': clip_scores(net), 'noise': noise_scores(net)}
     if network.scale == 2:
         scores['validation'] = {'psnr_y': photo_score(net), **filter_scores(), **photo_chroma(net)}
@@ -103,7 +116,11 @@ def _rounded(value):
 
 
 def overall(scores):
-    """One number a file: the mean of its PSNRs, to tell how far int8 lies below fp32."""
+    """One number a file: the mean of its PSNRs, or gains in PSNR, to tell how far int8 lies below fp32."""
+    if 'real' in scores:
+        numbers = [row['psnr_gain'] for row in scores['real'].values()]
+        numbers += [scores['faithful_gain']] if 'faithful_gain' in scores else []
+        return sum(numbers) / len(numbers)
     numbers = [row['network'] for table in ('clips', 'noise') for row in scores[table].values()]
     if 'validation' in scores:
         numbers.append(scores['validation']['psnr_y'])
@@ -124,12 +141,13 @@ def release(network, net, quant, training, int8_limit=None, fp32=None):
     `int8_limit` dB below fp32 is not shipped. `fp32`: the bytes of that file, where it is there already."""
     MODELS.mkdir(exist_ok=True)
     files = {'fp32': fp32 or to_fp32(net), 'int8': quant.to_int8()}
-    scores = {precision: scores_of(data, network) for precision, data in files.items()}
+    recipe = training['recipe']
+    scores = {precision: scores_of(data, network, recipe=recipe) for precision, data in files.items()}
     scores['int8']['loss_db'] = round(overall(scores['fp32']) - overall(scores['int8']), 3)
     if int8_limit is not None and scores['int8']['loss_db'] > int8_limit:
         print(f'int8 lies {scores["int8"]["loss_db"]} dB below fp32 and is not shipped', flush=True)
         del files['int8']
-    half = scores_of(files['fp32'], network, 'bf16')
+    half = scores_of(files['fp32'], network, 'bf16', recipe)
     scores['fp32']['bf16_loss_db'] = round(overall(scores['fp32']) - overall(half), 3)
     entries = []
     for precision, data in files.items():
@@ -138,7 +156,7 @@ def release(network, net, quant, training, int8_limit=None, fp32=None):
         entries.append({
             'name': network.name, 'title': network.title, 'task': network.task, 'scale': network.scale, 'file': file,
             'precision': precision, 'layout': network.layout, 'input': 'x', 'output': 'y', 'multiple': 2,
-            'halo': net.halo(), 'max_strength': MAX_STRENGTH[training['recipe']],
+            'halo': net.halo(), 'max_strength': MAX_STRENGTH[recipe],
             'sha256': hashlib.sha256(data).hexdigest(), 'license': 'Apache-2.0', 'opset': OPSET,
             'training': training, 'data': data_of(), 'scores': scores[precision]})
     path = MODELS / 'manifest.json'

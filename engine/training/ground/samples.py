@@ -3,6 +3,7 @@ import numpy as np
 import torch
 
 from .drawn import DrawnStore
+from .objective import ALONE
 from .photos import PlaneStore, mean_of_four
 from .resize import resize
 
@@ -127,18 +128,21 @@ def with_strength(planes, strength):
 class Batches:
     """Mixes sources by their shares."""
 
-    def __init__(self, sources, shares, batch, patch, scale, seed, colour=False):
+    def __init__(self, sources, shares, batch, patch, scale, seed, colour=False, pairs=False):
         self.sources = [sources[name] for name in shares]
         self.shares = np.array(list(shares.values()))
         if abs(self.shares.sum() - 1) > 1e-6:
             raise ValueError('the shares of a recipe do not sum to 1')
         self.batch, self.patch, self.scale, self.seed = batch, patch, scale, seed
-        self.planes = 3 if colour else 1
+        self.planes, self.pairs = 3 if colour else 1, pairs
 
     def at(self, number):
         """(input [N, 2 or 4, p, p], wanted [N, 1 or 3, s·p, s·p]) of batch `number`: luma, strength and perhaps chroma;
-        luma and perhaps chroma."""
+        luma and perhaps chroma. With `pairs` (N even) two that follow each other are pictures of one clip, and how far the
+        second has moved stands beside them: [N, 2], ALONE for the first (`objective.unsteady`)."""
         rng = np.random.default_rng([self.seed, number])
+        if self.pairs:
+            return self._pairs(rng)
         p, s = self.patch, self.scale
         x = np.empty((self.batch, self.planes + 1, p, p), np.float32)
         y = np.empty((self.batch, self.planes, s * p, s * p), np.float32)
@@ -148,6 +152,17 @@ class Batches:
             low, y[i], strength = self.sources[source].sample(rng, p)
             x[i] = with_strength(low, strength)
         return torch.from_numpy(x), torch.from_numpy(y)
+
+    def _pairs(self, rng):
+        counts = rng.multinomial(1, self.shares, self.batch // 2).sum(0)
+        x, y, shifts = [], [], []
+        for source in np.repeat(np.arange(len(self.sources)), counts):
+            *samples, shift = self.sources[source].pair(rng, self.patch)
+            for low, wanted, strength in samples:
+                x.append(with_strength(low, strength))
+                y.append(wanted)
+            shifts += [(ALONE, ALONE), shift]
+        return (*(torch.from_numpy(np.stack(planes).astype(np.float32)) for planes in (x, y)), torch.tensor(shifts))
 
 
 class Ahead:

@@ -58,6 +58,8 @@ def _files(models):
 def _scores(model):
     """Tables of one file: photographs, clips, noise."""
     s, text = model['scores'], f'\n### `{model["file"]}`\n'
+    if 'real' in s:
+        return text + _real_scores(s, model['scale'])
     others = ['bicubic', 'lanczos3'] if model['scale'] == 2 else ['source']
     chroma = {k: name for k, name in CHROMA.items() if k in s.get('validation', {})}
     rows = []
@@ -68,6 +70,15 @@ def _scores(model):
         for group, r in s[table].items():
             rows.append([group, r['pictures'], r['network'], *(r[o] for o in others), *(r.get(c, '') for c in chroma)])
     return text + _table(['validation data', 'pictures', 'network', *others, *chroma.values()], rows)
+
+
+def _real_scores(scores, scale):
+    """What a network of real damage gains by chain; flicker is a multiple."""
+    over = 'Lanczos-3' if scale == 2 else 'the source'
+    rows = [[chain, *(round(r[k], 2) for k in ('psnr_gain', 'vmaf', 'neg', 'flicker'))] for chain, r in scores['real'].items()]
+    if 'faithful_gain' in scores:
+        rows.append(['clean, strength 0', round(scores['faithful_gain'], 2), '', '', ''])
+    return _table([f'damage, gains over {over}', 'PSNR-Y, dB', 'VMAF', 'VMAF-NEG', 'flicker, times'], rows)
 
 
 def _on_sets(models, wanted):

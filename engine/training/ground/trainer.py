@@ -1,8 +1,10 @@
 """The training loop: workers of one thread each or a GPU, averaged weights, checkpoints that resume to the same
 numbers."""
 import copy
+import ctypes
 import json
 import math
+import platform
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 
 from .network import HalfResolutionNet
+from .objective import Objective
 from .optimiser import optimiser_for
 
 
@@ -23,27 +25,6 @@ def build(network):
     return net.to(memory_format=torch.channels_last)
 
 
-def loss_of(output, wanted, recipe):
-    """Charbonnier, plus the same on the differences of neighbours (edges count twice); chroma by its weight."""
-    if output.shape[1] > 1:
-        return (_plane_loss(output[:, :1], wanted[:, :1], recipe)
-                + recipe.chroma_term * _plane_loss(output[:, 1:], wanted[:, 1:], recipe))
-    return _plane_loss(output, wanted, recipe)
-
-
-def _plane_loss(output, wanted, recipe):
-    error = output - wanted
-
-    def charbonnier(e):
-        return torch.sqrt(e * e + recipe.charbonnier**2).mean() - recipe.charbonnier
-
-    term = charbonnier(error)
-    if recipe.gradient_term:
-        across, down = error[..., 1:] - error[..., :-1], error[..., 1:, :] - error[..., :-1, :]
-        term = term + recipe.gradient_term * (charbonnier(across) + charbonnier(down))
-    return term
-
-
 def rate_at(step, recipe):
     """Learning rate of a step: linear warm-up, constant, linear fall over the last `decay` steps."""
     rise = min(1.0, (step + 1) / max(1, recipe.warm_up))
@@ -51,13 +32,25 @@ def rate_at(step, recipe):
     return recipe.rate * rise * max(0.0, fall)
 
 
-def has_amx(cpuinfo=Path('/proc/cpuinfo')):
-    """Whether this processor multiplies matrices of bfloat16 (AMX) and PyTorch knows."""
+ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # of x86-64: asm/unistd_64.h, asm/prctl.h, the kernel's XFEATURE
+
+
+def request_tiles(call=None):
+    """Asks the kernel for the tile registers, which a process gets only on request (Linux 5.16 and later). False where the
+    processor has none, the kernel is older, or a filter of system calls denies the request."""
+    if platform.system() != 'Linux' or platform.machine() != 'x86_64':
+        return False
+    call = call or ctypes.CDLL(None, use_errno=True).syscall
+    return call(*(ctypes.c_long(v) for v in (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA))) == 0
+
+
+def has_amx(cpuinfo=Path('/proc/cpuinfo'), request=request_tiles):
+    """Whether this processor multiplies matrices of bfloat16 (AMX), the kernel lets this process do so, and PyTorch knows."""
     try:
         flags = cpuinfo.read_text()
     except OSError:
         return False
-    return ' amx_bf16' in flags and torch.amp.is_autocast_available('cpu')
+    return ' amx_bf16' in flags and torch.amp.is_autocast_available('cpu') and request()
 
 
 def runs_in_bfloat16(device, amx=None):
@@ -81,11 +74,11 @@ class Trainer:
     """
     CHECKED = 100
 
-    def __init__(self, net, batches, recipe, workers=1, objective=loss_of, device='cpu', amx=None):
+    def __init__(self, net, batches, recipe, workers=1, objective=None, device='cpu', amx=None):
         self.device = torch.device(device)
         self.half = runs_in_bfloat16(self.device, amx)
         self.net, self.batches, self.recipe = net.to(self.device), batches, recipe
-        self.workers, self.objective = workers, objective
+        self.workers, self.objective = workers, objective or Objective(recipe, self.device)
         self.forward = self.net
         self.parameters = [p for p in net.parameters() if p.requires_grad]
         self.optimiser = optimiser_for(net, recipe.rate)
@@ -96,20 +89,20 @@ class Trainer:
 
     def _gradients(self, part):
         """Loss and gradients of a part of the batch; parts run side by side (torch lets go of Python's lock)."""
-        x, y = part
+        x, y, *shifts = part
         x = x.to(self.device, non_blocking=True).to(memory_format=torch.channels_last)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             output = self.forward(x)
-        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe)
+        loss = self.objective(output.float(), y.to(self.device, non_blocking=True), self.recipe, x[:, 1, 0, 0], *shifts)
         return loss.detach(), torch.autograd.grad(loss, self.parameters)
 
     def step(self):
         """One step. → {'loss', 'norm', 'rate'} (the first two tensors on a GPU); throws FloatingPointError when the
         loss is no number."""
-        x, y = self.batches.at(self.number)
-        parts = list(zip(x.chunk(self.workers), y.chunk(self.workers)))
+        batch = self.batches.at(self.number)
+        parts = list(zip(*(tensor.chunk(self.workers) for tensor in batch)))
         results = list(self.pool.map(self._gradients, parts)) if self.pool else [self._gradients(parts[0])]
-        sizes = [len(p[0]) / len(x) for p in parts]
+        sizes = [len(p[0]) / len(batch[0]) for p in parts]
         loss = sum(r[0] * s for r, s in zip(results, sizes))
         if self.device.type == 'cpu':
             loss = float(loss)
@@ -122,6 +115,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group['lr'] = rate
         self.optimiser.step()
+        self.objective.learn()
         self._average()
         self.number += 1
         return {'loss': loss, 'norm': float(norm) if self.device.type == 'cpu' else norm,
@@ -146,7 +140,7 @@ class Trainer:
 
     def state(self):
         return {'number': self.number, 'net': self.net.state_dict(), 'optimiser': self.optimiser.state_dict(),
-                'average': self.average}
+                'average': self.average, 'objective': self.objective.state()}
 
     def restore(self, state, optimiser=True):
         """Takes a state up; without `optimiser` only those of its averaged weights that fit (another run begins)."""
@@ -159,6 +153,7 @@ class Trainer:
         self.net.load_state_dict(state['net'])
         self.average = {k: v.to(self.device, torch.float32, copy=True) for k, v in state['average'].items()}
         self.optimiser.load_state_dict(state['optimiser'])
+        self.objective.restore(state.get('objective', {}))
         self.number = state['number']
 
 
@@ -182,10 +177,10 @@ def _rounded(value):
     return round(value, 5) if isinstance(value, float) else value
 
 
-def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0):
+def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.0, timed=False, clock=0.0, kept=None):
     """Trains until the recipe's last step, for `minutes`, or until SIGTERM; checkpoints, scores and logs every
     `every` steps and at the end. `timed`: the rate falls to 0 over the minutes, however many steps they give.
-    `clock`: minutes of them that are over already; a checkpoint says how many were."""
+    `clock`: minutes of them that are over already; a checkpoint says how many were. `kept`: what else checkpoints hold."""
     last, losses = time.time(), []
     begun, first = last - 60 * clock, last
     cpu, asked = time.process_time(), []
@@ -198,7 +193,7 @@ def run(trainer, folder, evaluate, minutes=None, every=2000, label='', worked=0.
             continue
         hours = worked + (time.time() - first) / 3600
         # Before the scores: what they may fail of must not cost the steps.
-        save(folder / 'last.pt', trainer.state(), hours=hours, label=label,
+        save(folder / 'last.pt', trainer.state(), hours=hours, label=label, **(kept or {}),
              **({'clock': (time.time() - begun) / 60, 'minutes': minutes} if timed else {}))
         row = {'step': trainer.number, 'recipe': label, 'loss': float(sum(r['loss'] for r in losses)) / len(losses),
                'norm': float(sum(r['norm'] for r in losses)) / len(losses), 'rate': losses[-1]['rate'],

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from ground.motion import BLOCK, aligned, doubled, vectors
-from ground.neighbours import NeighbourBatches, begun_as, unsteadiness, variant
+from ground.metrics import unsteadiness
+from ground.neighbours import NeighbourBatches, begun_as, variant
 
 
 def scene(seed, side=120):

@@ -1,6 +1,7 @@
 """Real damage: what a plan says is what happens, truth and motion are known, and strengths mean what they say."""
 import argparse
 import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -227,6 +228,29 @@ def test_networks_are_compared_and_checkpoints_scored(shards):
     json.dumps(row)
 
 
+def test_networks_of_scale_1_are_scored_beside_the_source(shards):
+    net = real.faithful_network('fast-x1.onnx')
+    row, = real_scores.compared({'restore': (net, (0.0, 0.1))}, 1, 1)
+    assert 'faithful' not in row and row['psnr']['twice'] > 0.05 > abs(row['psnr']['clean'])
+    assert abs(row['neg']['clean']) < 1 and row['flicker']['twice'] < 1.05
+    assert 'neg_gain' in commands.real_evaluator(NETWORKS['detail-restore'], 1)(net)
+
+
+@pytest.mark.parametrize('file', ['fast-x2.onnx', 'fast-x1.onnx'])
+def test_a_release_is_scored_on_the_damage_it_was_trained_on(shards, file):
+    from ground import release, tables
+    network = NETWORKS['detail' if 'x2' in file else 'detail-restore']
+    scores = release.scores_of((release.MODELS / file).read_bytes(), network, recipe='real')
+    half = release.scores_of((release.MODELS / file).read_bytes(), network, 'bf16', 'real')
+    net = real.faithful_network(file)
+    assert scores['real']['twice']['psnr_gain'] == pytest.approx(real_scores.gains(net)['twice'], abs=0.02)
+    assert set(scores['real']['clean']) == {'psnr_gain', 'vmaf', 'neg', 'flicker'} and set(half['real']['clean']) == {'psnr_gain'}
+    assert ('faithful_gain' in scores) == (network.scale == 2) and abs(release.overall(scores) - release.overall(half)) < 0.1
+    assert f'| blurred | {round(scores["real"]["blurred"]["psnr_gain"], 2)}' in tables._scores(
+        {'file': file, 'scale': network.scale, 'scores': scores})
+    json.dumps(scores)
+
+
 def test_flicker_follows_the_motion_of_the_rows(shards):
     chains = real_scores.validation_clips()
     assert any(clip.motion != [0, 0] for clips in chains.values() for clip in clips)
@@ -243,12 +267,28 @@ def test_vmaf_falls_with_blur():
     assert same['neg'] > 90 and worse['neg'] < same['neg'] - 20 and set(worse) == {'vmaf', 'neg'}
 
 
+def test_vmaf_is_that_of_a_video_file(tmp_path):
+    truths = [resize(moving(s).mean(-1), 192, 192).clip(16, 235).astype(np.uint8) for s in range(3)]
+    soft = [resize(resize(t, 96, 96), 192, 192).clip(16, 235).astype(np.uint8) for t in truths]
+    files = [tmp_path / 'made.y4m', tmp_path / 'truth.y4m']
+    for file, pictures in zip(files, (soft, truths)):
+        frames = (b'FRAME\n' + p.tobytes() + bytes([128]) * (192 * 96) for p in pictures)
+        file.write_bytes(b'YUV4MPEG2 W192 H192 F25:1 Ip A1:1 C420mpeg2\n' + b''.join(frames))
+    log = tmp_path / 'log.json'
+    wanted = {}
+    for name, version in (('vmaf', 'vmaf_v0.6.1'), ('neg', 'vmaf_v0.6.1neg')):
+        subprocess.run([real_scores.ffmpeg(), '-v', 'error', '-i', str(files[0]), '-i', str(files[1]), '-lavfi',
+                        f'[0:v][1:v]libvmaf=model=version={version}:log_fmt=json:log_path={log}', '-f', 'null', '-'], check=True)
+        wanted[name] = json.loads(log.read_text())['pooled_metrics']['vmaf']['mean']
+    assert real_scores.vmaf(soft, truths) == pytest.approx(wanted, abs=1e-3)
+
+
 def test_a_new_run_begins_with_the_shipped_weights_and_an_old_one_with_its_own(tmp_path):
     network = NETWORKS['detail']
-    args = argparse.Namespace(start=None, fresh=False)
+    args = argparse.Namespace(start=None, fresh=False, grow=False, finish=None)
     assert commands.first_state(network, args, tmp_path).name == 'fast-x2.onnx' and args.fresh and args.begins
     (tmp_path / 'last.pt').touch()
-    args = argparse.Namespace(start=None, fresh=False)
+    args = argparse.Namespace(start=None, fresh=False, grow=False, finish=None)
     assert commands.first_state(network, args, tmp_path) == tmp_path / 'last.pt' and not args.fresh and not args.begins
     assert commands.first_state(NETWORKS['fast'], args, tmp_path / 'other') is None
 

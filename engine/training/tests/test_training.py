@@ -3,17 +3,21 @@ import argparse
 import dataclasses
 import itertools
 import json
+import platform
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from ground import commands
 from ground.commands import clock_of
-from ground.optimiser import orthogonal
+from ground.optimiser import all_orthogonal
 from ground.recipes import Network, Recipe
+from ground.release import load_state
 from ground.samples import Ahead
-from ground.trainer import Trainer, build, for_processor, has_amx, rate_at, run, save
+from ground.trainer import Trainer, build, for_processor, has_amx, rate_at, request_tiles, run, save
 
 TINY = Network('', '', '', 2, 16, 2)
 RECIPE = Recipe(steps=100, warm_up=3, decay=10, batch=4, patch=16)
@@ -88,8 +92,9 @@ def test_without_a_decay_the_rate_stays():
 @pytest.mark.parametrize('shape', [(16, 64), (64, 16), (8, 8)])
 def test_muon_makes_singular_values_near_one(shape):
     torch.manual_seed(1)
-    values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
-    assert values.max() < 1.4 and values.min() > 0.2
+    found = all_orthogonal([torch.randn(2, *shape), torch.randn(1, *shape)])
+    values = torch.cat([torch.linalg.svdvals(stack) for stack in found])
+    assert values.shape == (3, min(shape)) and values.max() < 1.4 and values.min() > 0.2
 
 
 @pytest.fixture
@@ -134,13 +139,60 @@ def test_a_timed_run_that_was_stopped_goes_on_with_its_clock(tmp_path, ticking):
     assert rows[1]['rate'] < 0.1 * RECIPE.rate
 
 
+def test_a_finish_that_was_stopped_goes_on_to_the_same_end(tmp_path):
+    class Stopping(RandomBatches):
+        def at(self, number):
+            if number == 6:
+                signal.raise_signal(signal.SIGTERM)
+            return super().at(number)
+
+    def finishing(batches, name, start):
+        args = argparse.Namespace(start=start, fresh=False, grow=False, finish=10)
+        path = commands.first_state(TINY, args, tmp_path / name)
+        state = load_state(path)
+        finish = commands.finish_of(state, args)
+        t = Trainer(build(TINY), batches, dataclasses.replace(RECIPE, steps=finish['end'], decay=finish['steps']))
+        t.restore(state)
+        run(t, tmp_path / name, lambda net: {}, every=10**6, kept={'finish': finish})
+        return path, t
+
+    begun = trainer()
+    losses(begun, 3)
+    save(tmp_path / 'start.pt', begun.state(), label='', hours=0.0)
+    start = str(tmp_path / 'start.pt')
+    _, whole = finishing(RandomBatches(), 'whole', start)
+    _, first = finishing(Stopping(), 'stopped', start)
+    path, second = finishing(RandomBatches(), 'stopped', start)
+    assert first.number == 7 and path == tmp_path / 'stopped/last.pt' and second.number == whole.number == 13
+    assert all(torch.equal(a, b) for a, b in zip(whole.net.state_dict().values(), second.net.state_dict().values()))
+    assert finishing(RandomBatches(), 'stopped', start)[1].number == 13  # and no step more
+
+
+def test_a_finish_may_begin_with_the_end_of_another(tmp_path):
+    save(tmp_path / 'other.pt', trainer().state(), label='', hours=0.0, finish={'steps': 5, 'end': 5})
+    args = argparse.Namespace(start=str(tmp_path / 'other.pt'), fresh=False, grow=False, finish=10)
+    state = load_state(commands.first_state(TINY, args, tmp_path / 'new'))
+    assert commands.finish_of(state, args) == {'steps': 10, 'end': 10}
+
+
 def test_a_processor_with_amx_trains_in_bfloat16_with_its_own_batch(tmp_path):
     for name, flags in {'amx': 'flags\t: avx512f amx_bf16 avx512_fp16 amx_tile', 'plain': 'flags\t: avx512f avx512_vnni'}.items():
         (tmp_path / name).write_text(f'processor\t: 0\n{flags}\n')
-    assert has_amx(tmp_path / 'amx') and not has_amx(tmp_path / 'plain') and not has_amx(tmp_path / 'none')
+    granted, denied = (lambda: True), (lambda: False)
+    assert has_amx(tmp_path / 'amx', granted) and not has_amx(tmp_path / 'amx', denied)
+    assert not has_amx(tmp_path / 'plain', granted) and not has_amx(tmp_path / 'none', granted)
     wide = dataclasses.replace(RECIPE, batch_amx=16)
     assert for_processor(wide, 'cpu', amx=True).batch == 16 and for_processor(wide, 'cpu', amx=False).batch == RECIPE.batch
     assert for_processor(RECIPE, 'cpu', amx=True) == RECIPE
+
+
+@pytest.mark.skipif(platform.system() != 'Linux' or platform.machine() != 'x86_64', reason='asks the kernel of x86-64')
+def test_the_kernel_is_asked_for_the_tile_registers():
+    asked = []
+    assert request_tiles(lambda *words: asked.append([w.value for w in words]) or 0) and asked == [[158, 0x1023, 18]]
+    assert not request_tiles(lambda *words: -1)
+    held = 'amx_tile' in Path('/proc/cpuinfo').read_text()
+    assert held or not request_tiles()
 
 
 def test_bfloat16_learns_nearly_the_same():

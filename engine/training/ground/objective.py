@@ -1,0 +1,79 @@
+"""What a step makes smaller: fidelity, and what else a recipe weighs in (see its `*_term`)."""
+import torch
+
+from .adversary import Adversary
+from .perceptual import Features
+from .structure import missing
+
+FRAME = 8  # pixels of the output at a patch's border, where the network sees less: left out of steadiness
+ALONE = -(1 << 15)  # in place of a shift: this picture has none before it in the batch
+
+
+def charbonnier(error, recipe):
+    return torch.sqrt(error * error + recipe.charbonnier**2).mean() - recipe.charbonnier
+
+
+def fidelity(output, wanted, recipe):
+    """Charbonnier, plus the same on the differences of neighbours (edges count twice)."""
+    error = output - wanted
+    term = charbonnier(error, recipe)
+    if recipe.gradient_term:
+        across, down = error[..., 1:] - error[..., :-1], error[..., 1:, :] - error[..., :-1, :]
+        term = term + recipe.gradient_term * (charbonnier(across, recipe) + charbonnier(down, recipe))
+    return term
+
+
+def unsteady(output, wanted, shifts, recipe):
+    """How much what is wrong changes from a picture to the next, along the known motion; the mean over the batch. Place p of
+    a picture shows what place p + shift [down, right] of the one before it in the batch showed."""
+    error, total = (output - wanted)[:, 0], 0.0
+    for at, (down, right) in enumerate(shifts.tolist()):
+        if at == 0 or down == ALONE:
+            continue
+        h, w = (side - 2 * FRAME - abs(shift) for side, shift in zip(error.shape[1:], (down, right)))
+        if min(h, w) <= 0:
+            continue
+        top, left = FRAME + max(0, -down), FRAME + max(0, -right)
+        now = error[at, top:top + h, left:left + w]
+        before = error[at - 1, top + down:top + down + h, left + right:left + right + w]
+        total = total + charbonnier(now - before, recipe)
+    return total / len(error)
+
+
+class Objective:
+    """The loss of a recipe. Called with the output and what was wanted [n, planes, h, w], the strengths [n] and, where the
+    batch holds pictures that follow each other, their `shifts` [n, 2]. Structure, features and the discriminator see luma."""
+
+    def __init__(self, recipe, device='cpu'):
+        self.features = Features().to(device) if recipe.perceptual_term else None
+        self.adversary = Adversary(device=device, seed=recipe.seed) if recipe.adversarial_term else None
+
+    def __call__(self, output, wanted, recipe, strength=None, shifts=None):
+        luma, truth = output[:, :1], wanted[:, :1]
+        loss = fidelity(luma, truth, recipe)
+        if output.shape[1] > 1:
+            loss = loss + recipe.chroma_term * fidelity(output[:, 1:], wanted[:, 1:], recipe)
+        # What follows counts as much as restoration is wanted: at strength 0 the network stays faithful.
+        if recipe.structure_term:
+            loss = loss + recipe.structure_term * (strength * missing(luma, truth)).mean()
+        if self.features:
+            loss = loss + recipe.perceptual_term * (strength * self.features.distance(luma, truth)).mean()
+        if recipe.steady_term and shifts is not None:
+            loss = loss + recipe.steady_term * unsteady(output, wanted, shifts, recipe)
+        full = strength == 1 if self.adversary else None
+        if self.adversary and full.any():
+            told_apart = self.adversary.loss(luma[full], truth[full], recipe.matching)
+            loss = loss + recipe.adversarial_term * full.float().mean() * told_apart
+        return loss
+
+    def learn(self):
+        """After the network's step: that of the discriminator."""
+        if self.adversary:
+            self.adversary.learn()
+
+    def state(self):
+        return {'adversary': self.adversary.state()} if self.adversary else {}
+
+    def restore(self, state):
+        if self.adversary and 'adversary' in state:
+            self.adversary.restore(state['adversary'])

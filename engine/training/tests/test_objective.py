@@ -1,0 +1,148 @@
+"""What a recipe weighs in beside fidelity: steadiness along the known motion, features, a discriminator."""
+import dataclasses
+import json
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from test_real import shards  # noqa: F401  (a fixture)
+from test_training import RECIPE, TINY, RandomBatches, losses
+
+from ground import commands, real, teacher
+from ground.adversary import Adversary
+from ground.objective import ALONE, unsteady
+from ground.perceptual import Features
+from ground.photos import GroundError
+from ground.recipes import Recipe
+from ground.release import load_state
+from ground.samples import Batches
+from ground.trainer import Trainer, build, save
+
+
+@pytest.mark.parametrize('scale', [2, 1])
+def test_pairs_show_the_same_moved_as_their_shift_says(shards, scale):  # noqa: F811
+    source, moved, ways = real.RealSource(scale), 0, set()
+    for seed in range(60):
+        (_, a, one), (_, b, two), shift = source.pair(np.random.default_rng(seed), 64)
+        assert one == two == 1.0
+        if shift == (ALONE, ALONE):
+            assert scale == 1
+            continue
+        truths = torch.from_numpy(np.stack([a, b]))
+        apart = [unsteady(truths, 0 * truths, torch.tensor([(ALONE, ALONE), s]), Recipe()) for s in (shift, (shift[0], shift[1] + 1))]
+        assert apart[0] < 1e-6 or scale == 1  # a reduced picture is not quite the same after a move
+        assert apart[0] < 0.5 * apart[1]
+        moved += shift != (0, 0)
+        ways.add(tuple(np.sign(shift)))
+    assert moved > 10 and len(ways) > 2
+
+
+def test_batches_of_pairs_say_what_belongs_together(shards):  # noqa: F811
+    ways = {'real': 'full', 'real-clean': 'clean'}
+    sources = {name: real.RealSource(2, way=way) for name, way in ways.items()}
+    batches = Batches(sources, {'real': 0.5, 'real-clean': 0.5}, 8, 32, 2, 1, pairs=True)
+    x, y, shifts = batches.at(3)
+    assert x.shape == (8, 2, 32, 32) and y.shape == (8, 1, 64, 64) and x.dtype == y.dtype == torch.float32
+    assert all(s == [ALONE, ALONE] for s in shifts[::2].tolist()) and all(s != [ALONE, ALONE] for s in shifts[1::2].tolist())
+    assert torch.equal(x[::2, 1, 0, 0], x[1::2, 1, 0, 0])
+    assert all(torch.equal(a, b) for a, b in zip(batches.at(3), (x, y, shifts)))
+
+
+def test_what_stays_wrong_in_the_same_way_is_steady():
+    wanted, error = torch.zeros(4, 1, 48, 48), torch.randn(52, 52, generator=torch.Generator().manual_seed(1))
+    output = torch.stack([error[:48, :48], error[3:51, 2:50], error[:48, :48], error[:48, :48].flip(0)])[:, None]
+    alone = (ALONE, ALONE)
+    assert unsteady(output, wanted, torch.tensor([alone, (3, 2), alone, alone]), Recipe()) < 1e-6
+    assert unsteady(output, wanted, torch.tensor([alone, (0, 0), alone, alone]), Recipe()) > 0.1
+    assert unsteady(output, wanted, torch.tensor([alone, (3, 2), alone, (0, 0)]), Recipe()) > 0.1
+
+
+def test_features_are_those_of_the_trained_network():
+    found = Features()(torch.linspace(0, 1, 32 * 32).reshape(1, 1, 32, 32))
+    assert [tuple(f.shape) for f in found] == [(1, 16, 16, 16), (1, 24, 8, 8), (1, 40, 4, 4)]
+    # As efficientnet_lite_pytorch 0.1.0 gives them.
+    assert [f.mean().item() for f in found] == pytest.approx([0.0283, 0.25944, 1.3737], abs=1e-3)
+    assert [f.std().item() for f in found] == pytest.approx([5.53798, 9.0109, 10.03691], abs=1e-3)
+
+
+def test_a_perceptual_distance_grows_with_blur():
+    truth = torch.rand(1, 1, 64, 64, generator=torch.Generator().manual_seed(2)).repeat_interleave(2, 2).repeat_interleave(2, 3)
+    blurred = [torch.nn.functional.avg_pool2d(truth, side, 1, side // 2) for side in (1, 3, 5)]
+    distances = [Features().distance(b, truth).item() for b in blurred]
+    assert distances[0] == 0 and distances[1] < distances[2]
+
+
+def test_a_discriminator_learns_to_tell_apart():
+    adversary, rng = Adversary(rate=1e-3), torch.Generator().manual_seed(1)
+    seen = []
+    for _ in range(25):
+        truth = torch.rand(4, 1, 32, 32, generator=rng)
+        made = torch.nn.functional.avg_pool2d(truth, 3, 1, 1).requires_grad_()
+        assert torch.autograd.grad(adversary.loss(made, truth, 1.0), made)[0].abs().sum() > 0
+        seen.append(adversary.learn())
+    assert np.mean(seen[-5:]) < 0.7 * np.mean(seen[:3]) and adversary.learn() is None
+
+
+def full_strength(number):
+    x, y = RandomBatches().at(number)
+    x[:, 1] = 1.0
+    return x, y
+
+
+def test_a_run_with_a_discriminator_resumes_to_the_same_losses(tmp_path):
+    recipe = dataclasses.replace(RECIPE, adversarial_term=0.05, perceptual_term=0.05)
+    batches = type('', (), {'at': staticmethod(full_strength)})()
+
+    def begun():
+        torch.manual_seed(3)
+        return Trainer(build(TINY), batches, recipe)
+    whole, first, again = losses(begun(), 6), begun(), begun()
+    losses(first, 3)
+    save(tmp_path / 'last.pt', first.state(), label='x')
+    again.restore(torch.load(tmp_path / 'last.pt', weights_only=True))
+    assert losses(again, 3) == whole[3:] and whole != losses(Trainer(build(TINY), batches, RECIPE), 6)
+
+
+def nearest(path, scale=4):
+    """An ONNX file of an RGB network that repeats every pixel."""
+    free = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3, None, None])
+    scales = onnx.numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), 'scales')
+    node = onnx.helper.make_node('Resize', ['x', '', 'scales'], ['y'], mode='nearest', nearest_mode='floor',
+                                 coordinate_transformation_mode='asymmetric')
+    graph = onnx.helper.make_graph([node], 'nearest', [free('x')], [free('y')], [scales])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', 17)], ir_version=8), str(path))
+
+
+def test_a_teacher_is_mixed_in_as_far_as_it_has_come(shards, tmp_path):  # noqa: F811
+    nearest(tmp_path / 'x4.onnx')
+    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=3) == 3
+    assert teacher.teach(tmp_path / 'x4.onnx', 'training', 0, limit=2) == 5  # and goes on
+    plain, taught = real.RealSource(2), real.RealSource(2, taught=0.25)
+    drawn = lambda number: (number, [10, 20], 6, False, 1.0, 32)
+    for number in range(6):
+        (coded, truth, _), (same, mixed, _) = (s._made(*drawn(number)) for s in (plain, taught))
+        assert np.array_equal(coded, same)
+        expected = 0.75 * truth[0] + 0.25 * coded[0].repeat(2, 0).repeat(2, 1).clip(0, 1) if number < 5 else truth[0]
+        # A colour that no RGB has is cut off on the way; nearly all are the same.
+        assert np.quantile(np.abs(mixed[0] - expected), 0.9) < 0.01
+
+
+@pytest.mark.parametrize('network,options', [('detail', []), ('detail-restore', []), ('detail-large', ['--batch', '2']),
+                                             ('detail', ['--perceptual-term', '0.1', '--adversarial-term', '0.01'])])
+def test_the_command_trains_with_all_that_the_recipe_weighs_in(network, options, shards, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(commands, 'evaluator', lambda *_: lambda net: {})
+    words = ['train', network, '--run', str(tmp_path), '--steps', '3', '--batch', '4', '--patch', '32', '--device', 'cpu', *options]
+    args = commands.parser().parse_args(words)
+    args.action(args)
+    row = json.loads((tmp_path / 'log.jsonl').read_text())
+    state = load_state(tmp_path / 'last.pt')
+    assert row['step'] == state['number'] == 3 and np.isfinite(row['loss'])
+    assert ('adversary' in state['objective']) == ('--adversarial-term' in options)
+
+
+@pytest.mark.parametrize('words', [['fast', '--steady-term', '1'], ['detail', '--batch', '3']])
+def test_steadiness_needs_pairs(words, tmp_path):
+    args = commands.parser().parse_args(['train', *words, '--run', str(tmp_path), '--device', 'cpu'])
+    with pytest.raises(GroundError, match='no_pairs'):
+        args.action(args)
