@@ -79,7 +79,7 @@ describe('a deletion certificate', () => {
       key,
     );
     await expect(verifyCertificate(head, keys)).rejects.toThrow('is not a reelmend-deletion-certificate');
-    await expect(verifyCertificate('hello', keys)).rejects.toThrow('no JSON Web Signature');
+    await expect(verifyCertificate('hello', keys)).rejects.toThrow('not a JSON Web Signature');
   });
 
   it('never carries the private key into what is published', () => {
