@@ -156,8 +156,8 @@ export class ConfigError extends Error {
 
 /** Loads the configuration. Empty variables count as unset. Throws ConfigError for the first invalid variable. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
-  const parsed = environment.safeParse(given);
+  const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environment.safeParse(variables);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     throw new ConfigError(String(issue.path[0]), issue.message);
@@ -197,7 +197,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     leaseSeconds: e.REELMEND_LEASE_SECONDS,
     drainSeconds: e.REELMEND_DRAIN_SECONDS,
     metricsHost: e.REELMEND_METRICS_HOST,
-    metricsPort: given['REELMEND_METRICS_PORT'] === undefined ? undefined : e.REELMEND_METRICS_PORT,
+    metricsPort: variables['REELMEND_METRICS_PORT'] === undefined ? undefined : e.REELMEND_METRICS_PORT,
     tracesEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
     restart: e.REELMEND_RESTART,
     // At a terminal JSON lines would hide what the command prints.

@@ -28,13 +28,13 @@ export function withEncoder(command: Command): Command {
 
 /** Loads the configuration with these options. Throws ConfigError, which names an invalid option. */
 export function configWith(options: OverridingOptions): Config {
-  const given = (Object.keys(variables) as Name[]).filter((name) => options[name]);
-  const env = Object.fromEntries(given.map((name) => [variables[name], options[name]]));
+  const used = (Object.keys(variables) as Name[]).filter((name) => options[name]);
+  const env = Object.fromEntries(used.map((name) => [variables[name], options[name]]));
   try {
     return loadConfig({ ...process.env, ...env });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const wrong = given.find((name) => variables[name] === error.variable);
+    const wrong = used.find((name) => variables[name] === error.variable);
     throw wrong === undefined ? error : new ConfigError(`--${wrong}`, error.problem);
   }
 }

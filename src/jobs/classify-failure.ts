@@ -50,7 +50,7 @@ export function classifyFailure(error: unknown, history: FailureHistory, tuning:
   const code = permanent.find((each) => each === known?.code);
   if (known && code) return { kind: 'fail', failure: { code, message: known.message } };
   const unreachable = known?.code === 'video_unreachable';
-  const attempts = unreachable ? tuning.downloadTries : tuning.retryDelaysS.length + 1;
+  const attempts = unreachable ? tuning.downloadAttempts : tuning.retryDelaysS.length + 1;
   if (history.failures + 1 < attempts) {
     const delayS = tuning.retryDelaysS[history.failures] ?? tuning.retryDelaysS.at(-1) ?? 1;
     return { kind: 'retry', delayS, counts: true, diskWait };

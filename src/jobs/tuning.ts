@@ -16,7 +16,7 @@ export interface Tuning {
     maxWaitS: number;
   };
   /** attempts to reach a source */
-  downloadTries: number;
+  downloadAttempts: number;
   /** expired leases after which a job fails */
   maxCrashes: number;
   /** wall-clock limit of measuring, ms */
@@ -43,7 +43,7 @@ export const defaultTuning: Tuning = {
   pollIntervalMs: 1000,
   retryDelaysS: [1, 5, 15, 60],
   insufficientDisk: { retryDelayS: 15, patienceS: 30 * 60, maxWaitS: 24 * 3600 },
-  downloadTries: 3,
+  downloadAttempts: 3,
   maxCrashes: 5,
   probeTimeoutMs: 120_000,
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },

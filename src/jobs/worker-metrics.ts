@@ -28,7 +28,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
     new Counter({ name: `reelmend_${name}`, help, labelNames, registers: [registry] });
   const steps = counter('job_steps_total', 'Finished runs of job steps, by outcome.', ['step', 'outcome']);
   const failures = counter('job_failures_total', 'Jobs that failed, by error code.', ['code']);
-  const tries = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
+  const attempts = counter('webhook_attempts_total', 'Attempts to deliver a webhook, by the resulting state of the delivery.', ['outcome']);
   const frames = counter('enhanced_frames_total', 'Enhanced frames.', ['device']);
   const wall = counter('enhancement_seconds_total', 'Wall-clock seconds of enhancing.', ['device']);
   const stages = counter('stage_cpu_seconds_total', 'CPU seconds of each engine stage.', ['stage', 'device']);
@@ -52,7 +52,7 @@ export function createWorkerMetrics(registry: Registry = new Registry()): Worker
       durations.observe({ step }, seconds);
     },
     jobFailed: (code) => failures.inc({ code }),
-    webhookAttempted: (outcome) => tries.inc({ outcome }),
+    webhookAttempted: (outcome) => attempts.inc({ outcome }),
     enhanced(result) {
       const { device } = result;
       frames.inc({ device }, result.frames);

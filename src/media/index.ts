@@ -12,7 +12,7 @@ import { timedOut } from './failures.ts';
 import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult } from './messages.ts';
 import { toModelFile } from './models.ts';
-import { given, insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
+import { omitUndefined, insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { runChild } from './session.ts';
 import type {
   CheckModelRequest,
@@ -117,7 +117,7 @@ class ChildMedia implements Media {
     }
     return runChild({
       plan: this.#plan(mounts, timeoutMs),
-      message: { op: 'probe', source: childSource, ...given({ limits, walkPackets }) },
+      message: { op: 'probe', source: childSource, ...omitUndefined({ limits, walkPackets }) },
       result: probeResult,
       source: served,
       signal,

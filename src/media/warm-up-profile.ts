@@ -1,5 +1,5 @@
 /** What warm children are prepared for: a job like the last one. */
-import { given } from './plans.ts';
+import { omitUndefined } from './plans.ts';
 import type { EngineResult } from './types.ts';
 import type { ToChild } from './wire.ts';
 
@@ -16,7 +16,7 @@ export function warmUpProfile(options: PrepareMessage['options'], result: Engine
   const { device, threads, engineFolder, mayWriteEngines, target } = options;
   const expectation = result === undefined ? {} : expectationOf(result);
   const key = JSON.stringify([device, threads, expectation]);
-  const kept = given({ device, threads, engineFolder, mayWriteEngines, models: options.models });
+  const kept = omitUndefined({ device, threads, engineFolder, mayWriteEngines, models: options.models });
   return { key, message: { op: 'prepare', options: { target, ...kept }, expectation } };
 }
 

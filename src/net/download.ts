@@ -16,7 +16,7 @@ import {
   validatorsOf,
 } from './responses.ts';
 import type { Validators } from './responses.ts';
-import { isRetryable, pauseBefore, tooLarge, Tries } from './retry.ts';
+import { isRetryable, pauseBefore, tooLarge, Attempts } from './retry.ts';
 import type { HttpResponse, Session } from './session.ts';
 import { minSpeedOf, enforceMinSpeed } from './min-speed.ts';
 import { startDeadline } from './timeouts.ts';
@@ -40,7 +40,7 @@ interface Transfer {
   file: FileHandle;
   hash: Hash;
   bytes: number;
-  /** bytes that earlier tries had brought and the last try kept; 0 when it started over */
+  /** bytes that earlier attempts had brought and the last attempt kept; 0 when it started over */
   kept: number;
   total: number | null;
   validators: Validators;
@@ -75,7 +75,7 @@ async function transferAll(session: Session, url: string, file: FileHandle, opti
   const none = { etag: null, lastModified: null };
   const hash = createHash('sha256');
   const transfer: Transfer = { file, hash, bytes: 0, kept: 0, total: null, validators: none };
-  const tries = new Tries(options.timeouts.attempts);
+  const attempts = new Attempts(options.timeouts.attempts);
   let furthest = 0;
   for (;;) {
     try {
@@ -83,10 +83,10 @@ async function transferAll(session: Session, url: string, file: FileHandle, opti
       return { bytes: transfer.bytes, sha256: transfer.hash.digest('hex'), etag: strongTag(transfer.validators) } satisfies Downloaded;
     } catch (error) {
       // A try that starts over counts as no progress, however far it gets: the next may have to start over as well.
-      tries.note(transfer.kept > 0 ? Math.max(transfer.bytes - furthest, 0) : 0);
+      attempts.note(transfer.kept > 0 ? Math.max(transfer.bytes - furthest, 0) : 0);
       furthest = Math.max(furthest, transfer.bytes);
-      if (!isRetryable(error) || tries.exhausted) throw error;
-      await pauseBefore(tries.repetition, options.timeouts, options.signal);
+      if (!isRetryable(error) || attempts.exhausted) throw error;
+      await pauseBefore(attempts.repetition, options.timeouts, options.signal);
     }
   }
 }

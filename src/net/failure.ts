@@ -47,7 +47,7 @@ const garbled = new Set([
 ]);
 
 function codeOf(error: unknown): string {
-  // Node tries several IP addresses of a name at once; they fail together as an AggregateError. Its first error counts.
+  // Node attempts several IP addresses of a name at once; they fail together as an AggregateError. Its first error counts.
   const first = error instanceof AggregateError ? error.errors[0] : error;
   const { code } = (first ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';

@@ -6,7 +6,7 @@ import type { RemoteVideo } from './types.ts';
 import { NetFailure, videoError } from './failure.ts';
 import { expectVideo, partOf, rangeHeaders, sameSource, sourceChanged, strongTag, validatorsOf } from './responses.ts';
 import type { Validators } from './responses.ts';
-import { isRetryable, pauseBefore, Tries } from './retry.ts';
+import { isRetryable, pauseBefore, Attempts } from './retry.ts';
 import type { Session } from './session.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -61,7 +61,7 @@ export class RangedVideo implements RemoteVideo {
     const { head, timeouts } = this.#options;
     const state = { at: start };
     if (start < head.length) state.at += head.copy(out, 0, start, end + 1);
-    const tries = new Tries(timeouts.attempts);
+    const attempts = new Attempts(timeouts.attempts);
     while (state.at <= end) {
       const before = state.at;
       let failure: NetFailure | undefined;
@@ -72,9 +72,9 @@ export class RangedVideo implements RemoteVideo {
         failure = error;
       }
       if (state.at > end) break;
-      tries.note(state.at - before);
-      if (tries.exhausted) throw failure ?? new NetFailure('protocol', 'the server cuts ranges into tiny parts');
-      if (failure !== undefined) await pauseBefore(tries.repetition, timeouts, signal);
+      attempts.note(state.at - before);
+      if (attempts.exhausted) throw failure ?? new NetFailure('protocol', 'the server cuts ranges into tiny parts');
+      if (failure !== undefined) await pauseBefore(attempts.repetition, timeouts, signal);
     }
     return out;
   }

@@ -1,6 +1,6 @@
 /**
- * Retries and pauses. undici's `retry` interceptor is not used: it counts tries and not bytes, so that a server that
- * sends a few bytes a time would use up a download's tries or keep it going for ever; it compares strong ETags alone;
+ * Retries and pauses. undici's `retry` interceptor is not used: it counts attempts and not bytes, so that a server that
+ * sends a few bytes a time would use up a download's attempts or keep it going for ever; it compares strong ETags alone;
  * and it cannot start a file over.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,28 +13,28 @@ export function isRetryable(error: unknown): error is NetFailure {
 }
 
 /**
- * New bytes that make a try count as progress. Few, because a reset discards bytes: those that had not left the server
+ * New bytes that make an attempt count as progress. Few, because a reset discards bytes: those that had not left the server
  * yet, and those that lay unread here.
  */
 const progressBytes = 16 * 1024;
-/** Bytes that tries must bring on average, so that no server can keep a transfer going with a few bytes each. */
+/** Bytes that attempts must bring on average, so that no server can keep a transfer going with a few bytes each. */
 const meanBytes = 64 * 1024;
-/** Tries to which that average does not apply, for each try that may bring nothing. */
-const freeTries = 16;
+/** Attempts to which that average does not apply, for each attempt that may bring nothing. */
+const freeAttempts = 16;
 
-/** Counts the failed tries of one transfer. Each try continues where the last one ended. */
-export class Tries {
+/** Counts the failed attempts of one transfer. Each attempt continues where the last one ended. */
+export class Attempts {
   readonly #limit: number;
   #inVain = 0;
   #all = 0;
   #bytes = 0;
 
-  /** `limit`: tries in a row that may bring nothing, at least 1 */
+  /** `limit`: attempts in a row that may bring nothing, at least 1 */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** A try ended early and brought `bytes` new ones. */
+  /** An attempt ended early and brought `bytes` new ones. */
   note(bytes: number): void {
     this.#all += 1;
     this.#bytes += bytes;
@@ -47,7 +47,7 @@ export class Tries {
   }
 
   get exhausted(): boolean {
-    return this.#inVain >= this.#limit || this.#all >= this.#limit * freeTries + this.#bytes / meanBytes;
+    return this.#inVain >= this.#limit || this.#all >= this.#limit * freeAttempts + this.#bytes / meanBytes;
   }
 }
 
@@ -58,18 +58,18 @@ export async function pauseBefore(n: number, timeouts: Timeouts, signal: AbortSi
   signal?.throwIfAborted();
 }
 
-/** Retries failures that may pass, up to `timeouts.attempts` tries in all. */
+/** Retries failures that may pass, up to `timeouts.attempts` attempts in all. */
 export async function withRetries<T>(
   timeouts: Timeouts,
   signal: AbortSignal | undefined,
   action: () => Promise<T>,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await action();
     } catch (error) {
-      if (!isRetryable(error) || tries >= timeouts.attempts) throw error;
-      await pauseBefore(tries, timeouts, signal);
+      if (!isRetryable(error) || attempts >= timeouts.attempts) throw error;
+      await pauseBefore(attempts, timeouts, signal);
     }
   }
 }

@@ -12,9 +12,9 @@ export interface Timeouts {
   /** minimum speed of a download over `downloadWindowMs` of waiting for it, bytes per second; 0: none */
   downloadBytesPerSecond: number;
   downloadWindowMs: number;
-  /** one whole download with all its tries, ms */
+  /** one whole download with all its attempts, ms */
   totalMs: number;
-  /** tries of one transfer, the first included */
+  /** attempts of one transfer, the first included */
   attempts: number;
   /** pause before the first retry, ms; doubles with each */
   retryDelayMs: number;

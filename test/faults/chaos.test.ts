@@ -13,7 +13,7 @@ afterAll(() => world.close());
 const actions = [
   'create',
   'replay',
-  'claim',
+  'acquire',
   'progress',
   'finish',
   'fail',
@@ -29,8 +29,8 @@ type Action = (typeof actions)[number];
 class Crowd {
   readonly account: Account;
   readonly jobs: string[] = [];
-  /** every claim ever given, the stale ones too: late writers use them */
-  readonly claims: Lease[] = [];
+  /** every lease ever given, the stale ones too: late writers use them */
+  readonly acquired: Lease[] = [];
 
   constructor(account: Account) {
     this.account = account;
@@ -39,20 +39,20 @@ class Crowd {
   async act(action: Action, pick: number): Promise<void> {
     const { store, sql } = world;
     const job = this.jobs[pick % this.jobs.length];
-    const claim = this.claims[pick % this.claims.length];
+    const lease = this.acquired[pick % this.acquired.length];
     const steps: Record<Action, () => Promise<unknown>> = {
       create: () => this.#create(null),
       replay: () => this.#create({ key: `key-${pick % 3}`, fingerprint: 'f' }),
-      claim: async () => {
+      acquire: async () => {
         const got = job && (await store.leases.acquire(job, 'ingest', `worker-${pick % 4}`, 20));
-        if (got) this.claims.push(got);
+        if (got) this.acquired.push(got);
       },
       progress: async () =>
-        claim && store.leases.progress(claim.fence, { fraction: (pick % 100) / 100, etaSeconds: null }, 20),
-      finish: async () => claim && this.#finish(claim),
-      fail: async () => claim && store.leases.fail(claim.fence, { code: 'processing_failed', message: 'No.' }),
-      retry: async () => claim && store.leases.retryLater(claim.fence, { delayS: 0 }),
-      release: async () => claim && store.leases.release(claim.fence),
+        lease && store.leases.progress(lease.fence, { fraction: (pick % 100) / 100, etaSeconds: null }, 20),
+      finish: async () => lease && this.#finish(lease),
+      fail: async () => lease && store.leases.fail(lease.fence, { code: 'processing_failed', message: 'No.' }),
+      retry: async () => lease && store.leases.retryLater(lease.fence, { delayS: 0 }),
+      release: async () => lease && store.leases.release(lease.fence),
       delete: async () => job && store.jobs.delete(this.account.id, 'live', job),
       expire: async () => {
         if (job) await sql`UPDATE jobs SET expires_at = now() WHERE id = ${job}`;

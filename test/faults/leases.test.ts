@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(async () => expect(await world.store.ledgerCheck()).toEqual([]));
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;
-const claim = (jobId: string, owner: string) => world.store.leases.acquire(jobId, 'ingest', owner, 20);
+const acquire = (jobId: string, owner: string) => world.store.leases.acquire(jobId, 'ingest', owner, 20);
 const expire = (jobId: string) =>
   world.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${jobId}`;
 const stored = (key: string) => ({ key, size: 3, sha256: 'a'.repeat(64), version: null });
@@ -26,27 +26,27 @@ const output = { width: 2, height: 2, size_bytes: 3, sha256: 'a'.repeat(64) };
 describe('a lease', () => {
   it('is given to one of many', async () => {
     const job = await create();
-    const claims = await Promise.all(Array.from({ length: 20 }, (_, n) => claim(job.id, `w${n}`)));
-    expect(claims.filter(Boolean)).toHaveLength(1);
+    const acquired = await Promise.all(Array.from({ length: 20 }, (_, n) => acquire(job.id, `w${n}`)));
+    expect(acquired.filter(Boolean)).toHaveLength(1);
   });
 
   it('cannot be had for another step, a finished or a deleted job', async () => {
     const [first, second, third] = [await create(), await create(), await create()];
     expect(await world.store.leases.acquire(first.id, 'enhance', 'w', 20)).toBeNull();
-    await world.store.leases.fail((await claim(second.id, 'w'))!.fence, { code: 'unreadable_video', message: 'No.' });
-    expect(await claim(second.id, 'w')).toBeNull();
+    await world.store.leases.fail((await acquire(second.id, 'w'))!.fence, { code: 'unreadable_video', message: 'No.' });
+    expect(await acquire(second.id, 'w')).toBeNull();
     await world.store.jobs.delete(account.id, 'live', third.id);
-    expect(await claim(third.id, 'w')).toBeNull();
+    expect(await acquire(third.id, 'w')).toBeNull();
   });
 
   it('that ran out is taken away, and the attempt grows with the next holder', async () => {
     const job = await create();
-    const first = (await claim(job.id, 'a'))!;
-    expect(await claim(job.id, 'b')).toBeNull();
+    const first = (await acquire(job.id, 'a'))!;
+    expect(await acquire(job.id, 'b')).toBeNull();
     await expire(job.id);
     const sweeps = await Promise.all([1, 2, 3].map(() => world.store.leases.sweepExpired(5)));
     expect(sweeps.flatMap((sweep) => sweep.requeued)).toEqual([job.id]);
-    const second = (await claim(job.id, 'b'))!;
+    const second = (await acquire(job.id, 'b'))!;
     expect(second.fence.attempt).toBe(first.fence.attempt + 1);
   });
 });
@@ -60,18 +60,18 @@ describe.each([
   let jobId: string;
   beforeEach(async () => {
     jobId = (await create()).id;
-    late = (await claim(jobId, 'late'))!;
+    late = (await acquire(jobId, 'late'))!;
     key = await world.store.objects.registerPendingObject(late.fence, 'output');
     await expire(jobId);
     await world.store.leases.sweepExpired(5);
-    await claim(jobId, owner);
+    await acquire(jobId, owner);
   });
   const writes: Record<string, () => Promise<unknown>> = {
     finish: () => world.store.leases.finish(late.fence, { stored: stored(key), output, applied: null }),
     fail: () => world.store.leases.fail(late.fence, { code: 'processing_failed', message: 'No.' }),
     ingested: () => world.store.leases.ingested(late.fence, stored(key), jobInput(account).source!),
     'retry later': () => world.store.leases.retryLater(late.fence, { delayS: 0 }),
-    announce: () => world.store.objects.registerPendingObject(late.fence, 'original'),
+    register: () => world.store.objects.registerPendingObject(late.fence, 'original'),
   };
   for (const [name, write] of Object.entries(writes)) {
     it(`is refused: ${name}`, async () => {
@@ -94,7 +94,7 @@ describe.each([
 describe('objects of a job', () => {
   it('are not destroyed while a worker may still be writing', async () => {
     const job = await create();
-    const { fence } = (await claim(job.id, 'w'))!;
+    const { fence } = (await acquire(job.id, 'w'))!;
     const key = await world.store.objects.registerPendingObject(fence, 'original');
     expect(await world.store.objects.pendingDeletion(job.id)).toEqual({ keys: [], busyForS: 0 });
     await world.store.jobs.delete(account.id, 'live', job.id);

@@ -36,8 +36,8 @@ interface Model {
 interface Real {
   account: Account;
   ids: string[];
-  /** by job, every claim ever given: the newest is last */
-  claims: Map<number, Lease[]>;
+  /** by job, every lease ever given: the newest is last */
+  acquired: Map<number, Lease[]>;
 }
 
 const maxCrashes = 3;
@@ -116,26 +116,26 @@ class Create extends Step {
 class Claims extends Step {
   async act(model: Model, real: Real, index: number) {
     const job = model.jobs[index]!;
-    const claim = await world.store.leases.acquire(real.ids[index]!, 'ingest', `worker-${this.pick % 3}`, 60);
-    expect(claim !== null).toBe(openStates.includes(job.status) && !job.held);
-    if (!claim) return;
+    const lease = await world.store.leases.acquire(real.ids[index]!, 'ingest', `worker-${this.pick % 3}`, 60);
+    expect(lease !== null).toBe(openStates.includes(job.status) && !job.held);
+    if (!lease) return;
     Object.assign(job, { status: 'running', held: true, attempt: job.attempt + 1 });
-    expect(claim.fence.attempt).toBe(job.attempt);
-    real.claims.set(index, [...(real.claims.get(index) ?? []), claim]);
+    expect(lease.fence.attempt).toBe(job.attempt);
+    real.acquired.set(index, [...(real.acquired.get(index) ?? []), lease]);
   }
 }
 
-/** A worker writes under one of its claims, which may be long lost. */
+/** A worker writes under one of its leases, which may be long lost. */
 abstract class Write extends Step {
   async act(model: Model, real: Real, index: number) {
-    const claims = real.claims.get(index) ?? [];
-    const claim = claims[this.pick % Math.max(1, claims.length)];
-    if (!claim) return;
+    const acquired = real.acquired.get(index) ?? [];
+    const lease = acquired[this.pick % Math.max(1, acquired.length)];
+    if (!lease) return;
     const job = model.jobs[index]!;
-    const holds = job.held && job.status === 'running' && claim.fence.attempt === job.attempt;
-    await this.write(job, claim, holds, model);
+    const holds = job.held && job.status === 'running' && lease.fence.attempt === job.attempt;
+    await this.write(job, lease, holds, model);
   }
-  abstract write(job: ModelJob, claim: Lease, holds: boolean, model: Model): Promise<void>;
+  abstract write(job: ModelJob, lease: Lease, holds: boolean, model: Model): Promise<void>;
 }
 
 class Progress extends Write {
@@ -281,7 +281,7 @@ describe('random calls, crashes and time', () => {
       const account = await fundedAccount(world.store, 200);
       const setup = (): { model: Model; real: Real } => ({
         model: { balance: 200, jobs: [], keys: new Map() },
-        real: { account, ids: [], claims: new Map() },
+        real: { account, ids: [], acquired: new Map() },
       });
       await fc.asyncModelRun(setup, commands);
       const { entries, head } = await world.store.audit.export(account.id);

@@ -37,10 +37,10 @@ const sha256 = 'a'.repeat(64);
 
 /** Through `ingest`: the original is stored, and the job waits to be enhanced. */
 export async function ingestJob({ store, objects }: World, jobId: string): Promise<string> {
-  const claim = (await store.leases.acquire(jobId, 'ingest', owner, 60))!;
-  const key = await store.objects.registerPendingObject(claim.fence, 'original');
+  const lease = (await store.leases.acquire(jobId, 'ingest', owner, 60))!;
+  const key = await store.objects.registerPendingObject(lease.fence, 'original');
   objects.set(key, Buffer.from('the original'));
-  await store.leases.ingested(claim.fence, { key, size: 12, sha256, version: null }, source);
+  await store.leases.ingested(lease.fence, { key, size: 12, sha256, version: null }, source);
   return key;
 }
 

@@ -1,4 +1,4 @@
-/** Jobs whose worker has too little room on disk. */
+/** Jobs whose worker is short of disk space. */
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
 import { createWorld, eventually, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
-describe('the room on a disk', () => {
+describe('disk space', () => {
   it('is what df says, also of a folder that is still to be made', async () => {
     for (const folder of [tmpdir(), join(tmpdir(), 'not', 'made', 'yet')]) {
       const { freeBytes, sizeBytes } = await readDiskUsage(folder);
@@ -123,20 +123,20 @@ describe('a job whose worker has too little disk space', () => {
   const ended = (job: JobRecord, status: 'done' | 'error') => eventually(async () => (await now(job))?.status === status);
   const failures = async (job: JobRecord) => (await world.sql`SELECT failures FROM jobs WHERE id = ${job.id}`)[0]!['failures'] as number;
   const warnings = () => lines.filter(({ level }) => level === 40);
-  const room = (freeBytes: number) => ({ device: 1, freeBytes, sizeBytes: 1e12 });
+  const diskWith = (freeBytes: number) => ({ device: 1, freeBytes, sizeBytes: 1e12 });
 
   function start(disk: DiskUsageReader, { patienceS = 60, maxWaitS = 3600 } = {}) {
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
     return shop.worker({ deps: { readDiskUsage: disk, logger }, tuning: { insufficientDisk: { retryDelayS: 0.05, patienceS, maxWaitS } } }).start();
   }
 
-  it.each(['ingest', 'enhance'] as const)('waits before its step %s, and is done when there is room', async (step) => {
+  it.each(['ingest', 'enhance'] as const)('waits before its step %s, and is done when there is space', async (step) => {
     let free = step === 'ingest' ? 0 : undefined;
     let looks = 0;
     const disk: DiskUsageReader = async () => {
       if (shop.storage.objects.size > 0 && step === 'enhance') free ??= 110e6;
       looks += 1;
-      return room(free ?? 1e12);
+      return diskWith(free ?? 1e12);
     };
     const job = await create();
     await start(disk);
@@ -158,16 +158,16 @@ describe('a job whose worker has too little disk space', () => {
 
   it('is done by another worker that has it', async () => {
     const job = await create();
-    await start(async () => room(0));
+    await start(async () => diskWith(0));
     await eventually(() => warnings().length > 6);
-    await start(async () => room(1e12));
+    await start(async () => diskWith(1e12));
     await ended(job, 'done');
     expect(await failures(job)).toBe(0);
   });
 
-  it('fails with a refund when the room does not come for long', async () => {
+  it('fails with a refund when no space comes free for long', async () => {
     const job = await create();
-    await start(async () => room(0), { patienceS: 0 });
+    await start(async () => diskWith(0), { patienceS: 0 });
     await ended(job, 'error');
     expect((await now(job))!.error).toEqual({ code: 'processing_failed', message: 'The video could not be processed because of a fault of the service.' });
     expect(shop.net.downloads).toBe(0);
@@ -233,7 +233,7 @@ describe('a job whose worker has too little disk space', () => {
       return enhanceResult;
     };
     // 100 MB stay free; each job needs 40 MB, and the result of the first would be another 20 MB if it were counted twice.
-    await start(async () => room(190e6));
+    await start(async () => diskWith(190e6));
     const first = await create();
     await eventually(() => shop.media.running === 1);
     await world.store.accounts.grant(account.id, 30);
@@ -249,7 +249,7 @@ describe('a job whose worker has too little disk space', () => {
       await promise;
       return enhanceResult;
     };
-    await start(async () => ({ ...room(300e6), sizeBytes: 300e6 }), { patienceS: 0.5 });
+    await start(async () => ({ ...diskWith(300e6), sizeBytes: 300e6 }), { patienceS: 0.5 });
     const small = await create();
     await eventually(() => shop.media.running === 1);
     await world.store.accounts.grant(account.id, 30);
@@ -266,7 +266,7 @@ describe('a job whose worker has too little disk space', () => {
       await promise;
       return enhanceResult;
     };
-    await start(async () => room(150e6), { patienceS: 60, maxWaitS: 1 });
+    await start(async () => diskWith(150e6), { patienceS: 60, maxWaitS: 1 });
     const first = await create();
     await eventually(() => shop.media.running === 1);
     await world.store.accounts.grant(account.id, 30);
@@ -287,9 +287,9 @@ describe('a job whose worker has too little disk space', () => {
       await promise;
       return probeResult;
     };
-    await start(async () => room(free));
+    await start(async () => diskWith(free));
     await eventually(() => shop.net.downloads === 1);
-    // Taken up an hour ago, and never short of room so far.
+    // Taken up an hour ago, and never short of space so far.
     await world.sql`UPDATE jobs SET started_at = now() - interval '1 hour' WHERE id = ${job.id}`;
     expect(await since()).toBeNull();
     free = 0;

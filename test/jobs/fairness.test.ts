@@ -83,15 +83,15 @@ describe('17.15: beside an account that does its worst', { timeout: 400_000 }, (
     const live = { mode: 'live', credits: 30 } as const;
     await start();
     const kept = await create(other, { ...live, tier: 'secure' });
-    const doomed = await many(80, greedy, live);
-    await Promise.all([kept, ...doomed].map((job) => done(job)));
-    const keys = new Set(doomed.map(({ id }) => id));
+    const deleted = await many(80, greedy, live);
+    await Promise.all([kept, ...deleted].map((job) => done(job)));
+    const keys = new Set(deleted.map(({ id }) => id));
     const destroy = shop.storage.destroy.bind(shop.storage);
     shop.storage.destroy = async (key) => {
       if (keys.has(key.split('/')[1]!)) await sleep(1000);
       await destroy(key);
     };
-    for (const { id } of doomed) await world.store.jobs.delete(greedy.id, 'live', id);
+    for (const { id } of deleted) await world.store.jobs.delete(greedy.id, 'live', id);
     await world.store.jobs.delete(other.id, 'live', kept.id);
     const job = await create(other);
     await within(goalMs, async () => {

@@ -298,8 +298,8 @@ describe('deletion', () => {
       name: 'running',
       refund: 18,
       prepare: async (id: string) => {
-        const claim = await world.store.leases.acquire(id, 'ingest', 'w', 20);
-        await world.store.leases.progress(claim!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
+        const lease = await world.store.leases.acquire(id, 'ingest', 'w', 20);
+        await world.store.leases.progress(lease!.fence, { fraction: 0.35, etaSeconds: 3 }, 20);
       },
     },
     {

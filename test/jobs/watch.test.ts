@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const create = async () => (await world.store.jobs.create(jobInput(account))).job.id;
-const claim = async (id: string) => (await world.store.leases.acquire(id, 'ingest', 'w', 60))!.fence;
+const acquire = async (id: string) => (await world.store.leases.acquire(id, 'ingest', 'w', 60))!.fence;
 const never = new AbortController().signal;
 
 /** Follows a job; `seen` grows as it changes, `ended` resolves when the watch is over. */
@@ -37,7 +37,7 @@ describe('watching a job', () => {
     const { seen, ended } = follow(id);
     await eventually(() => seen.length === 1);
     const start = performance.now();
-    const fence = await claim(id);
+    const fence = await acquire(id);
     await eventually(() => seen.length === 2);
     await world.store.leases.progress(fence, { fraction: 0.25, etaSeconds: 3 }, 60);
     await eventually(() => seen.length === 3);
@@ -77,7 +77,7 @@ describe('watching a job', () => {
     const [count] = await world.sql`SELECT count(*)::int AS listening FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
     expect(count).toEqual({ listening: 1 });
-    await Promise.all(ids.map(claim));
+    await Promise.all(ids.map(acquire));
     await eventually(() => watchers.every(({ seen }) => seen.length === 2));
     stop.abort();
     await Promise.all(watchers.map(({ ended }) => ended));
@@ -89,7 +89,7 @@ describe('watching a job', () => {
     await eventually(() => seen.length === 1);
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'reelmend-feed'`;
-    const fence = await claim(id);
+    const fence = await acquire(id);
     await eventually(() => seen.length === 2, 8000);
     await world.store.leases.fail(fence, { code: 'unreadable_video', message: 'No.' });
     await ended;
@@ -160,7 +160,7 @@ describe('watching a job', () => {
     await eventually(() => seen.length === 1);
     await world.sql`ALTER TABLE jobs DISABLE TRIGGER jobs_changed`;
     try {
-      await claim(id);
+      await acquire(id);
       await eventually(() => seen.length === 2, 5000);
       await world.store.jobs.delete(account.id, 'live', id);
       await ended;
