@@ -62,7 +62,7 @@ export function rateLimitQueries(client: postgres.Sql) {
 
     async giveBack(keyId, rateClass, { limit, windowS }) {
       await client`UPDATE rate_limits SET tat = tat - ${windowS / limit}::float8
-        WHERE key_id = ${keyId} AND class = ${rateClass}`;
+        WHERE subject = ${keyId} AND class = ${rateClass}`;
     },
 
     async forget(keyId, rateClass) {
