@@ -84,7 +84,7 @@ describe('the first operator', () => {
     const { session, call } = await signIn('boss@example.com', made.password!);
     expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
     await expect(run(process.execPath, [cli, 'operators', 'add', 'Boss@example.com'], { env: site.env })).rejects.toMatchObject({
-      stderr: expect.stringContaining('has signed up as Boss@example.com. If that is who you mean, add --existing.'),
+      stderr: expect.stringContaining('Boss@example.com has already signed up. To make this user an operator, add --existing.'),
     });
     const again = await site.reelmend<Made>('operators', 'add', 'Boss@example.com', '--existing');
     expect(again).not.toHaveProperty('password');
@@ -112,7 +112,7 @@ describe('the first operator', () => {
     await expect(add('another horse battery')).rejects.toMatchObject({ stderr: expect.stringContaining('already has a password') });
     await signIn('second@example.com', 'correct horse battery');
     await expect(run(process.execPath, [cli, 'operators', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
-      stderr: expect.stringContaining('no email address'),
+      stderr: expect.stringContaining('is not an email address'),
     });
   });
 });
@@ -132,7 +132,7 @@ describe('a user', () => {
 
   it('is refused without an address, and with a password that no form takes', async () => {
     await expect(run(process.execPath, [cli, 'users', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
-      stderr: expect.stringContaining('no email address'),
+      stderr: expect.stringContaining('is not an email address'),
     });
     const long = run(process.execPath, [cli, 'users', 'add', 'long@example.com', '--password-stdin'], { env: site.env });
     long.child.stdin!.end('x'.repeat(201));
