@@ -76,11 +76,12 @@ class StandInNetwork : public inference::GpuNetwork {
    private:
     static void Compute(inference::Network& network, const inference::GpuBinding& binding, int place, int request) {
       const auto* in = static_cast<const std::uint16_t*>(binding.input) + place * network.input_shape().count();
-      for (std::int64_t i = 0; i < network.input_shape().count(); ++i) network.Input(request)[i] = inference::HalfToFloat(in[i]);
+      std::transform(in, in + network.input_shape().count(), network.Input(request), inference::HalfToFloat);
       network.Start(request);
       network.Wait(request);
       auto* out = static_cast<std::uint16_t*>(binding.output) + place * network.output_shape().count();
-      for (std::int64_t i = 0; i < network.output_shape().count(); ++i) out[i] = inference::FloatToHalf(network.Output(request)[i]);
+      const float* const result = network.Output(request);
+      std::transform(result, result + network.output_shape().count(), out, inference::FloatToHalf);
       // What a network leaves in its workspace is nobody's.
       std::memset(binding.workspace, 0x5A, 64);
     }

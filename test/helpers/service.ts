@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { loadConfig } from '../../src/app/config.ts';
+import { openStore } from '../../src/app/open-store.ts';
+import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import { createTestDatabase } from './database.ts';
 import { checkedFetch } from './http-contract.ts';
 
@@ -112,19 +115,23 @@ export interface Customer {
   key: string;
 }
 
-/** An approved, funded account with one key, made by the command line. */
+/** An approved, funded account with one key, made as the command line makes them. */
 export async function createCustomer(
   site: Site,
   options: { credits?: number; mode?: 'live' | 'test'; tier?: 'standard' | 'secure'; approve?: boolean } = {},
 ): Promise<Customer> {
-  const { id } = await site.reelmend<{ id: string }>('accounts', 'create', 'A customer');
-  if (options.approve ?? true) await site.reelmend('accounts', 'approve', id);
-  const credits = options.credits ?? 10_000;
-  if (credits > 0) await site.reelmend('accounts', 'grant', id, String(credits));
-  const mode = options.mode ?? 'live';
-  const tier = options.tier ?? 'standard';
-  const { key } = await site.reelmend<{ key: string }>('keys', 'create', id, '--mode', mode, '--tier', tier);
-  return { accountId: id, key };
+  const { approve = true, credits = 10_000, mode = 'live', tier = 'standard' } = options;
+  const { store, secrets, close } = await openStore(loadConfig(site.env));
+  try {
+    const { id: accountId } = await store.accounts.create({ name: 'A customer' });
+    if (approve) await store.accounts.approve(accountId);
+    if (credits > 0) await store.accounts.grant(accountId, credits);
+    const { key, lastFour } = generateApiKey(mode);
+    await store.keys.create({ accountId, mode, tier, hash: hashApiKey(key, secrets.keyPepper), lastFour });
+    return { accountId, key };
+  } finally {
+    await close();
+  }
 }
 
 export interface Reply<T> {

@@ -1,0 +1,135 @@
+/** The command line `reelmend`. Errors are one line on stderr and exit status 1. */
+import { readFileSync } from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { accountCommands, keyCommands } from './account-commands.ts';
+import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
+import { modelsCommands } from './model-commands.ts';
+import { configWith, withEncoder, withMachine } from './options.ts';
+import { operatorCommands, userCommands } from './user-commands.ts';
+import { verifyCommands } from './verify-commands.ts';
+import { webhookCommands } from './webhook-commands.ts';
+import { type Config, loadConfig } from '../app/config.ts';
+import type { Roles } from '../app/service.ts';
+import type { Strength } from '../domain/job.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+
+function strength(text: string): Strength {
+  if (text === 'auto' || text === 'off') return text;
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw new InvalidArgumentError('Expected auto, off or a number from 0 to 1.');
+  return value;
+}
+
+function seconds(text: string): number {
+  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Expected seconds, such as 12 or 12.5.');
+  return Number(text);
+}
+
+const strengthOption = (name: string, what: string) =>
+  new Option(`--${name} <strength>`, `${what}: auto, off or 0…1`).argParser(strength).default('auto' as Strength);
+
+/** Adds the options that say how to enhance a video. */
+function withEnhancements(command: Command) {
+  return command
+    .addOption(
+      new Option('--resolution <target>', 'target size; source keeps the size of the input')
+        .choices(['1080p', '4k', 'source'])
+        .makeOptionMandatory(),
+    )
+    .addOption(strengthOption('denoise', 'noise reduction'))
+    .addOption(strengthOption('sharpen', 'sharpening'))
+    .addOption(strengthOption('adaptive-contrast', 'local contrast'))
+    .addOption(strengthOption('face-restoration', 'face restoration'))
+    .option('--model <name>', 'an installed network, auto, or none for the plain filter', 'auto');
+}
+
+// Each command loads only what it needs: the whole service takes a second to load.
+const media = async (config: Config) => {
+  const [{ createMedia }, { installedModels }] = await Promise.all([import('../media/index.ts'), import('../media/models.ts')]);
+  return createMedia({ requireIsolation: config.requireIsolation, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
+};
+const start = async (roles: Roles) => {
+  const config = loadConfig();
+  if (!config.restart) return (await import('./start-command.ts')).startCommand(config, roles);
+  const [{ supervise }, { createLogger }] = await Promise.all([import('./supervise.ts'), import('../observability/logger.ts')]);
+  const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.exitCode = await supervise({ command, logger: createLogger(config) });
+};
+const enhance = () => import('./enhance-file.ts');
+
+function program(): Command {
+  const reelmend = new Command('reelmend')
+    .description('Enhances videos, as a service or from the command line.')
+    .version(version)
+    .showHelpAfterError('(use --help for the commands and options)');
+
+  reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
+  reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
+  reelmend.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
+
+  withEncoder(withMachine(withEnhancements(reelmend.command('enhance').description('enhance one file; needs no database'))))
+    .argument('<in>', 'a video file')
+    .argument('<out>', 'the MP4 file to write; an existing one is replaced')
+    .option('--from <seconds>', 'start of the part to enhance; the result has no sound', seconds)
+    .option('--to <seconds>', 'end of the part to enhance; the result has no sound', seconds)
+    .action(async (input: string, output: string, options) => {
+      const config = configWith(options);
+      await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
+    });
+
+  withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why')))
+    .argument('<in>', 'a video file')
+    .option('--json', 'print JSON')
+    .action(async (input: string, options) => {
+      const config = configWith(options);
+      await (await enhance()).planCommand(await media(config), config, { input, ...options });
+    });
+
+  reelmend
+    .command('probe')
+    .description('print the properties of a video as JSON')
+    .argument('<in>', 'a video file')
+    .action(async (input: string) => (await enhance()).probeCommand(await media(loadConfig()), input));
+
+  reelmend
+    .command('devices')
+    .description('list the CPUs and GPUs that the engine can use as JSON')
+    .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
+
+  reelmend
+    .command('health')
+    .description('check whether the service of this environment is healthy; for container health checks')
+    .action(async () => (await import('./health-command.ts')).healthCommand(loadConfig()));
+
+  const groups = [
+    ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
+    ...[ledgerCommands(), auditCommands(), certificateCommands(), signingKeyCommands(), verifyCommands()],
+  ];
+  for (const group of groups) {
+    reelmend.addCommand(group);
+    // Commands that are created apart do not inherit these settings by themselves.
+    group.copyInheritedSettings(reelmend);
+    for (const command of group.commands) command.copyInheritedSettings(reelmend);
+  }
+  return reelmend;
+}
+
+/** Shortens an error to one line. `REELMEND_LOG_LEVEL=debug` shows all of it. */
+function oneLine(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // The database's message is more useful than the query.
+  if (error.message.startsWith('Failed query') && error.cause !== undefined) return oneLine(error.cause);
+  const { path, errno } = error as NodeJS.ErrnoException;
+  if (path !== undefined && errno !== undefined) return `${path}: ${getSystemErrorMessage(errno)}.`;
+  return error.message.split('\n')[0]!;
+}
+
+try {
+  await program().parseAsync();
+} catch (error) {
+  console.error(`reelmend: ${oneLine(error)}`);
+  if (process.env['REELMEND_LOG_LEVEL'] === 'debug') console.error(error);
+  process.exitCode = 1;
+}
