@@ -12,7 +12,9 @@ export interface Step {
   report?: 'vitest' | 'ctest';
 }
 
-const typescript = ['*.ts', '*.tsx', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html'];
+const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html', 'patches/'];
+/** What the addon of a running service is built from. */
+const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
 
 /** Reports lie here, one file per runner; scripts/test.ts reads them. */
@@ -22,13 +24,13 @@ export const ctestReport = `${reports}/ctest.xml`;
 
 export const shortSteps: Step[] = [
   { name: 'types, lint, directions', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
-  { name: 'generated code is current', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json'] },
+  { name: 'generated code is current', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
   { name: 'engine', command: ['bash', 'scripts/test-engine', '--output-junit', `${process.cwd()}/${ctestReport}`], inputs: engine, report: 'ctest' },
   { name: 'engine, with the libav of Debian 13', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
   { name: 'CUDA stages, without a GPU', command: ['bash', 'scripts/test-cuda'], inputs: engine },
   { name: 'engine, fuzzed', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
   { name: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
-  { name: 'contract, by Schemathesis', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, 'migrations/', 'test/', 'native/', 'scripts/'] },
+  { name: 'contract, by Schemathesis', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, ...addon, 'migrations/', 'src/', 'test/'] },
   { name: 'every documented status was seen', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 

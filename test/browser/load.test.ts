@@ -1,12 +1,16 @@
-/** Weight and speed: the first load, and the list of 10,000 jobs. */
-import type { Page } from 'playwright-core';
+/**
+ * Weight and work: the first load, and the list of 10,000 jobs. What makes the list quick is counted, not timed: rows that
+ * are put into the page, requests, and what a key press waits for. A slow machine changes none of these numbers.
+ */
+import type { Page, Request } from 'playwright-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { openTab, openWorld, signUp, type Tab, type World } from './world.ts';
 
 const jobCount = 10_000;
-const limitMs = 100;
+/** Rows that fit the window and those kept ready above and below it; the whole list would be thousands. */
+const mostRows = 60;
 let world: World;
 let tab: Tab;
 let accountId: string;
@@ -55,82 +59,57 @@ async function seedJobs(): Promise<void> {
   await sql.end();
 }
 
-/** ms from an input to the picture that answers it, the worst of `action`; by the browser's own Event Timing. */
-async function worstInteraction(page: Page, action: () => Promise<void>): Promise<{ worstMs: number; events: number }> {
-  await page.evaluate(() => {
-    const seen: number[] = [];
-    const observer = new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) seen.push(entry.duration);
-    });
-    observer.observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit);
-    Object.assign(window, { interactions: { seen, observer } });
-  });
-  await action();
-  await page.waitForTimeout(150);
-  return page.evaluate(() => {
-    const { seen, observer } = (window as unknown as { interactions: { seen: number[]; observer: PerformanceObserver } }).interactions;
-    observer.disconnect();
-    return { worstMs: Math.max(0, ...seen), events: seen.length };
-  });
+interface Work {
+  /** rows of the list that were put into the page */
+  rowsAdded: number;
+  /** requests for pages of the list */
+  listRequests: number;
 }
 
-type Figures = { name: string; worstMs: number; events: number }[];
-const isQuick = (figures: Figures): boolean => figures.every(({ worstMs }) => worstMs < limitMs);
-
-/** Types, clears, filters, follows a link and comes back: the worst answer to each. */
-async function interactions(page: Page): Promise<Figures> {
-  const figures: Figures = [];
-  const measure = async (name: string, action: () => Promise<void>): Promise<void> => {
-    figures.push({ name, ...(await worstInteraction(page, action)) });
+/** What an action makes the page and the service do. */
+async function workOf(page: Page, action: () => Promise<void>): Promise<Work> {
+  let listRequests = 0;
+  const count = (request: Request) => {
+    if (request.method() === 'GET' && new URL(request.url()).pathname === '/console/api/jobs') listRequests += 1;
   };
-  await measure('typing', async () => {
-    await page.getByLabel('Find by id').pressSequentially('zzzz', { delay: 60 });
-    await page.getByText('No job matches these filters').waitFor();
+  await page.evaluate(() => {
+    const added = { rows: 0 };
+    const observer = new MutationObserver((records) => {
+      for (const node of records.flatMap(({ addedNodes }) => [...addedNodes])) {
+        if (!(node instanceof Element)) continue;
+        added.rows += Number(node.matches('.jobs-row')) + node.querySelectorAll('.jobs-row').length;
+      }
+    });
+    observer.observe(document.body, { childList: true, subtree: true });
+    Object.assign(window, { rowCount: { added, observer } });
   });
-  await measure('clearing', async () => {
-    await page.getByRole('button', { name: 'Show all jobs' }).click();
-    await page.getByText('10,000 jobs').waitFor();
+  page.on('request', count);
+  await action();
+  page.off('request', count);
+  const rowsAdded = await page.evaluate(async () => {
+    const { added, observer } = (window as unknown as { rowCount: { added: { rows: number }; observer: MutationObserver } }).rowCount;
+    await new Promise((resolve) => setTimeout(resolve)); // the observer is told of the last changes
+    observer.disconnect();
+    return added.rows;
   });
-  await measure('filtering', async () => {
-    await page.getByLabel('Status').focus();
-    await page.keyboard.press('f');
-    await page.getByText('clip-9998.mp4').waitFor({ state: 'detached' });
-  });
-  await measure('leaving', async () => {
-    await page.getByRole('link', { name: 'clip-9999.mp4' }).click();
-    await page.getByRole('heading', { name: 'clip-9999.mp4' }).waitFor();
-  });
-  await measure('coming back', async () => {
-    await page.getByRole('link', { name: 'Jobs' }).first().click();
-    await page.getByText('10,000 jobs').waitFor();
-  });
-  return figures;
+  return { rowsAdded, listRequests };
 }
 
-/** Scrolls by a fixed way and tells the worst time from the wheel's frame to the next one. */
-function worstScrollFrame(page: Page, steps: number, byPixels: number): Promise<number> {
+/** Scrolls by a fixed way and tells of each step whether a row fills the middle of the window, two frames later. */
+function stepsWithRows(page: Page, steps: number, byPixels: number): Promise<boolean[]> {
   return page.evaluate(
     async ({ steps, byPixels }) => {
-      let worst = 0;
+      const filled: boolean[] = [];
       for (let step = 0; step < steps; step++) {
-        const before = await new Promise<number>(requestAnimationFrame);
         window.scrollBy(0, byPixels);
-        window.dispatchEvent(new Event('scroll'));
-        const after = await new Promise<number>((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-        // Two frames lie between: the one that works the scrolling in, and the one after it.
-        worst = Math.max(worst, after - before);
+        await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+        const middle = document.elementFromPoint(window.innerWidth / 2, window.innerHeight / 2);
+        filled.push(middle?.closest('.jobs-row') !== null);
       }
-      return worst;
+      return filled;
     },
     { steps, byPixels },
   );
-}
-
-/** Other work of the machine must not count: a measurement over the limit is repeated, and the best one stands. */
-async function bestOf(tries: number, limit: number, measure: () => Promise<number>): Promise<number> {
-  let best = Infinity;
-  for (let attempt = 0; attempt < tries && best >= limit; attempt++) best = Math.min(best, await measure());
-  return best;
 }
 
 describe('the first load', () => {
@@ -166,29 +145,83 @@ describe('the list of 10,000 jobs', () => {
     await page.getByText('10,000 jobs').waitFor();
     await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
     await page.getByText('clip-0.mp4').waitFor();
-    expect(await page.locator('.jobs-row').count()).toBeLessThan(60);
+    expect(await page.locator('.jobs-row').count()).toBeLessThan(mostRows);
   }, 300_000);
 
-  it('scrolls without a frame that takes long', async () => {
+  it('draws only the rows of the window while it is scrolled, and leaves no gap', async () => {
     const { page } = tab;
-    await page.evaluate(() => window.scrollTo(0, 0));
-    await page.waitForTimeout(300);
     for (const [name, steps, byPixels] of [['steps', 40, 700], ['leaps', 20, 20_000]] as const) {
-      const worst = await bestOf(8, limitMs, () => worstScrollFrame(page, steps, byPixels));
-      console.log(`scrolling 10,000 jobs in ${name}: worst ${worst.toFixed(0)} ms`);
-      expect(worst, name).toBeLessThan(limitMs);
       await page.evaluate(() => window.scrollTo(0, 0));
+      await page.getByText('clip-9999.mp4').waitFor();
+      let filled: boolean[] = [];
+      const { rowsAdded, listRequests } = await workOf(page, async () => {
+        filled = await stepsWithRows(page, steps, byPixels);
+      });
+      expect(filled, name).toEqual(Array.from({ length: steps }, () => true));
+      expect(rowsAdded, name).toBeGreaterThan(steps);
+      expect(rowsAdded, name).toBeLessThan(steps * mostRows);
+      expect(listRequests, name).toBe(0);
     }
+    await page.evaluate(() => window.scrollTo(0, 0));
   });
 
-  it('answers typing, filters and links in less than 100 ms', async () => {
+  it('answers typing, filters and links with a window of rows and at most one request each', async () => {
     const { page } = tab;
-    await page.evaluate(() => window.scrollTo(0, 0));
-    const rounds: Figures[] = [];
-    for (let round = 0; round < 8 && !rounds.some(isQuick); round++) rounds.push(await interactions(page));
-    console.log(rounds.map((figures) => figures.map(({ name, worstMs }) => `${name} ${worstMs} ms`).join(', ')).join('; '));
-    for (const { name, events } of rounds.flat()) expect(events, `${name} was not measured`).toBeGreaterThan(0);
-    expect(rounds.some(isQuick)).toBe(true);
+    await page.getByText('clip-9999.mp4').waitFor();
+    const typed = await workOf(page, async () => {
+      await page.getByLabel('Find by id').pressSequentially('uuuu', { delay: 60 }); // ids have no u
+      await page.getByText('No job matches these filters').waitFor();
+    });
+    const cleared = await workOf(page, async () => {
+      await page.getByRole('button', { name: 'Show all jobs' }).click();
+      await page.getByText('10,000 jobs').waitFor();
+    });
+    const filtered = await workOf(page, async () => {
+      await page.getByLabel('Status').focus();
+      await page.keyboard.press('f');
+      await page.getByText('clip-9998.mp4').waitFor({ state: 'detached' });
+      await page.getByText('100 loaded').waitFor();
+    });
+    const left = await workOf(page, async () => {
+      await page.getByRole('link', { name: 'clip-9999.mp4' }).click();
+      await page.getByRole('heading', { name: 'clip-9999.mp4' }).waitFor();
+    });
+    const returned = await workOf(page, async () => {
+      await page.getByRole('link', { name: 'Jobs' }).first().click();
+      await page.getByText('10,000 jobs').waitFor();
+    });
+    const work = { typed, cleared, filtered, left, returned };
+    console.log(JSON.stringify(work));
+    const requests = { typed: 4, cleared: 0, filtered: 1, left: 0, returned: 0 };
+    for (const [name, { rowsAdded, listRequests }] of Object.entries(work)) {
+      expect(rowsAdded, name).toBeLessThan(mostRows);
+      expect(listRequests, name).toBeLessThanOrEqual(requests[name as keyof typeof requests]);
+    }
+    for (const { rowsAdded } of [cleared, filtered, returned]) expect(rowsAdded).toBeGreaterThan(10);
+  });
+
+  it('shows a typed letter before it touches the list', async () => {
+    const { page } = tab;
+    await page.getByText('10,000 jobs').waitFor();
+    const shown = await page.getByLabel('Find by id').evaluate(async (input: HTMLInputElement) => {
+      const panel = input.closest('.panel')!;
+      const touched: string[] = [];
+      const observer = new MutationObserver((records) => {
+        for (const { target } of records) if (target instanceof Element && target.closest('.toolbar') === null) touched.push(target.className);
+      });
+      observer.observe(panel, { childList: true, subtree: true, characterData: true });
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')!.set!.call(input, 'u');
+      input.dispatchEvent(new InputEvent('input', { bubbles: true, data: 'u' }));
+      // React draws the letter in microtasks, the list in a task of its own.
+      for (let microtask = 0; microtask < 100; microtask++) await Promise.resolve();
+      const now = { query: new URL(location.href).searchParams.get('q'), touched: touched.length };
+      observer.disconnect();
+      return now;
+    });
+    expect(shown).toEqual({ query: 'u', touched: 0 });
+    await page.getByText('No job matches these filters').waitFor();
+    await page.getByRole('button', { name: 'Show all jobs' }).click();
+    await page.getByText('10,000 jobs').waitFor();
   });
 
   it('takes a new job in live, on top, without losing its place', async () => {
@@ -203,9 +236,10 @@ describe('the list of 10,000 jobs', () => {
     });
     expect(made.status).toBe(201);
     const first = page.locator('.jobs-row').first();
-    await first.getByText('fresh.mp4').waitFor({ timeout: 20_000 });
-    await first.getByText('Done').waitFor({ timeout: 20_000 });
+    await first.getByText('fresh.mp4').waitFor({ timeout: 100_000 });
+    // The first result of test mode has to be made.
+    await first.getByText('Done').waitFor({ timeout: 100_000 });
     await page.getByText('10,001 jobs').waitFor();
     expect(tab.complaints).toEqual([]);
-  });
+  }, 240_000);
 });

@@ -1,4 +1,5 @@
 /** Tables of the documents that state what other files state too: neither may say more or less than the other. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -121,6 +122,40 @@ describe('docs/operating.md', () => {
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
     const shown = rows.flatMap((row) => (/^[A-Z][a-z]+[A-Z]\w+$/.test(codeOf(row[0]) ?? '') ? [codeOf(row[0])!] : []));
     expect(shown.toSorted()).toEqual(alerts.toSorted());
+  });
+});
+
+describe('documents and deployment files', () => {
+  const names = (pathspecs: string[], pattern: RegExp) => {
+    const found = new Map<string, string>();
+    for (const file of execFileSync('git', ['ls-files', '--', ...pathspecs], { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)) {
+      for (const [name] of readFileSync(join(root, file), 'utf8').matchAll(pattern)) found.set(name, file);
+    }
+    return found;
+  };
+  const documents = ['*.md', 'compose.yaml', 'Dockerfile.gpu', 'deploy/', ':!test/'];
+  /** of the examples that show how a customer uses the service */
+  const examples = ['REELMEND_URL', 'REELMEND_API_KEY', 'REELMEND_TEST_KEY', 'REELMEND_WEBHOOK_SECRET'];
+
+  it('name no variable that nothing reads', () => {
+    const pattern = /\b(?:FRAMELIFT|REELMEND)_[A-Z0-9_]*[A-Z0-9]\b/g;
+    const read = names(['src/**/*.ts', 'scripts/', 'engine/', 'native/', 'test/', ':!*.md'], pattern);
+    const unread = [...names(documents, pattern)].filter(([name]) => !read.has(name) && !examples.includes(name));
+    expect(unread).toEqual([]);
+  });
+
+  it('name no metric that nothing reports', () => {
+    const pattern = /\b(?:framelift|reelmend)_[a-z0-9_]+/g;
+    const registry = new Registry();
+    createHttpMetrics({ registry });
+    createWorkerMetrics(registry);
+    registerServiceMetrics({ registry, store: {} as Store });
+    registerDiskMetrics({ registry, folders: {} });
+    const reported = registry.getMetricsAsArray().map(({ name }) => name);
+    const isReported = (name: string) => reported.includes(name.replace(/_(?:bucket|sum|count)$/, ''));
+    const shown = [...names(['CHANGELOG.md', 'README.md', 'SECURITY.md', 'docs/', 'deploy/', ':!docs/*.webp'], pattern)];
+    expect(shown.length).toBeGreaterThan(20);
+    expect(shown.filter(([name]) => !isReported(name) && name !== 'reelmend_restored')).toEqual([]);
   });
 });
 

@@ -1,0 +1,51 @@
+/** A step of `npm test` is skipped while its inputs are unchanged, so everything that decides its outcome must be one. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { shortSteps } from '../../scripts/test-steps.ts';
+
+const root = join(import.meta.dirname, '../..');
+const files = (...pathspecs: string[]) =>
+  execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z', '--', ...pathspecs], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 })
+    .split('\0')
+    .filter(Boolean);
+
+/** The files that a program imports, directly and indirectly, itself included. */
+function imported(entry: string, found = new Set<string>()): Set<string> {
+  if (found.has(entry)) return found;
+  found.add(entry);
+  const text = readFileSync(join(root, entry), 'utf8');
+  for (const [, name] of text.matchAll(/(?:from|import\()\s*'(\.{1,2}\/[^']+\.(?:ts|js))'/g)) {
+    imported(relative(root, join(root, entry, '..', name!)), found);
+  }
+  return found;
+}
+
+const packages = ['package-lock.json', 'patches/postgres+3.4.9.patch'];
+const service = [...imported('src/cli/main.ts'), ...files('migrations/*.sql', 'src/console/', 'engine/src/', 'engine/models/', 'native/')];
+const needed: Record<string, string[]> = {
+  'types, lint, directions': [
+    ...files('scripts/lint', 'scripts/lint-engine', '*.ts', '*.tsx', '*tsconfig*.json', 'engine/src/'),
+    ...['eslint.config.js', '.dependency-cruiser.cjs', ...packages],
+  ],
+  'generated code is current': [
+    ...['scripts/generate', 'openapi.yaml', ...packages],
+    ...[...imported('scripts/generate.ts'), ...imported('openapi-ts.config.ts')],
+    ...files('src/contract/*.gen.ts', 'src/sdk/*.gen.ts'),
+  ],
+  engine: files('scripts/test-engine', 'scripts/setup-*', 'scripts/*.txt', 'engine/src/', 'engine/include/', 'engine/tests/', 'engine/models/', 'engine/cmake/', ':!*.md'),
+  'contract, by Schemathesis': [
+    ...['scripts/test-contract', 'scripts/reelmend', 'openapi.yaml', 'test/contract/schemathesis_hooks.py', 'test/contract/schemathesis.toml'],
+    ...[...imported('scripts/test-contract.ts'), ...service, ...packages],
+  ],
+};
+
+describe('the inputs of the step', () => {
+  it.each(Object.entries(needed))('"%s" include what it runs', (name, wanted) => {
+    const step = shortSteps.find((one) => one.name === name);
+    const inputs = new Set(files(...step!.inputs!));
+    expect(wanted.length).toBeGreaterThan(20);
+    expect(wanted.filter((file) => !inputs.has(file))).toEqual([]);
+  });
+});
