@@ -107,7 +107,7 @@ async function interactions(page: Page): Promise<Figures> {
   return figures;
 }
 
-/** Scrolls by a fixed way and tells the worst time from the wheel's frame to the next one. */
+/** Scrolls by a fixed way and returns the worst time from the wheel's frame to the next one. */
 function worstScrollFrame(page: Page, steps: number, byPixels: number): Promise<number> {
   return page.evaluate(
     async ({ steps, byPixels }) => {
