@@ -21,7 +21,7 @@ inline constexpr pixel::Subsampling kFullChroma = {0, 0};
 inline void CopyCodes(const Plane& from, pixel::Plane to) {
   for (int y = 0; y < to.height; ++y) {
     for (int x = 0; x < to.width; ++x) {
-      to.Row(y)[x] = static_cast<std::uint16_t>(std::lround(std::clamp(from.at(x, y), 0.0F, 255.99F) * pixel::kUnitsPerCode8));
+      to.Row(y)[x] = static_cast<std::uint16_t>(std::lround(std::clamp(from.at(x, y), 0.0F, 255.99F) * pixel::kUnitsPer8BitLevel));
     }
   }
 }
@@ -37,7 +37,7 @@ inline pixel::Image ToImage(const Plane* luma, const Chroma& chroma, int width, 
 inline Plane CodesOf(pixel::ConstPlane from) {
   Plane plane(from.width, from.height);
   for (int y = 0; y < plane.height; ++y) {
-    for (int x = 0; x < plane.width; ++x) plane.at(x, y) = static_cast<float>(from.Row(y)[x]) / pixel::kUnitsPerCode8;
+    for (int x = 0; x < plane.width; ++x) plane.at(x, y) = static_cast<float>(from.Row(y)[x]) / pixel::kUnitsPer8BitLevel;
   }
   return plane;
 }

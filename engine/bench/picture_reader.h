@@ -144,7 +144,7 @@ inline pixel::Image StreamPicture(const AVFrame& in) {
     const pixel::Plane plane = image.plane(p);
     for (int y = 0; y < plane.height; ++y) {
       const std::uint8_t* row = frame.data[p] + static_cast<std::ptrdiff_t>(y) * frame.linesize[p];
-      std::transform(row, row + plane.width, plane.Row(y), [](std::uint8_t level) { return static_cast<std::uint16_t>(level * pixel::kUnitsPerCode8); });
+      std::transform(row, row + plane.width, plane.Row(y), [](std::uint8_t level) { return static_cast<std::uint16_t>(level * pixel::kUnitsPer8BitLevel); });
     }
   }
   av_frame_free(&converted);

@@ -1,4 +1,4 @@
-/** Composition root: builds the processes of the service from the configuration. */
+/** Composition root: builds the parts of a process (API, worker or both) from the configuration and connects them. */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +30,7 @@ export interface Roles {
 }
 
 export interface Service {
-  /** base URL of the API, null when this process has none */
+  /** base URL of the API; null in a process without API */
   url: string | null;
   store: Store;
   keyPepper: string;
@@ -62,7 +62,7 @@ class Shutdown {
   }
 }
 
-/** Starts a process. When a part fails to start, stops the others and throws. */
+/** Starts the parts that `roles` names. If one fails to start, stops the others and throws. */
 export async function startService(config: Config, roles: Roles, demo?: DemoParts): Promise<Service> {
   const shutdown = new Shutdown();
   try {
@@ -74,6 +74,18 @@ export async function startService(config: Config, roles: Roles, demo?: DemoPart
 }
 
 async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: DemoParts): Promise<Service> {
+  const parts = await openParts(config, shutdown);
+  const registry = await serveMetrics(parts, roles);
+  const worker = roles.worker ? await startWorker(parts, registry) : undefined;
+  const url = roles.api ? await startApi(parts, registry, demo) : null;
+  const { store, keyPepper, logger } = parts;
+  return { url, store, keyPepper, logger, stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
+}
+
+/** The parts that the API and the worker share. */
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+async function openParts(config: Config, shutdown: Shutdown) {
   const logger = createLogger(config);
   if (config.tracesEndpoint !== undefined) {
     const tracing = await startTracing({ endpoint: config.tracesEndpoint });
@@ -89,31 +101,37 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
-  const listening = { url: config.publicUrl ?? `http://${bracketed(config.host)}:${config.port}` };
+  // startApi replaces this URL: with PORT=0 the port is known only once the API listens.
+  const listening = { url: `http://${bracketed(config.host)}:${config.port}` };
   const storage = await createStorage({ ...config, ...secrets, publicUrl: () => config.publicUrl ?? listening.url });
   if (storage.kind === 's3') shutdown.add(async () => storage.close());
+  const { keyPepper } = secrets;
+  return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, storage };
+}
 
-  const registry = await serveMetrics({ config, roles, logger, store, shutdown });
-  let worker: Worker | undefined;
-  if (roles.worker) {
-    const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
-    const made = createWorker({
-      ...{ databaseUrl, store, media, net, storage, evidence, testModeSample, logger, config },
-      metrics: createWorkerMetrics(registry),
-    });
-    await made.start();
-    shutdown.add(() => made.stop());
-    worker = made;
-  }
-  const ends = { stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
-  if (!roles.api) return { url: null, store, keyPepper: secrets.keyPepper, logger, ...ends };
+async function startWorker(parts: Parts, registry: Registry | undefined): Promise<Worker> {
+  const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
+  const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
+  const metrics = createWorkerMetrics(registry);
+  const worker = createWorker({ config, logger, databaseUrl, store, evidence, media, net, storage, testModeSample, metrics });
+  await worker.start();
+  shutdown.add(() => worker.stop());
+  return worker;
+}
 
-  const description = await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8');
-  const measure = createMeasure({ net, media });
+/** Returns the URL that the API listens on. */
+async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
+  const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, storage } = parts;
   const { rateLimits, testModeDelayMs } = config;
   const app = buildApp({
+    store,
+    storage,
+    evidence,
+    keyPepper,
+    logger,
+    measure: createMeasure({ net, media }),
     checkUrl: (url: string) => net.checkUrl(url),
-    ...{ store, storage, measure, evidence, keyPepper: secrets.keyPepper, description, logger },
+    description: await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     options: { rateLimits, testModeDelayMs, models: modelNames(models) },
@@ -121,64 +139,57 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: 
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;
   logger.info({ url }, 'listening');
-  if (config.publicUrl === undefined && anyAddress.has(config.host)) {
-    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: links to results contain an address that other machines cannot reach');
+  if (config.publicUrl === undefined && wildcardAddresses.has(config.host)) {
+    logger.warn({ url }, 'REELMEND_PUBLIC_URL is not set: download links contain an address that other machines cannot reach');
   }
-  return { url, store, keyPepper: secrets.keyPepper, logger, ...ends };
-}
-
-interface MetricsParts {
-  config: Config;
-  roles: Roles;
-  logger: Logger;
-  store: Store;
-  shutdown: Shutdown;
+  return url;
 }
 
 /** Serves metrics on their own port. Returns undefined when no port is configured. */
-async function serveMetrics({ config, roles, logger, store, shutdown }: MetricsParts): Promise<Registry | undefined> {
+async function serveMetrics({ config, logger, store, shutdown }: Parts, roles: Roles): Promise<Registry | undefined> {
   if (config.metricsPort === undefined) return undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // These gauges are named like counters. The same numbers remain, by type.
-  for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  // These gauges end in `_total`, as only counters should. The gauges by type report the same numbers.
+  for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`);
   registerServiceMetrics({ registry, store });
   const folders = {
     ...(roles.worker ? { scratch: scratchRoot(config.dataDir) } : {}),
     ...(config.s3 === undefined ? { storage: storageFolder(config.dataDir) } : {}),
   };
   registerDiskMetrics({ registry, folders });
-  const at = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
-  logger.info({ url: await listen(buildMetricsApp({ registry }).fetch, at, { shutdown, logger }) }, 'metrics');
+  const socket = { host: config.metricsHost, port: config.metricsPort, variable: 'REELMEND_METRICS_PORT' };
+  const url = await listen(buildMetricsApp({ registry }).fetch, socket, { shutdown, logger });
+  logger.info({ url }, 'metrics');
   return registry;
 }
 
-/** Wildcards: all addresses of the machine. */
-const anyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+/** Hosts that mean all addresses of the machine. */
+const wildcardAddresses: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** The service's own public host. No video is downloaded from it. */
+/** The service's own public host: the service downloads no video from itself. */
 function ownHosts(config: Config): string[] {
   return config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host];
 }
 
 type Fetch = ReturnType<typeof buildApp | typeof buildMetricsApp>['fetch'];
 
-interface ListenAt {
+interface ListenOptions {
   host: string;
   port: number;
   /** the environment variable of the port, for error messages */
   variable: string;
 }
 
-async function listen(fetch: Fetch, at: ListenAt, { shutdown, logger }: { shutdown: Shutdown; logger: Logger }): Promise<string> {
+async function listen(fetch: Fetch, at: ListenOptions, { shutdown, logger }: { shutdown: Shutdown; logger: Logger }): Promise<string> {
   const server = serve({ fetch, hostname: at.host, port: at.port, createServer }) as ReturnType<typeof createServer>;
   answerParserErrors(server, logger);
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const taken = `${at.variable}: ${at.port} is already in use on ${at.host}`;
-      const refused = `HOST, ${at.variable}: cannot listen at ${bracketed(at.host)}:${at.port} (${cause.code ?? cause.message})`;
-      reject(new Error(cause.code === 'EADDRINUSE' ? taken : refused, { cause }));
+      const inUse = `${at.variable}: ${at.port} is already in use on ${at.host}`;
+      const failed = `HOST, ${at.variable}: cannot listen at ${bracketed(at.host)}:${at.port} (${cause.code ?? cause.message})`;
+      reject(new Error(cause.code === 'EADDRINUSE' ? inUse : failed, { cause }));
     });
   });
   shutdown.add(

@@ -23,9 +23,9 @@ export const retentionDaysFor = (tier: Tier, account: { retentionDays: number })
 export const keyOverlapDaysRange = { min: 0, max: 7 } as const;
 export const retentionDaysRange = { min: 1, max: 365 } as const;
 /** seconds of a test job without a hint */
-export const sandboxDurationS = 10;
+export const testJobDurationS = 10;
 /** Whole seconds of a test job. Nothing is measured in test mode, so the caller's hint counts. */
-export function sandboxSeconds(hintS: number = sandboxDurationS): number {
+export function testJobSeconds(hintS: number = testJobDurationS): number {
   return billedSeconds(Math.min(hintS, maxDurationS));
 }
 

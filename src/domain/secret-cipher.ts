@@ -43,7 +43,7 @@ export function createSecretCipher(pepper: string): SecretCipher {
         return decipher.update(encrypted.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
         throw new Error(
-          `A ${purpose.replace('-', ' ')} cannot be decrypted: REELMEND_KEY_PEPPER is not the one it was made under.`,
+          `A ${purpose.replace('-', ' ')} cannot be decrypted: REELMEND_KEY_PEPPER differs from the one that encrypted it.`,
           { cause },
         );
       }

@@ -49,9 +49,9 @@ export function buildApp(deps: HttpDeps): App {
   app.use(accessLog({ logger: deps.logger }));
   app.use(secureHeaders());
   app.use(onlyErrors());
-  const parts = { ...deps, streams: createStreams({ ...options.streams, usable: (credentials) => usable(deps, credentials) }) };
-  const console = deps.console === undefined ? undefined : { ...parts, console: deps.console };
-  const handlers = { ...allHandlers(parts), ...(console === undefined ? {} : consoleHandlers(console)) };
+  const parts = { ...deps, streams: createStreams({ ...options.streams, usable: (credentials) => validCredentials(deps, credentials) }) };
+  const consoleParts = deps.console === undefined ? undefined : { ...parts, console: deps.console };
+  const handlers = { ...apiHandlers(parts), ...(consoleParts === undefined ? {} : consoleHandlers(consoleParts)) };
   registerRoutes(app, handlers, {
     authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
     limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
@@ -60,7 +60,7 @@ export function buildApp(deps: HttpDeps): App {
       limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes,
       timeoutMs: options.bodyTimeoutMs ?? defaultBodyTimeoutMs,
     }),
-    ...(console === undefined ? {} : { console: consoleMiddleware(console) }),
+    ...(consoleParts === undefined ? {} : { console: consoleMiddleware(consoleParts) }),
   });
   if (deps.console !== undefined) registerConsolePage(app, deps.console);
   app.notFound(() => {
@@ -70,18 +70,18 @@ export function buildApp(deps: HttpDeps): App {
   return app;
 }
 
-/** Returns the keys (`key_…`) and sessions (`sess_…`) that are still valid. */
-async function usable({ store, console }: HttpDeps, credentials: string[]): Promise<Set<string>> {
+/** Returns which of these ids of keys (`key_…`) and sessions (`sess_…`) are still valid. */
+async function validCredentials({ store, console }: HttpDeps, credentials: string[]): Promise<Set<string>> {
   const keys = credentials.filter((id) => id.startsWith('key_'));
   const sessions = credentials.filter((id) => id.startsWith('sess_'));
-  const [ofKeys, ofSessions] = await Promise.all([
+  const [validKeys, validSessions] = await Promise.all([
     keys.length === 0 ? [] : store.keys.usable(keys),
     sessions.length === 0 || console === undefined ? [] : console.store.users.open(sessions),
   ]);
-  return new Set([...ofKeys, ...ofSessions]);
+  return new Set([...validKeys, ...validSessions]);
 }
 
-function allHandlers(deps: WithStreams): Handlers {
+function apiHandlers(deps: WithStreams): Handlers {
   return {
     ...jobHandlers(deps),
     ...resultHandlers(deps),

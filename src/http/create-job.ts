@@ -1,7 +1,8 @@
 /** POST /v1/jobs after validation: idempotency check, measurement, price, and one call of the store. */
 import { jcs, sha256Hex } from '../domain/audit.ts';
 import { ReelmendError } from '../domain/errors.ts';
-import type { Enhancements, JobRecord } from '../domain/job.ts';
+import type { JobRecord } from '../domain/job.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { assertTestBalance, assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
@@ -17,8 +18,8 @@ export interface CreationRequest {
 }
 
 /**
- * Throws ReelmendError with the codes that openapi.yaml names for createJob. Stores and charges nothing before the last
- * step.
+ * Creates the job, or returns the job that the same idempotency key has created. The last call stores and charges
+ * everything in one transaction. Throws ReelmendError with the codes that openapi.yaml lists for createJob.
  */
 export async function createJob(
   deps: HttpDeps,
@@ -35,9 +36,9 @@ export async function createJob(
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
   if (principal.mode === 'test') assertTestBalance(videoUrl);
-  await limitPendingAccount(deps, principal.account);
+  await limitUnapprovedAccount(deps, principal.account);
   return store.jobs.create({
-    ...requested(principal, body),
+    ...requestedJob(principal, body),
     videoUrl: videoUrl.href,
     webhookUrl: webhookUrl?.href ?? null,
     ...measured,
@@ -48,13 +49,13 @@ export async function createJob(
 
 const dayS = 86_400;
 
-/** Anyone who can sign up can use test mode. A daily limit bounds how much such an account can store. */
-async function limitPendingAccount({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
+/** Anyone who signs up can use test mode, so an account that is not approved has a daily limit. */
+async function limitUnapprovedAccount({ store, options }: HttpDeps, { id, approvalStatus }: Account): Promise<void> {
   if (approvalStatus === 'approved') return;
   const limit = options?.rateLimits?.pending ?? defaultQuotas.pending;
-  const verdict = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
-  if (verdict.allowed) return;
-  const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
+  const quota = await store.rateLimits.take(id, 'pending', { limit, windowS: dayS });
+  if (quota.allowed) return;
+  const retryAfterS = Math.max(1, Math.ceil(quota.retryAfterS));
   const message = `An account that is not approved can create ${limit} test jobs per day. Retry after ${retryAfterS} s, or ask the operator for approval.`;
   throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
 }
@@ -64,7 +65,7 @@ function idempotencyOf(key: string | undefined, body: JobInput): Idempotency | n
   return { key, fingerprint: sha256Hex(jcs(body)) };
 }
 
-function requested(principal: Principal, body: JobInput) {
+function requestedJob(principal: Principal, body: JobInput) {
   const { account, mode } = principal;
   return {
     account: { id: account.id, retentionDays: account.retentionDays },
@@ -72,11 +73,7 @@ function requested(principal: Principal, body: JobInput) {
     tier: tierOf(body),
     resolution: body.resolution,
     model: body.model ?? null,
-    enhancements: withoutUndefined(body.enhancements ?? {}),
+    enhancements: omitUndefined(body.enhancements ?? {}),
     metadata: body.metadata ?? {},
   };
-}
-
-function withoutUndefined(input: { [Name in keyof Enhancements]?: Enhancements[Name] | undefined }): Enhancements {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }

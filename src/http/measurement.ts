@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource, Tier } from '../domain/job.ts';
-import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sandboxSeconds } from '../domain/limits.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, testJobSeconds } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import { testModeScenario, type TestModeScenario } from '../domain/test-mode.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
@@ -68,7 +68,7 @@ export async function measureVideo(deps: HttpDeps, request: MeasurementRequest):
   assertModelInstalled(deps, body);
   if (principal.mode === 'live') return measureLive(deps, request);
   assertTestVideo(videoUrl);
-  return { durationSeconds: sandboxSeconds(body.duration_seconds), source: null, credits: 0 };
+  return { durationSeconds: testJobSeconds(body.duration_seconds), source: null, credits: 0 };
 }
 
 /** Applies to test mode too, so that a test finds a name that live mode would refuse. */

@@ -1,4 +1,4 @@
-/** Reserves disk space before the costly part of a step, so that steps do not count on the same free bytes. */
+/** Reserves disk space before a step downloads or enhances, so that two steps do not count on the same free bytes. */
 import type { JobRecord, Resolution } from '../domain/job.ts';
 import { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
@@ -14,12 +14,12 @@ export interface DiskNeed {
 /** Bytes that stay free on each file system for everything else that writes there, such as an embedded database. */
 export const headroomBytes = 100_000_000;
 
-/** Not the job's own failure: another worker may have the space, or this one may have it later. */
+/** A temporary failure: another worker may have the space, or this one may have it later. */
 export class InsufficientDiskSpace extends Error {
   override readonly name = 'InsufficientDiskSpace';
   readonly neededBytes: number;
   readonly freeBytes: number;
-  /** whether the job would fit once the other jobs on this disk have finished */
+  /** whether the job would fit on this disk without the reservations of other jobs */
   readonly behindOthers: boolean;
 
   constructor({ folder, neededBytes, freeBytes, sizeBytes, othersBytes }: Shortage) {
@@ -32,7 +32,7 @@ export class InsufficientDiskSpace extends Error {
 }
 
 interface Shortage extends Pick<DiskUsage, 'freeBytes' | 'sizeBytes'>, Pick<DiskNeed, 'folder'> {
-  /** all bytes that must be free: of this job, of the others, and the headroom */
+  /** all bytes that must be free: for this job, for other jobs, and the headroom */
   neededBytes: number;
   /** the share of other jobs in `neededBytes` */
   othersBytes: number;
@@ -40,18 +40,18 @@ interface Shortage extends Pick<DiskUsage, 'freeBytes' | 'sizeBytes'>, Pick<Disk
 
 const megabytes = (bytes: number) => Math.ceil(bytes / 1e6).toLocaleString('en-US');
 
-/** pixels of the target boxes */
+/** pixels of a frame that fills the target */
 const boxPixels: Readonly<Record<Resolution, number>> = { '1080p': 1920 * 1080, '4k': 3840 * 2160 };
-/** of the encoder's output at CRF 16: the mean over the clips in engine/bench/results/encoder.md */
+/** size of the encoder's output at CRF 16: the mean of the clips in engine/bench/results/encoder.md */
 const bitsPerPixel = 0.4;
-/** frames per second: assumed when the source does not state it, and the highest stated value that is believed */
-const frameRates = { unknown: 30, most: 120 };
+/** frames per second: `unknown` is assumed if the source states none; stated values above `max` count as `max` */
+const frameRates = { unknown: 30, max: 120 };
 
 type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>;
 
 /** Estimates the size of a job's result in bytes. Raising CRF by six halves an x264 stream. */
 export function expectedResultBytes(job: Omit<SizedJob, 'id'>, crf: number): number {
-  const rate = Math.min(job.source?.frame_rate || frameRates.unknown, frameRates.most);
+  const rate = Math.min(job.source?.frame_rate || frameRates.unknown, frameRates.max);
   const frames = rate * (job.source?.duration ?? job.durationSeconds);
   return Math.ceil((frames * boxPixels[job.resolution] * bitsPerPixel * 2 ** ((16 - crf) / 6)) / 8);
 }
@@ -59,7 +59,7 @@ export function expectedResultBytes(job: Omit<SizedJob, 'id'>, crf: number): num
 interface Reservation {
   /** null: for the service itself */
   jobId: string | null;
-  /** by device */
+  /** by device number of the file system (DiskUsage) */
   bytes: ReadonlyMap<number, number>;
 }
 
@@ -67,7 +67,7 @@ interface Reservation {
 export class DiskReservations {
   readonly #held = new Set<Reservation>();
 
-  /** A snapshot. */
+  /** Returns a snapshot. */
   held(): ReadonlySet<Reservation> {
     return new Set(this.#held);
   }
@@ -79,17 +79,17 @@ export class DiskReservations {
   }
 }
 
-/** The parts of a worker that reservations are made with. */
+/** The parts of a worker that reservations use. */
 export interface DiskContext {
   config: { dataDir: string; encoder: { crf: number } };
   storage: Pick<Storage, 'kind'>;
   store: { leases: Pick<Store['leases'], 'pendingEnhancements'> };
-  /** default: the file system's own answer */
+  /** default: asks the file system */
   readDiskUsage?: DiskUsageReader;
   reservations: DiskReservations;
 }
 
-/** A need with the usage of the disk that it falls on. */
+/** A need, with the current usage of the folder's disk. */
 type MeasuredNeed = DiskNeed & DiskUsage;
 
 export interface ReservationRequest {
@@ -99,20 +99,20 @@ export interface ReservationRequest {
 }
 
 /**
- * Runs `work` while that much disk space is reserved. Folders on the same file system share its space. Throws
- * InsufficientDiskSpace when a file system has too little.
+ * Reserves disk space while `work` runs. Folders on the same file system share its space. Throws InsufficientDiskSpace if
+ * a file system has too little.
  *
- * The check is approximate: bytes that a step has already written count twice until it ends, as used and as reserved;
- * bytes that other processes are about to write are unknown, so a disk may still fill up later.
+ * The check is approximate. Bytes that a step has already written count twice until it ends: as used and as reserved. The
+ * future writes of other processes are unknown, so a disk may still fill up.
  */
 export async function withDiskReservation<T>(context: DiskContext, request: ReservationRequest, work: () => Promise<T>): Promise<T> {
-  const needs = await measure(context, request.needs);
+  const needs = await measureNeeds(context, request.needs);
   return whileReserved(context.reservations.add(reservationFor({ ...request, needs }, context.reservations.held())), work);
 }
 
 /**
- * As withDiskReservation, for the download of a job. Also requires space for the job's enhancement and for the
- * enhancement of every original that is stored already. Otherwise originals could fill a disk on which no result fits.
+ * Does the same for the download of a job, and also requires space for its enhancement and for the enhancements of all
+ * stored originals. Otherwise downloads could fill the disk, and no result would fit.
  */
 export async function withDownloadReservation<T>(context: DiskContext, job: SizedJob, work: () => Promise<T>): Promise<T> {
   const { config, storage, store, reservations } = context;
@@ -120,16 +120,17 @@ export async function withDownloadReservation<T>(context: DiskContext, job: Size
     const resultBytes = expectedResultBytes(each, config.encoder.crf);
     return { resultBytes, totalBytes: (each.source?.size_bytes ?? 0) + resultBytes };
   };
-  // Taken before the query: a download that ends after the query would otherwise be in neither of the two.
+  // Read before the query. A download that ends during the query may be missing from both the query's result and a later
+  // list of reservations.
   const before = reservations.held();
-  // With S3 nothing of a job stays on the disk.
+  // With S3, no files of a job stay on this disk.
   const pending = storage.kind === 'filesystem' ? await store.leases.pendingEnhancements() : [];
   const own = sizeOf(job).totalBytes;
-  const needs = await measure(context, [
+  const needs = await measureNeeds(context, [
     { folder: 'scratch', bytes: own },
     { folder: 'storage', bytes: own },
   ]);
-  // Nothing is awaited from here to add(): no other step may reserve in between.
+  // No await from here to add(), so that no other step can reserve in between.
   const held = new Set([...before, ...reservations.held()]);
   const reserved = new Set([...held].map(({ jobId }) => jobId));
   const others = pending.filter(({ id }) => id !== job.id && !reserved.has(id)).map(sizeOf);
@@ -137,21 +138,24 @@ export async function withDownloadReservation<T>(context: DiskContext, job: Size
   return whileReserved(reservations.add(reservation), work);
 }
 
-async function measure(context: DiskContext, needs: readonly DiskNeed[]): Promise<MeasuredNeed[]> {
+async function measureNeeds(context: DiskContext, needs: readonly DiskNeed[]): Promise<MeasuredNeed[]> {
   const { config, storage, readDiskUsage: read = readDiskUsage } = context;
   const folders = { scratch: scratchRoot(config.dataDir), storage: storageFolder(config.dataDir) };
   const local = needs.filter(({ folder }) => folder === 'scratch' || storage.kind === 'filesystem');
   return Promise.all(local.map(async (need) => ({ ...need, ...(await read(folders[need.folder])) })));
 }
 
-/** What an enhancement that has not begun will write, in bytes. */
+/** Bytes that an enhancement will write that has not started yet. */
 interface PendingSize {
   resultBytes: number;
   /** original and result */
   totalBytes: number;
 }
 
-/** Every pending result stays in the storage. The scratch files of the largest must fit, since they come one after another. */
+/**
+ * Bytes, by device, to leave for pending enhancements. Their results all stay in the storage. Scratch files are needed
+ * for one enhancement after the other, so only the largest counts.
+ */
 function pendingBytes(needs: readonly MeasuredNeed[], own: number, others: readonly PendingSize[]): ReadonlyMap<number, number> {
   const storage = needs.find(({ folder }) => folder === 'storage');
   if (storage === undefined) return new Map();
@@ -161,7 +165,7 @@ function pendingBytes(needs: readonly MeasuredNeed[], own: number, others: reado
   return new Map([[storage.device, results + (isShared ? Math.max(0, largest - own) : 0)]]);
 }
 
-/** Throws InsufficientDiskSpace; `pending` holds bytes by device that must be left for jobs without a reservation. */
+/** Throws InsufficientDiskSpace. `pending`: bytes, by device, that must stay free for jobs without a reservation. */
 function reservationFor(
   { jobId, needs }: { jobId: string | null; needs: readonly MeasuredNeed[] },
   held: ReadonlySet<Reservation>,

@@ -1,9 +1,9 @@
-/** What every step of a job has around it: taking and renewing the lease, a scratch folder, recording the outcome. */
+/** Runs one step of a job: acquires and renews its lease, provides a scratch folder, and records the outcome. */
 import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { JobRecord } from '../domain/job.ts';
 import { type Lease, type Fence, LeaseLost, type Step } from '../store/index.ts';
-import { classifyFailure, type RetryDecision } from './classify-failure.ts';
+import { classifyFailure } from './classify-failure.ts';
 import { keepLease, type LeaseKeeper } from './lease-keeper.ts';
 import type { StepOutcome } from './worker-metrics.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
@@ -18,7 +18,7 @@ export interface StepContext {
   originalKey: string | null;
   /** a folder for this attempt only */
   scratch: string;
-  /** aborted when the job is deleted or lost, or the worker stops */
+  /** aborted when the job is deleted, the lease is lost, or the worker stops */
   signal: AbortSignal;
   /** Reports progress (0…1) and the seconds left. Written at most once a second. */
   progress(fraction: number, etaSeconds: number | null): void;
@@ -28,8 +28,8 @@ export interface StepContext {
 }
 
 /**
- * Runs one step of a job, if the job still waits for it. Does not throw when the job fails: the failure is recorded in
- * the job's row, and the queue's row is done.
+ * Runs one step of a job, if the job still waits for it. Does not throw when the step fails: the job's row records the
+ * failure, and the queue row counts as done.
  */
 export async function runStep(
   worker: WorkerContext,
@@ -54,7 +54,7 @@ export async function runStep(
     logger.info('step done');
     outcome = 'done';
   } catch (error) {
-    outcome = await settle(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
+    outcome = await handleError(worker, lease, keeper.signal.aborted ? keeper.signal.reason : error, logger);
   } finally {
     keeper.stop();
     worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
@@ -80,33 +80,44 @@ function runAttempt({ worker, lease, keeper, logger, work }: Attempt): Promise<v
   );
 }
 
-async function settle(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
-  const { leases } = worker.store;
+/** Records the failure, or returns the step to the queue if it was interrupted: by a lost lease or by the worker's stop. */
+async function handleError(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
+  const isInterruption = (reason: unknown) => reason instanceof LeaseLost || worker.stopping.aborted;
+  if (isInterruption(error)) return returnToQueue(worker, lease, error, logger);
   try {
-    if (error instanceof LeaseLost || worker.stopping.aborted) throw error;
-    const { failures, insufficientDiskSince, diskWaitSince } = lease;
-    const history = { failures, diskFullForS: secondsSince(insufficientDiskSince), diskWaitForS: secondsSince(diskWaitSince) };
-    const decision = classifyFailure(error, history, worker.tuning);
-    if (decision.kind === 'fail') {
-      logger.warn({ err: error, code: decision.failure.code }, 'job failed');
-      await leases.fail(lease.fence, decision.failure);
-      worker.metrics.jobFailed(decision.failure.code);
-      return 'failed';
-    }
-    logRetry(logger, error, decision);
-    await leases.retryLater(lease.fence, decision);
-    return 'retried';
+    return await recordFailure(worker, lease, error, logger);
   } catch (reason) {
-    if (!(reason instanceof LeaseLost) && !worker.stopping.aborted) throw reason;
-    logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
-    await leases.release(lease.fence);
-    return 'returned';
+    if (!isInterruption(reason)) throw reason;
+    return returnToQueue(worker, lease, reason, logger);
   }
+}
+
+/** Fails the job or queues a retry. Throws LeaseLost. */
+async function recordFailure(worker: WorkerContext, lease: Lease, error: unknown, logger: Logger): Promise<StepOutcome> {
+  const { leases } = worker.store;
+  const { failures, insufficientDiskSince, diskWaitSince } = lease;
+  const history = { failures, diskFullForS: secondsSince(insufficientDiskSince), diskWaitForS: secondsSince(diskWaitSince) };
+  const decision = classifyFailure(error, history, worker.tuning);
+  if (decision.kind === 'fail') {
+    logger.warn({ err: error, code: decision.failure.code }, 'job failed');
+    await leases.fail(lease.fence, decision.failure);
+    worker.metrics.jobFailed(decision.failure.code);
+    return 'failed';
+  }
+  logRetry(logger, error, decision.delayS);
+  await leases.retryLater(lease.fence, decision);
+  return 'retried';
+}
+
+async function returnToQueue(worker: WorkerContext, lease: Lease, reason: unknown, logger: Logger): Promise<StepOutcome> {
+  logger.info({ reason: reason instanceof Error ? reason.message : String(reason) }, 'step returned to the queue');
+  await worker.store.leases.release(lease.fence);
+  return 'returned';
 }
 
 const secondsSince = (time: Date | null): number => (time === null ? 0 : (Date.now() - time.getTime()) / 1000);
 
-function logRetry(logger: Logger, error: unknown, { delayS }: Extract<RetryDecision, { kind: 'retry' }>): void {
+function logRetry(logger: Logger, error: unknown, delayS: number): void {
   if (!(error instanceof InsufficientDiskSpace)) return logger.warn({ err: error, delayS }, 'step failed and will be retried');
   const { neededBytes, freeBytes, message } = error;
   logger.warn({ neededBytes, freeBytes, delayS }, `${message}: the step will be retried by any worker`);
@@ -122,7 +133,7 @@ function progressWriter(worker: WorkerContext, fence: Fence, keeper: LeaseKeeper
     nextAt = now + progressIntervalMs;
     worker.store.leases
       .progress(fence, { fraction, etaSeconds }, worker.config.leaseSeconds)
-      // A failed write is left to the heartbeat, which decides whether the lease is lost.
+      // A failed write is ignored: the heartbeat finds out whether the lease is lost.
       .then(keeper.renewed, () => {});
   };
 }

@@ -1,15 +1,15 @@
-/** Which device a job runs on: the one with the fewest jobs, and another one when a GPU fails. */
+/** Chooses the device of each job: the GPU with the fewest jobs, and another device if a GPU fails. */
 import { ReelmendError } from '../domain/errors.ts';
 import { isDeviceFault, isNoEngine } from './failures.ts';
 import type { DeviceInfo } from './types.ts';
 
-/** Whether the choice names several GPUs: `cuda:all` or a list such as `cuda:0,cuda:2`. */
+/** Whether a device option names several GPUs: `cuda:all` or a list such as `cuda:0,cuda:2`. */
 export const namesSeveral = (device: string): boolean => device === 'cuda:all' || device.includes(',');
 
 export interface DevicePoolOptions {
   /** `auto`, `cpu`, `cuda:N`, or several GPUs (namesSeveral) */
   device: string;
-  /** whether a GPU can be reached at all; without one `auto` is the CPU already */
+  /** whether this machine has a GPU; without one, `auto` means the CPU */
   hasGpu: boolean;
   /** asks the driver for the machine's devices and their state */
   poll: () => Promise<DeviceInfo[]>;
@@ -20,20 +20,20 @@ export interface DevicePoolOptions {
 
 interface Slot {
   id: string;
-  /** that run on it now */
+  /** number of jobs that run on it now */
   jobs: number;
-  /** `performance.now()` when it was found unusable */
+  /** `performance.now()` when a poll found it unusable */
   lostAt: number | undefined;
 }
 
 type Job<T> = (device: string) => Promise<T>;
 
-/** A job runs on two GPUs at most that are found healthy after it failed on them: the video may be the reason. */
+/** A job that fails on this many GPUs that are healthy afterwards fails for good: its video may be the cause. */
 const maxHealthyGpus = 2;
 
 export class DevicePool {
   readonly #options: Required<DevicePoolOptions>;
-  /** one for each GPU of a choice that names several; read at the first job */
+  /** one for each GPU if the option names several; created at the first job */
   #slots: Promise<Slot[]> | undefined;
   #polling: Promise<void> | undefined;
 
@@ -45,13 +45,13 @@ export class DevicePool {
   async next(): Promise<string> {
     const { device } = this.#options;
     if (!namesSeveral(device)) return device;
-    return leastBusy(await this.#knownSlots(), new Set())?.id ?? 'auto';
+    return leastBusy(await this.#currentSlots(), new Set())?.id ?? 'auto';
   }
 
   /**
-   * Runs a job on the chosen device, and again elsewhere when a GPU fails: on another GPU of several, on the CPU for
-   * `auto`. A single GPU that was named is kept, and its failure is the result. Without an engine of the network for
-   * the GPU, the job runs on the CPU: building one takes minutes.
+   * Runs a job on a device. If a GPU fails, the job runs again: on another GPU if the option names several, on the CPU
+   * for `auto`, and not at all for a single named GPU. If the GPU has no compiled engine for the network, the job runs on
+   * the CPU, because building an engine takes minutes.
    */
   async run<T>(job: Job<T>, signal?: AbortSignal): Promise<T> {
     try {
@@ -75,12 +75,12 @@ export class DevicePool {
     }
   }
 
-  /** After a failure the GPUs are polled. A lost one gets no jobs until it answers again. */
+  /** Polls the GPUs after a failure. A lost GPU gets no jobs until it responds again. */
   async #runOnGpus<T>(job: Job<T>, signal: AbortSignal | undefined): Promise<T> {
     const used = new Set<string>();
     let failure: unknown = noDevice();
-    for (let healthy = 0; healthy < maxHealthyGpus; ) {
-      const slot = leastBusy(await this.#knownSlots(), used);
+    for (let healthyFailures = 0; healthyFailures < maxHealthyGpus; ) {
+      const slot = leastBusy(await this.#currentSlots(), used);
       if (slot === undefined) throw failure;
       used.add(slot.id);
       slot.jobs += 1;
@@ -93,13 +93,13 @@ export class DevicePool {
         slot.jobs -= 1;
       }
       await this.#poll();
-      if (slot.lostAt === undefined) healthy += 1;
+      if (slot.lostAt === undefined) healthyFailures += 1;
     }
     throw failure;
   }
 
-  async #knownSlots(): Promise<Slot[]> {
-    this.#slots ??= this.#firstSlots();
+  async #currentSlots(): Promise<Slot[]> {
+    this.#slots ??= this.#createSlots();
     const slots = await this.#slots.catch((error: unknown) => {
       this.#slots = undefined;
       throw error;
@@ -108,14 +108,14 @@ export class DevicePool {
     const due = slots.some(({ lostAt }) => lostAt !== undefined && performance.now() - lostAt > pollIntervalMs);
     if (due && this.#polling === undefined) {
       const polled = this.#poll();
-      // A job waits for the poll only when no GPU can take it.
+      // A job waits for the poll only if no GPU is usable.
       if (slots.every(({ lostAt }) => lostAt !== undefined)) await polled;
       else polled.catch(() => {});
     }
     return slots;
   }
 
-  async #firstSlots(): Promise<Slot[]> {
+  async #createSlots(): Promise<Slot[]> {
     const { device } = this.#options;
     const gpus = (await this.#options.poll()).filter(({ id }) => /^cuda:\d+$/.test(id));
     const ids = device === 'cuda:all' ? gpus.map(({ id }) => id) : [...new Set(device.split(','))];
@@ -124,7 +124,7 @@ export class DevicePool {
     return slots;
   }
 
-  /** Callers at the same time share one poll. */
+  /** Concurrent callers share one poll. */
   #poll(): Promise<void> {
     this.#polling ??= (async () => {
       const slots = await this.#slots!;
@@ -137,7 +137,7 @@ export class DevicePool {
     const { warn } = this.#options;
     for (const slot of slots) {
       const found = devices.find(({ id }) => id === slot.id);
-      const reason = found === undefined ? 'The driver does not tell of it.' : found.reason;
+      const reason = found === undefined ? 'The driver does not list it.' : found.reason;
       const usable = found?.usable === true;
       if (usable && slot.lostAt !== undefined) warn({ device: slot.id, reason: '' }, 'a GPU can be used again');
       if (!usable && slot.lostAt === undefined) warn({ device: slot.id, reason }, 'a GPU cannot be used and gets no jobs');

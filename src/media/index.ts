@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { FairSemaphore } from '../domain/fair-semaphore.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { addonFile, projectRoot } from './addon.ts';
 import { BlockReader } from './blocks.ts';
 import type { ChildPlan, IsolationKind, Mount } from './isolation.ts';
@@ -12,7 +13,7 @@ import { timedOut } from './failures.ts';
 import { findGpuFiles } from './gpu.ts';
 import { compiledEngines, deviceList, enhancePlan, modelReport, probeResult } from './messages.ts';
 import { toModelFile } from './models.ts';
-import { omitUndefined, insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
+import { insideEngines, insideInput, type MediaOptions, planOf, readableFile, silent } from './plans.ts';
 import { runChild } from './session.ts';
 import type {
   CheckModelRequest,

@@ -64,10 +64,3 @@ export async function readableFile(path: string): Promise<string> {
   if (!found.isFile()) throw new ReelmendError('unreadable_video', 'The video is not a regular file.');
   return absolute;
 }
-
-/** The members that are set: JSON has no `undefined`. */
-export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
-}

@@ -1,7 +1,6 @@
 /**
- * Media children that are started before their job: isolated, with the engine loaded, and prepared for a job like the
- * last one. Each is used for one job. Until then it has seen no video, and shares with this process only a folder of its
- * own, which is empty.
+ * Keeps media children that are started before their job: isolated, with the engine loaded, and prepared for a job like
+ * the last one. Each child runs one job. Before that it has read no video, and sees only an empty folder of its own.
  */
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,18 +15,18 @@ import type { Frame } from './wire.ts';
 
 export interface WarmPoolOptions {
   count: number;
-  /** of this process alone, on the file system of the jobs' folders; made if missing */
+  /** used by this process only, on the file system of the jobs' folders; created if missing */
   folder: string;
-  /** the plan of a child that sees these mounts */
+  /** returns the plan of a child with these mounts */
   plan: (mounts: Mount[]) => ChildPlan;
   logger: MediaLogger;
-  /** ms without a job after which prepared children are replaced by unprepared ones (default ten minutes) */
+  /** ms without a job after which unprepared children replace prepared ones (default ten minutes) */
   idleMs?: number;
-  /** ms between the start of a job and that of the next warm child, so that the job starts first (default 500) */
+  /** ms after the start of a job until its child is replaced, so that both do not start at once (default 500) */
   refillMs?: number;
 }
 
-/** The folder of an isolated warm child, as the child sees it. */
+/** The mounts of a warm child: what it sees of its folder. */
 const warmMounts = (folder: string): Mount[] => [
   { from: join(folder, 'in'), to: '/in' },
   { from: join(folder, 'out'), to: '/out', writable: true },
@@ -41,7 +40,7 @@ type State = 'starting' | 'idle' | 'preparing' | 'gone';
 type Departure = 'acquired' | 'retired' | 'ended';
 
 export class WarmChild implements ChildListener {
-  /** with the folders `in` and `out` */
+  /** contains the folders `in` and `out` */
   readonly folder: string;
   readonly process: MediaProcess;
   /** resolves when the child leaves the pool */
@@ -49,7 +48,7 @@ export class WarmChild implements ChildListener {
   #leave: (why: Departure) => void = () => {};
   readonly #changed: (child: WarmChild) => void;
   state: State = 'starting';
-  /** key of the profile that it is prepared for; '': unprepared */
+  /** key of the profile that the child is prepared for; '': none */
   profileKey = '';
   idleSince = performance.now();
 
@@ -88,7 +87,7 @@ export class WarmChild implements ChildListener {
     this.state = 'gone';
   }
 
-  /** From now on the process belongs to a job. */
+  /** Leaves the pool: from now on the process belongs to a job. */
   leaveForJob(): void {
     this.state = 'gone';
     this.#leave('acquired');
@@ -104,11 +103,11 @@ export class WarmPool {
   readonly #options: Required<WarmPoolOptions>;
   readonly #children = new Set<WarmChild>();
   readonly #closing = new AbortController();
-  /** starts and ends of children that `close` waits for */
+  /** children that are starting or ending; `close` waits for them */
   readonly #work = new Set<Promise<unknown>>();
   readonly #idleCheck: NodeJS.Timeout;
   #profile: WarmUpProfile | undefined;
-  /** children in a row that ended before they were ready */
+  /** number of children in a row that ended before they were ready */
   #failures = 0;
 
   constructor(options: WarmPoolOptions) {
@@ -122,7 +121,7 @@ export class WarmPool {
     return this.#options.folder;
   }
 
-  /** Key of the profile that children are prepared for now; '': none. */
+  /** key of the profile that new children are prepared for; '': none */
   get profileKey(): string {
     return this.#profile?.key ?? '';
   }
@@ -132,14 +131,15 @@ export class WarmPool {
     return [...this.#children].map((child) => child.process.pid).filter((pid) => pid !== undefined);
   }
 
-  /** Profile keys of the idle children; '' for one that is unprepared. */
+  /** profile keys of the idle children; '' for an unprepared child */
   get idleProfileKeys(): string[] {
     return [...this.#children].filter((child) => child.state === 'idle').map((child) => child.profileKey);
   }
 
   /**
-   * Takes an idle child out of the pool for one job, if possible one that is prepared for `key`, and starts another in
-   * its place. Undefined if none is idle: a new child is as fast. The caller must release it.
+   * Takes an idle child out of the pool for one job, preferably one that is prepared for `key`, and starts another in its
+   * place. Returns undefined if none is idle: starting a new child is as fast as waiting. The caller must release the
+   * child.
    */
   acquire(key = ''): WarmChild | undefined {
     const idle = [...this.#children].filter((child) => child.state === 'idle' && !child.process.exited);
@@ -151,13 +151,13 @@ export class WarmPool {
     return child;
   }
 
-  /** Ends an acquired child, if it still runs, and removes its folder. A child is never used again. */
+  /** Ends an acquired child if it still runs, and removes its folder. Children are never reused. */
   async release(child: WarmChild): Promise<void> {
     child.process.kill();
     await rm(child.folder, { recursive: true, force: true });
   }
 
-  /** Prepares the children for the next job. */
+  /** Prepares the children, and those that are started later, for the next job. */
   prepareFor(profile: WarmUpProfile): void {
     this.#profile = profile;
     for (const child of this.#children) this.#prepare(child);
@@ -198,7 +198,7 @@ export class WarmPool {
     if (this.#closing.signal.aborted) return;
     const child = new WarmChild(folder, plan, (it) => this.#becameIdle(it));
     this.#children.add(child);
-    this.#track(child.left.then((why) => (why === 'acquired' ? undefined : this.#left(child, why))));
+    this.#track(child.left.then((why) => (why === 'acquired' ? undefined : this.#onLeft(child, why))));
   }
 
   #becameIdle(child: WarmChild): void {
@@ -211,12 +211,12 @@ export class WarmPool {
     if (profile !== undefined && child.state === 'idle' && child.profileKey !== profile.key) child.prepare(profile);
   }
 
-  async #left(child: WarmChild, why: 'retired' | 'ended'): Promise<void> {
+  async #onLeft(child: WarmChild, why: 'retired' | 'ended'): Promise<void> {
     this.#children.delete(child);
     await rm(child.folder, { recursive: true, force: true });
     if (why === 'retired' || this.#closing.signal.aborted) return;
     this.#options.logger.warn({ stderrTail: child.process.stderrTail }, 'a warm media child ended and is replaced');
-    // Preparing it may have been the reason.
+    // Its preparation may have caused the end, so do not repeat it.
     if (child.profileKey !== '') this.#profile = undefined;
     this.#refillAfterFailure();
   }
@@ -227,7 +227,7 @@ export class WarmPool {
     this.#refill(pause);
   }
 
-  /** Prepared children hold memory, mainly of the GPU. Without jobs, unprepared ones replace them. */
+  /** Replaces prepared children by unprepared ones when no jobs come: the networks take memory, mainly of the GPU. */
   #replaceIdle(): void {
     const { idleMs } = this.#options;
     const isOverdue = ({ state, profileKey, idleSince }: WarmChild) =>

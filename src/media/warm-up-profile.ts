@@ -1,5 +1,5 @@
 /** What warm children are prepared for: a job like the last one. */
-import { omitUndefined } from './plans.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { EngineResult } from './types.ts';
 import type { ToChild } from './wire.ts';
 

@@ -10,7 +10,7 @@ import { type Db, type Executor, retried, transact, type Tx } from './database.t
 import { stopDeliveries } from './deliveries.ts';
 import { appendEvent, eventData } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
-import { mayMove } from './job-states.ts';
+import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { enqueueDestroy, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
@@ -167,7 +167,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
   const [job] = await tx
     .select()
     .from(jobs)
-    .where(and(which, mayMove('delete')))
+    .where(and(which, allowsTransition('delete')))
     .for('no key update');
   if (!job) return null;
   const refundedCredits = refundOnDelete(job);
@@ -182,7 +182,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
       etaSeconds: null,
       creditsRefunded: job.creditsRefunded + refundedCredits,
     })
-    .where(and(eq(jobs.id, job.id), mayMove('delete')))
+    .where(and(eq(jobs.id, job.id), allowsTransition('delete')))
     .returning({ deletedAt: jobs.deletedAt });
   await tx
     .update(idempotencyKeys)

@@ -1,6 +1,6 @@
 /**
- * Jobs as workers see them. A worker holds a lease on its job and renews it. Every new lease raises the attempt, and every
- * write names its attempt, so that a worker whose lease expired can change nothing any more.
+ * Leases of workers on jobs. A worker acquires a lease on a job and renews it. Each new lease increments the job's attempt,
+ * and each write names its attempt, so a worker whose lease has expired cannot change the job.
  */
 import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import type { JobErrorCode } from '../domain/errors.ts';
@@ -12,7 +12,7 @@ import { createDelivery } from './deliveries.ts';
 import { appendEvent } from './events.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { type JobRow, toJobRecord } from './job-rows.ts';
-import { isOpen, mayMove } from './job-states.ts';
+import { isOpen, allowsTransition } from './job-states.ts';
 import { postTransfer } from './ledger.ts';
 import { markStored, type StoredFile } from './objects.ts';
 import { enqueueDestroy, enqueueStep } from './queue.ts';
@@ -23,20 +23,21 @@ export interface Lease {
   fence: Fence;
   step: Step;
   originalKey: string | null;
-  /** of the request that made the job */
+  /** traceparent of the request that created the job */
   traceparent: string | null;
-  /** failures before this one that were retried */
+  /** number of earlier failures of this step that counted */
   failures: number;
-  /** since when it has lacked disk space although no other job could free any; null when it last did not */
+  /** since when disk space has been short although no other job could free any; null: not at the last attempt */
   insufficientDiskSince: Date | null;
-  /** since when it has waited for disk space, behind other jobs or not; null when it last did not */
+  /** since when the job has waited for disk space; null: it did not wait at the last attempt */
   diskWaitSince: Date | null;
 }
 
 export interface RetryLater {
   delayS: number;
+  /** whether the failure counts towards `Lease.failures` (default true) */
   counts?: boolean;
-  /** behind other jobs that may free some, or although no other job is under way */
+  /** set if disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can */
   diskWait?: 'behind_others' | 'disk_full' | null;
 }
 
@@ -45,9 +46,9 @@ export interface JobFailure {
   message: string;
 }
 
-/** The condition that this worker holds the lease and that the job may make the move. */
+/** The condition that this worker holds the lease and that the job's state allows the transition. */
 const heldBy = ({ jobId, attempt, owner }: Fence, transition: TransitionName = 'continue') =>
-  and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), mayMove(transition));
+  and(eq(jobs.id, jobId), eq(jobs.attempt, attempt), eq(jobs.leaseOwner, owner), allowsTransition(transition));
 
 const leaseEnd = (seconds: number) => sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 const noLease = { leaseOwner: null, leaseExpiresAt: null };
@@ -108,8 +109,7 @@ export function leaseQueries(db: Db) {
       }),
 
     /**
-     * Gives up the lease after a temporary failure; the step runs again in `delayS`. `counts`: the failure counts among
-     * the lease's `failures` (default). `diskWait`: the step waits for disk space. Throws LeaseLost.
+     * Gives up the lease after a temporary failure, and queues the step to run again after `delayS`. Throws LeaseLost.
      */
     retryLater: (fence: Fence, { delayS, counts = true, diskWait = null }: RetryLater) =>
       transact(db, async (tx) => {
@@ -132,12 +132,12 @@ export function leaseQueries(db: Db) {
     wait: (jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan) =>
       transact(db, (tx) => wait(tx, jobId, step, planOf)),
 
-    /** Takes expired leases away and queues those jobs again; after `maxCrashes` of them a job fails. */
+    /** Removes expired leases and queues their jobs again. A job fails when `maxCrashes` of its leases have expired. */
     sweepExpired: (maxCrashes: number) => sweepExpired(db, maxCrashes),
 
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
-    /** Jobs whose original is stored and whose result is not. */
+    /** Returns the jobs whose original is stored and whose result is not. */
     async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>[]> {
       return db
         .select({ id: jobs.id, resolution: jobs.resolution, durationSeconds: jobs.durationSeconds, source: jobs.source })
@@ -148,8 +148,8 @@ export function leaseQueries(db: Db) {
 }
 
 /**
- * Takes the lease of a job that waits for `step`. null when the job has ended, is at another step, or has a lease. Expired
- * leases are removed by sweepExpired only, which counts the crash.
+ * Acquires the lease of a job that waits for `step`. Returns null if the job has ended, is at another step, or has a
+ * lease. An expired lease counts until sweepExpired removes it and counts the crash.
  */
 function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds: number): Promise<Lease | null> {
   return transact(db, async (tx) => {
@@ -180,16 +180,16 @@ function acquire(db: Db, jobId: string, step: Step, owner: string, leaseSeconds:
   });
 }
 
-/** A step that starts with a wait: its length, and the interval of progress reports. */
+/** The wait of a test job: its length, and the interval of its progress updates. */
 export interface WaitPlan {
   totalS: number;
   tickS: number;
 }
 
 /**
- * Lets a job without a lease wait in the queue instead of in a worker: writes its progress and queues the step again.
- * Returns the rest of the wait in seconds when that is too short for the queue (0: over), and null when the job was queued
- * again or does not wait for the step.
+ * Lets a test job wait in the queue, so that it holds no worker slot: writes its progress and queues the step again. Then
+ * returns null, as for a job that does not wait for the step. When the rest of the wait is too short for the queue,
+ * returns it in seconds (0: the wait is over).
  */
 async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) => WaitPlan): Promise<number | null> {
   const elapsed = sql<number>`extract(epoch FROM clock_timestamp() - coalesce(started_at, now()))::float8`;
@@ -213,14 +213,14 @@ async function wait(tx: Tx, jobId: string, step: Step, planOf: (job: JobRecord) 
   return null;
 }
 
-/** seconds; a shorter wait is done in the worker, because workers poll for due rows once a second */
+/** seconds; the worker itself does a shorter wait, because workers poll for due rows once a second */
 const shortestQueuedS = 0.5;
 
-/** The condition that the job may start that step and nobody holds its lease. */
+/** The condition that the job waits for that step and nobody holds its lease. */
 const waitsFor = (jobId: string, step: Step) =>
-  and(eq(jobs.id, jobId), eq(jobs.step, step), isNull(jobs.leaseOwner), mayMove('start'));
+  and(eq(jobs.id, jobId), eq(jobs.step, step), isNull(jobs.leaseOwner), allowsTransition('start'));
 
-/** Queues the destruction of objects that earlier attempts left in the storage. */
+/** Queues the deletion of objects that earlier attempts left in the storage. */
 async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
   const [left] = await tx
     .select({ key: objects.key })
@@ -239,7 +239,7 @@ async function enqueueLeftovers(tx: Tx, row: JobRow): Promise<void> {
 
 export interface FinishedJob {
   stored: StoredFile;
-  /** the file belongs to the service; deleting the job leaves it in place */
+  /** the file is shared by several jobs: deleting the job does not delete it */
   isShared?: boolean;
   output: OutputFacts;
   applied: AppliedEnhancements | null;
@@ -281,7 +281,7 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
       finishedAt: sql`now()`,
       ...noLease,
     })
-    .where(and(eq(jobs.id, row.id), mayMove('fail')));
+    .where(and(eq(jobs.id, row.id), allowsTransition('fail')));
   await enqueueDestroy(tx, row.id);
   await createDelivery(tx, row, 'job.failed');
   if (refund > 0) {
@@ -292,8 +292,8 @@ async function failRow(tx: Tx, row: JobRow, failure: JobFailure): Promise<void> 
 }
 
 /**
- * Gives up a lease. A job that this worker still holds is queued again at once. For a job that was deleted or lost, what
- * the attempt stored is destroyed. Safe to call at any time.
+ * Gives up a lease. If this worker still holds it, the job is queued again at once. If the job was deleted or the lease
+ * was lost, queues the deletion of the objects of this attempt. Safe to call at any time.
  */
 async function release(tx: Tx, fence: Fence): Promise<void> {
   const [ours] = await tx.update(jobs).set(noLease).where(heldBy(fence)).returning();
@@ -302,7 +302,7 @@ async function release(tx: Tx, fence: Fence): Promise<void> {
     .update(jobs)
     .set(noLease)
     .where(and(eq(jobs.id, fence.jobId), eq(jobs.attempt, fence.attempt), eq(jobs.leaseOwner, fence.owner)));
-  // This attempt may have stored a file after its objects were destroyed, so they count as present again.
+  // This attempt may have stored a file after its objects were destroyed, so mark them for deletion again.
   await tx
     .update(objects)
     .set({ state: 'pending', destroyedAt: null })
@@ -316,7 +316,7 @@ export interface SweptLeases {
 }
 
 async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
-  const expired = and(sql`${jobs.leaseExpiresAt} < clock_timestamp()`, mayMove('continue'));
+  const expired = and(sql`${jobs.leaseExpiresAt} < clock_timestamp()`, allowsTransition('continue'));
   const candidates = await db.select({ id: jobs.id }).from(jobs).where(expired).limit(100);
   const swept: SweptLeases = { requeued: [], failed: [] };
   for (const { id } of candidates) {
@@ -343,8 +343,8 @@ async function sweepExpired(db: Db, maxCrashes: number): Promise<SweptLeases> {
 }
 
 /**
- * A safety net: queues up to `limit` open jobs without a lease again when no queue row can run for them any more, because
- * a dead worker locks it or the queue gave up on it. Returns their ids.
+ * Queues up to `limit` open jobs again that have no lease and no queue row that can still run: a dead worker holds its
+ * lock, or it has no attempts left. Returns their ids.
  */
 async function requeueOrphans(db: Db, limit: number): Promise<string[]> {
   const orphan = and(

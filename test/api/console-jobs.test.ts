@@ -271,7 +271,7 @@ describe('the sandbox', () => {
 });
 
 describe('the stream of all jobs', () => {
-  it('tells of jobs that are made, change and are deleted, and of nobody else’s', async () => {
+  it('reports jobs that are created, change and are deleted, of this account only', async () => {
     const person = await world.person({ credits: 1000 });
     const waiting = await makeJob(world, person.accountId);
     const abort = new AbortController();
@@ -285,7 +285,7 @@ describe('the stream of all jobs', () => {
     await makeJob(world, stranger.accountId);
     const job = await makeJob(world, person.accountId);
     const seen: StreamEvent[] = [];
-    // One that has not ended may be told again.
+    // An open job may be sent more than once.
     do seen.push(await events.next());
     while (seen.at(-1)!.data['id'] !== job.id);
     expect(seen.at(-1)).toMatchObject({ name: 'job', data: { status: 'queued' } });

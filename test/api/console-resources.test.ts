@@ -161,7 +161,7 @@ describe('webhooks', () => {
     expect(await call('/switch')).toEqual(switched);
   });
 
-  it.each(['job.completed', 'job.failed'] as const)('test event %s: a sandbox job that tells its end', async (event) => {
+  it.each(['job.completed', 'job.failed'] as const)('test event %s: creates a short test job with the webhook', async (event) => {
     const json = { url: 'https://hooks.example.com/x', event };
     const { job_id } = await ours.browser.post<{ job_id: string }>('/console/api/webhooks/test', json);
     const job = await world.store.jobs.get(ours.accountId, 'test', job_id);

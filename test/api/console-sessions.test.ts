@@ -177,7 +177,7 @@ describe('signing in', () => {
 });
 
 describe('the session', () => {
-  it('tells who is signed in and the same token again', async () => {
+  it('returns the signed-in user and the same token again', async () => {
     const { browser, session, accountId } = await world.person({ credits: 500 });
     const again = await browser.call<ConsoleSession>('/console/api/session');
     expect(again).toEqual(session);

@@ -83,7 +83,7 @@ describe('uploads', () => {
     expect((await save(parts('twelve bytes'), by(others))).sizeBytes).toBe(12);
   });
 
-  it('17.21: come one at a time of an account, and need room on disk for all that come', async () => {
+  it('17.21: run one at a time per account, and need disk space for all of them', async () => {
     const account = newId('acct');
     const { promise, resolve } = Promise.withResolvers<void>();
     const slow = async function* () {

@@ -99,7 +99,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     }
   });
 
-  it('tells of a deletion and ends', async () => {
+  it('reports a deletion and ends', async () => {
     const { api, id, path } = await watched();
     const events: Event[] = [];
     for await (const event of eventsOf(await api.request(path))) {
@@ -202,7 +202,7 @@ describe('GET /v1/jobs/{id}/events', () => {
     await reader.cancel();
   });
 
-  it('17.20: a reader that is slow is told the latest state, and nothing piles up for it', async () => {
+  it('17.20: a slow reader gets the latest state only, and no events pile up for it', async () => {
     const { api, id, path } = await watched({ eventHeartbeatMs: 1 });
     const response = await api.request(path);
     await vi.waitFor(() => expect(api.store.watching).toBe(1));

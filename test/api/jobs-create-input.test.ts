@@ -95,9 +95,9 @@ describe('POST /v1/jobs 400 says what the field must be', () => {
     const api = makeApi({ options: { models: ['fast'] } });
     const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, ...change } });
     expect(response.status).toBe(400);
-    const said = (await errorOf(response)).message;
-    if (message instanceof RegExp) expect(said).toMatch(message);
-    else expect(said).toBe(message);
+    const actual = (await errorOf(response)).message;
+    if (message instanceof RegExp) expect(actual).toMatch(message);
+    else expect(actual).toBe(message);
   });
 
   it('also of a model in the sandbox, where nothing is fetched', async () => {

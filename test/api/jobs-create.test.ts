@@ -202,9 +202,9 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
       const api = makeApi({ measure: () => Promise.reject(new ReelmendError(thrown, 'x', { cause })) });
       const response = await api.request('/v1/jobs', { method: 'POST', json: input });
       expect(await errorOf(response)).toMatchObject({ code });
-      // The video may be as innocent as the caller is told it is not.
-      const told = api.logged.filter(({ level }) => level === 'warn');
-      expect(told.map(({ facts }) => (facts as { err: Error }).err)).toEqual(thrown === 'processing_failed' ? [cause] : []);
+      // The response blames the video. If the fault may be ours, the log has the cause.
+      const warnings = api.logged.filter(({ level }) => level === 'warn');
+      expect(warnings.map(({ facts }) => (facts as { err: Error }).err)).toEqual(thrown === 'processing_failed' ? [cause] : []);
     }
   });
 

@@ -57,8 +57,8 @@ async function until<T>(look: () => T | undefined | Promise<T | undefined>, what
   }
 }
 
-/** Waits for a message at the edge of the page; it is in a live region as well. */
-function told(page: Page, text: string): Promise<void> {
+/** Waits for a toast message. */
+function waitForToast(page: Page, text: string): Promise<void> {
   return page.locator('.toast', { hasText: text }).waitFor();
 }
 
@@ -95,14 +95,14 @@ describe('a newcomer', () => {
     await page.reload();
     await page.getByRole('link', { name: /^Accounts/ }).click();
     await page.getByRole('button', { name: 'Approve Analytical Engines' }).click();
-    await told(page, 'Analytical Engines is approved.');
+    await waitForToast(page, 'Analytical Engines is approved.');
     await page.getByRole('radio', { name: 'Approved' }).click();
     await page.getByRole('button', { name: 'Actions for Analytical Engines' }).click();
     await page.getByRole('menuitem', { name: 'Grant credits' }).click();
     await page.getByLabel('Credits', { exact: true }).fill('5000');
     await page.getByLabel('Note').fill('Welcome');
     await page.getByRole('button', { name: 'Grant', exact: true }).click();
-    await told(page, 'Granted 5,000 credits to Analytical Engines.');
+    await waitForToast(page, 'Granted 5,000 credits to Analytical Engines.');
 
     await customer.page.goto(`${world.url}/credits`);
     await customer.page.getByRole('cell', { name: 'Welcome' }).waitFor();
@@ -148,7 +148,7 @@ describe('keys', () => {
     await page.getByRole('button', { name: `Actions for svc_live_…${secret.slice(-4)}` }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await told(page, 'The key is revoked.');
+    await waitForToast(page, 'The key is revoked.');
     expect(await accountStatus(secret)).toBe(401);
   });
 
@@ -339,7 +339,7 @@ describe('webhooks', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   });
 
-  it('tells what a receiver that refuses has answered', async () => {
+  it('shows the response of a receiver that rejects the webhook', async () => {
     const { page } = customer;
     answer = 500;
     await page.getByLabel('Event', { exact: true }).selectOption('job.failed');
@@ -370,7 +370,7 @@ describe('sessions', () => {
     await page.locator('[aria-invalid="true"]').waitFor();
     await page.getByLabel('Current password').fill(password);
     await page.getByRole('button', { name: 'Change password' }).click();
-    await told(page, 'Password changed. 1 other session ended.');
+    await waitForToast(page, 'Password changed. 1 other session ended.');
 
     await other.page.reload();
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -69,8 +69,8 @@ const pages: readonly { name: string; path: () => string; sign: string; signedOu
   { name: 'nothing', path: () => '/no/such/page', sign: 'This page does not exist' },
 ];
 
-// The rules of accessibility depend on the theme (contrast) and on the width (what is shown): each once is enough.
-const judged = new Set(['light-1280', 'dark-360']);
+// Accessibility depends on the theme (contrast) and on the width (visible parts). Checking each of them once is enough.
+const axeLooks = new Set(['light-1280', 'dark-360']);
 
 describe.each(looks)('in $name', ({ theme, width, name }) => {
   let tab: Tab;
@@ -92,7 +92,7 @@ describe.each(looks)('in $name', ({ theme, width, name }) => {
       await page.getByText(sign).filter({ visible: true }).first().waitFor();
       if (pageName === 'job-done') await page.waitForFunction(() => [...document.querySelectorAll('video')].every((video) => video.readyState >= 2));
       await screenshot(page, `${pageName}-${name}`);
-      if (judged.has(name)) expect(await axeViolations(page)).toEqual([]);
+      if (axeLooks.has(name)) expect(await axeViolations(page)).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       expect(overflow, 'pixels that stick out to the side').toBe(0);
       expect(complaints).toEqual([]);

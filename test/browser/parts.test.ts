@@ -25,7 +25,7 @@ describe('figures as text', () => {
   ];
   for (const [text, wanted] of cases) it(`says ${wanted}`, () => expect(text).toBe(wanted));
 
-  it('tells how long ago, in the largest unit that fits', () => {
+  it('formats elapsed time in the largest unit that fits', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     const ago = (seconds: number) => formatAgo(new Date(now - seconds * 1000).toISOString(), now);
     expect([ago(3), ago(60), ago(3 * 3600), ago(3 * 86_400), ago(-86_400), ago(40 * 86_400)]).toEqual([

@@ -235,7 +235,7 @@ describe('what generators usually drop', () => {
 });
 
 describe('the pattern of addresses', () => {
-  it('17.10: judges no spelling of a host; that is left to the guard, behind the URL parser', () => {
+  it('17.10: does not check how a host is written; the guard does, after the URL parser', () => {
     const addresses = [
       'https://media.example.com/holiday.mp4',
       'http://example.com',

@@ -49,7 +49,7 @@ describe('Dockerfile.gpu', () => {
     for (const folder of ['scripts', 'native', 'engine', 'src', 'patches']) expect(kept).toContain(`!${folder}`);
   });
 
-  it('has TensorRT by the script that everybody runs, both kinds unless it is told otherwise', async () => {
+  it('installs TensorRT with the same script as everyone, both kinds by default', async () => {
     const recipe = await read('Dockerfile.gpu');
     expect(recipe).toContain('ARG TENSORRT=--full\n');
     expect(recipe).toMatch(/scripts\/setup-tensorrt \$\{TENSORRT:\+"\$TENSORRT"\}/);

@@ -1,5 +1,5 @@
 /**
- * What docs/operating.md tells an operator to do: several processes on a PostgreSQL and an S3 server, backup and
+ * The instructions of docs/operating.md: several processes on a PostgreSQL and an S3 server, backup and
  * restore, on a machine of its own.
  */
 import { execFile } from 'node:child_process';

@@ -52,7 +52,7 @@ describe('a reader', () => {
     expect(await readFile(join(dir, 'app/a.ts'), 'utf8')).toBe("fetch('http://localhost');\n");
   });
 
-  it('ends other terminals, and what they started, when it is told to stop them', async () => {
+  it('`stops=` ends other terminals and the processes that they started', async () => {
     await follow("'''bash background=b until=\"up\"\n(trap 'touch ended; exit' TERM; echo up; while :; do sleep 0.05; done)\n'''\n'''bash run stops=b\ntrue\n'''\n");
     await expect.poll(() => existsSync(join(dir, 'ended'))).toBe(true);
   });

@@ -6,7 +6,7 @@ const busy = new Error('busy');
 const semaphore = (change: Partial<FairSemaphoreOptions> = {}) =>
   new FairSemaphore({ total: 4, each: 2, waitMs: 5000, refusal: () => busy, ...change });
 
-/** Works that run until they are told to end. */
+/** Starts tasks that run until their `end` is called. */
 function works(of: FairSemaphore) {
   const started: string[] = [];
   const ends: (() => void)[] = [];

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Exports, signs the head, and lets the offline verifier judge. */
+/** Exports the log, signs its head, and returns the result of the offline verifier. */
 async function verdict(store: Store, accountId: string) {
   const key = await generateSigningKey();
   const { entries, head } = await store.audit.export(accountId);

@@ -117,8 +117,8 @@ async function customer(mode: Mode, tier: Tier, credits: number): Promise<Custom
 const kills = { atLeast: 8, atMost: 16 };
 
 /**
- * Kills one machine after the other, sometimes two together, at random moments, until told to stop. It waits for
- * what it killed, so that a slow computer does not spend its time on starting processes only.
+ * Kills one machine after the other, sometimes two together, at random moments, until aborted. It waits until each
+ * killed machine is up again, so that a slow computer does not spend all its time on starting processes.
  */
 async function havoc(stop: AbortSignal): Promise<string[]> {
   const story: string[] = [];

@@ -79,7 +79,7 @@ it('ends done and is charged once although its worker was killed with -9', { tim
   expect(done.credits_charged).toBe(36);
 });
 
-it('goes on elsewhere at once when its worker is told to stop', { timeout: 300_000 }, async () => {
+it('continues on another worker at once when its worker stops', { timeout: 300_000 }, async () => {
   const customer = await createCustomer(site, { credits: 100 });
   const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
   const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);

@@ -29,7 +29,7 @@ afterEach(async () => {
 async function start(change: Partial<WorkerProcessOptions> = {}): Promise<WorkerProcess> {
   const worker = spawnWorker({ url: world.url, dataDir, leaseSeconds: 2, enhanceMs: 200, ...change });
   workers.push(worker);
-  await worker.says('started');
+  await worker.waitForOutput('started');
   return worker;
 }
 const create = async () => (await world.store.jobs.create(jobInput(account))).job;
@@ -61,7 +61,7 @@ describe('kill -9 of a worker', () => {
     it(`during ${stallAt}: another worker ends the job, charged once`, async () => {
       const victim = await start({ stallAt });
       const job = await create();
-      await victim.says('reached');
+      await victim.waitForOutput('reached');
       expect(await victim.end('SIGKILL')).toBe('SIGKILL');
       const killedAt = performance.now();
       await start();
@@ -74,7 +74,7 @@ describe('kill -9 of a worker', () => {
   it('while another worker is there: that one takes the job up', async () => {
     const victim = await start({ stallAt: 'enhance' });
     const job = await create();
-    await victim.says('reached');
+    await victim.waitForOutput('reached');
     await start();
     await victim.end('SIGKILL');
     await done(job);
@@ -85,7 +85,7 @@ describe('kill -9 of a worker', () => {
     const job = await create();
     for (let crash = 1; crash <= 5; crash++) {
       const victim = await start({ stallAt: 'download' });
-      await victim.says('reached');
+      await victim.waitForOutput('reached');
       await victim.end('SIGKILL');
     }
     await start();
@@ -99,11 +99,11 @@ describe('SIGTERM', () => {
   it('gives the running job back at once: another takes it without waiting for the lease', async () => {
     const first = await start({ leaseSeconds: 60, enhanceMs: -1 });
     const job = await create();
-    await first.says('enhance');
+    await first.waitForOutput('enhance');
     const second = await start({ leaseSeconds: 60 });
     expect(await first.end('SIGTERM')).toBe(0);
     const endedAt = performance.now();
-    await second.says('enhance');
+    await second.waitForOutput('enhance');
     await done(job);
     expect(performance.now() - endedAt).toBeLessThan(5_000);
     expect(await readdir(join(dataDir, 'scratch'))).toHaveLength(1);
@@ -113,7 +113,7 @@ describe('SIGTERM', () => {
   it('leaves no scratch folder and no lock behind', async () => {
     const only = await start({ leaseSeconds: 60, enhanceMs: -1 });
     const job = await create();
-    await only.says('enhance');
+    await only.waitForOutput('enhance');
     expect(await only.end('SIGTERM')).toBe(0);
     expect(await readdir(join(dataDir, 'scratch'))).toEqual([]);
     const [row] = await world.sql`SELECT lease_owner, status FROM jobs WHERE id = ${job.id}`;
@@ -128,7 +128,7 @@ describe('a worker that sleeps through its lease', () => {
   it('changes nothing when it wakes up, and what it stored is destroyed', async () => {
     const sleeper = await start({ enhanceMs: 1500 });
     const job = await create();
-    await sleeper.says('enhance');
+    await sleeper.waitForOutput('enhance');
     sleeper.child.kill('SIGSTOP');
     await start({ enhanceMs: 200 });
     await done(job);

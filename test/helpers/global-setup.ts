@@ -53,7 +53,7 @@ async function startMigratedCluster(): Promise<Cluster> {
   return cluster;
 }
 
-/** The service's own embedded server, with durability off (of no use to a test) and room for many pools. */
+/** The service's own embedded server, with durability off (tests do not need it) and many connections. */
 async function startEmbedded(): Promise<Cluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'reelmend-test-pg-'));
   // Without user namespaces root's server is another user's, who has to come in.

@@ -27,7 +27,7 @@ export interface WorkerProcessOptions {
 export interface WorkerProcess {
   child: ChildProcess;
   /** resolves when the process prints that word */
-  says(word: string): Promise<void>;
+  waitForOutput(word: string): Promise<void>;
   /** the exit status or signal */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
 }
@@ -39,14 +39,14 @@ export function spawnWorker(options: WorkerProcessOptions): WorkerProcess {
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    child.emit('said');
+    child.emit('output');
   });
   return {
     child,
-    async says(word) {
+    async waitForOutput(word) {
       while (!output.includes(word)) {
         if (child.exitCode !== null || child.signalCode !== null) throw new Error(`The worker ended without ${word}`);
-        await Promise.race([once(child, 'said'), once(child, 'exit')]);
+        await Promise.race([once(child, 'output'), once(child, 'exit')]);
       }
     },
     async end(signal) {

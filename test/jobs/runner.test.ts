@@ -24,7 +24,7 @@ function fakeRunner() {
 describe('a kept runner', () => {
   afterEach(() => run.mockReset());
 
-  it('17.26: stops one whose start succeeds after it was told to stop', async () => {
+  it('17.26: stops a runner whose start succeeds only after stop was called', async () => {
     const [first, second] = [fakeRunner(), fakeRunner()];
     const late = Promise.withResolvers<Runner>();
     run.mockResolvedValueOnce(first.runner).mockReturnValueOnce(late.promise);

@@ -96,7 +96,7 @@ describe('watching a job', () => {
     expect(seen.at(-1)).toBe('error 0');
   });
 
-  it('17.20: one poll for all watchers finds what no notification told', async () => {
+  it('17.20: one poll for all watchers finds changes without a notification', async () => {
     const url = world.url;
     const { job } = await world.store.jobs.create(jobInput(account));
     let state = 'queued 0';

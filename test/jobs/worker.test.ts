@@ -89,7 +89,7 @@ describe('a live job', () => {
   it('shows its progress and never lets it fall', async () => {
     const seen: number[] = [];
     shop.media.onEnhance = async ({ onProgress }) => {
-      const tell = (fraction: number, etaS: number) => onProgress?.({ fraction, framesDone: 1, framesPerSecond: 9, etaS });
+      const report = (fraction: number, etaS: number) => onProgress?.({ fraction, framesDone: 1, framesPerSecond: 9, etaS });
       const written = (etaSeconds: number | null) =>
         eventually(async () => {
           const current = (await now(job))!;
@@ -97,7 +97,7 @@ describe('a live job', () => {
           return current.progress > 0 && current.etaSeconds === etaSeconds;
         });
       for (const [fraction, etaS, etaSeconds] of [[0.2, -1, null], [0.6, 4.2, 5], [0.4, 6.5, 7]] as const) {
-        tell(fraction, etaS);
+        report(fraction, etaS);
         await written(etaSeconds);
         await pause(1100); // it is written once a second
       }
@@ -402,7 +402,7 @@ describe('a sandbox job', () => {
     for (const job of jobs) await world.store.jobs.delete(account.id, 'test', job.id);
   });
 
-  it('17.14: waits until there is room on disk for the sample', async () => {
+  it('17.14: waits until there is enough disk space for the sample', async () => {
     let freeBytes = 0;
     const readDiskUsage = async () => ({ device: 1, freeBytes, sizeBytes: 1e12 });
     const job = await create({ mode: 'test' });
@@ -431,7 +431,7 @@ describe('a sandbox job', () => {
   });
 });
 
-describe('a worker that is told to stop', () => {
+describe('a worker that is stopping', () => {
   const running = async (config: object, finish: Promise<unknown>) => {
     const job = await create();
     shop.media.onEnhance = ({ signal }) => Promise.race([finish.then(() => enhanceResult), hang(signal)]);
@@ -441,14 +441,14 @@ describe('a worker that is told to stop', () => {
     return { job, worker };
   };
 
-  it('finishes the job that it has, and takes no other', async () => {
+  it('finishes its running job and takes no other', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { job, worker } = await running({ drainSeconds: 60, workerConcurrency: 1 }, promise);
     const stopped = worker.stop();
     await world.store.accounts.grant(account.id, 30);
     const other = await create();
-    const sandboxed = await create({ mode: 'test' });
-    await ended(sandboxed, 'done');
+    const testJob = await create({ mode: 'test' });
+    await ended(testJob, 'done');
     expect((await now(job))?.status).toBe('running');
     resolve();
     await stopped;
@@ -459,8 +459,8 @@ describe('a worker that is told to stop', () => {
   });
 
   it.each([
-    ['after its time', { drainSeconds: 1 }, (_: { forceStop(): void }) => {}],
-    ['when it is told again', { drainSeconds: 60 }, (worker: { forceStop(): void }) => worker.forceStop()],
+    ['after the grace period', { drainSeconds: 1 }, (_: { forceStop(): void }) => {}],
+    ['when forceStop is called', { drainSeconds: 60 }, (worker: { forceStop(): void }) => worker.forceStop()],
   ])('gives it back %s', async (_when, config, then) => {
     const { job, worker } = await running(config, new Promise(() => {}));
     const stopped = worker.stop();
@@ -474,8 +474,8 @@ describe('a worker that is told to stop', () => {
   });
 });
 
-describe('media children that wait', () => {
-  it('are kept in the worker’s own scratch folder while it runs, as many as it is told', async () => {
+describe('warm media children', () => {
+  it('live in the worker’s own scratch folder while it runs; the configuration sets their number', async () => {
     const worker = shop.worker({ config: { warmChildren: 2, device: 'cuda:all', threads: 3 } });
     await worker.start();
     expect(shop.media.openWarmPools).toBe(1);

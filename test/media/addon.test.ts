@@ -172,7 +172,7 @@ describe('probe', () => {
 describe('enhance', () => {
   const options: EnhanceOptions = { target: '1080p', encoder: { preset: 'ultrafast' } };
 
-  it('writes the file and tells the facts', async () => {
+  it('writes the file and reports its facts', async () => {
     const fractions: number[] = [];
     const onProgress: EnhanceOptions['onProgress'] = (progress) => fractions.push(progress.fraction);
     const result = await addon.enhance(clip, output, { ...options, onProgress });

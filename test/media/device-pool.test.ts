@@ -37,7 +37,7 @@ function machine(device: string, count = 3, pollIntervalMs = 60_000) {
   return { pool, notes, seen, lose, mend };
 }
 
-/** Jobs that run until they are told to end. */
+/** Starts jobs that run until their `end` is called. */
 function jobs(pool: DevicePool) {
   const running: { device: string; end: () => void; done: Promise<unknown> }[] = [];
   const start = async () => {
@@ -61,7 +61,7 @@ describe('several GPUs', () => {
     ['cpu', false],
   ])('are asked for by %s: %s', (device, several) => expect(namesSeveral(device)).toBe(several));
 
-  it('share the jobs evenly, and the first that has room gets the next', async () => {
+  it('share the jobs evenly, and the first free one gets the next', async () => {
     const { pool, seen } = machine('cuda:all');
     const { start, running } = jobs(pool);
     for (let i = 0; i < 6; i += 1) await start();
@@ -148,9 +148,9 @@ describe('several GPUs', () => {
     expect(notes.map(({ message }) => message)).toEqual(['a GPU cannot be used and gets no jobs', 'a GPU can be used again']);
   });
 
-  it('that the driver does not tell of are not used', async () => {
+  it('that the driver does not list are not used', async () => {
     const { pool, notes } = machine('cuda:0,cuda:7', 1);
     for (let i = 0; i < 3; i += 1) expect(await pool.run((device) => Promise.resolve(device))).toBe('cuda:0');
-    expect(notes[0]).toMatchObject({ device: 'cuda:7', reason: 'The driver does not tell of it.' });
+    expect(notes[0]).toMatchObject({ device: 'cuda:7', reason: 'The driver does not list it.' });
   });
 });

@@ -23,8 +23,8 @@ function devFolder(name: string, files: string[]): string {
 const lost = () =>
   failureFromChild({ code: 'unavailable', message: 'The GPU stopped working while it processed the video (cudaErrorLaunchFailure).' });
 
-const poolOf = (device: string, hasGpu: boolean, told: unknown[] = []) =>
-  new DevicePool({ device, hasGpu, poll: async () => [], warn: (details) => told.push((details as { error: unknown }).error) });
+const poolOf = (device: string, hasGpu: boolean, warnings: unknown[] = []) =>
+  new DevicePool({ device, hasGpu, poll: async () => [], warn: (details) => warnings.push((details as { error: unknown }).error) });
 
 describe('device files of GPUs', () => {
   const cases: { name: string; present: string[]; found: string[] }[] = [
@@ -137,7 +137,7 @@ describe('the command line of a child', () => {
 });
 
 /** Runs a classic BPF program over struct seccomp_data, as the kernel does. */
-function judge(program: Buffer, arch: number, number: number, firstArgument: number): number {
+function runFilter(program: Buffer, arch: number, number: number, firstArgument: number): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);
   data.writeUInt32LE(arch, 4);
@@ -169,18 +169,18 @@ describe('the system-call filter with a GPU', () => {
     const plain = seccompProgram(arch)!;
     const gpu = seccompProgram(arch, { gpu: true })!;
     for (const family of [1, 2, 10, 16, 17]) {
-      expect(judge(plain, audit, socket, family)).toBe(notPermitted);
-      expect(judge(gpu, audit, socket, family)).toBe(family === 1 ? allow : notPermitted);
+      expect(runFilter(plain, audit, socket, family)).toBe(notPermitted);
+      expect(runFilter(gpu, audit, socket, family)).toBe(family === 1 ? allow : notPermitted);
     }
     for (let number = 0; number < 470; number += 1) {
       if ([socket, bind, listen, memfd].includes(number)) continue;
-      expect(judge(gpu, audit, number, 0), `call ${number}`).toBe(judge(plain, audit, number, 0));
+      expect(runFilter(gpu, audit, number, 0), `call ${number}`).toBe(runFilter(plain, audit, number, 0));
     }
     for (const number of [bind, listen, memfd]) {
-      expect(judge(plain, audit, number, 0)).toBe(notPermitted);
-      expect(judge(gpu, audit, number, 0)).toBe(allow);
+      expect(runFilter(plain, audit, number, 0)).toBe(notPermitted);
+      expect(runFilter(gpu, audit, number, 0)).toBe(allow);
     }
-    for (const number of denied) expect(judge(gpu, audit, number, 0)).toBe(notPermitted);
+    for (const number of denied) expect(runFilter(gpu, audit, number, 0)).toBe(notPermitted);
   });
 });
 
@@ -193,25 +193,25 @@ describe('a fault of the GPU', () => {
     ['a fault of the engine', failureFromChild({ code: 'internal', message: 'The encoder failed.' }), false],
     ['the time limit', timedOut(1000), false],
     ['the memory limit', outOfMemory(2, 1), false],
-    ['a lie of the child', misbehaved(new Error('x')), false],
+    ['misbehaviour of the child', misbehaved(new Error('x')), false],
     ['anything else', new Error('x'), false],
   ];
-  it.each(faults)('is told from other failures: %s', (_name, error, isFault) => {
+  it.each(faults)('is distinguished from other failures: %s', (_name, error, isFault) => {
     expect(isDeviceFault(error)).toBe(isFault);
   });
 
-  it.each(faults)('is answered by the CPU when the device was left to us: %s', async (_name, error, isFault) => {
+  it.each(faults)('makes the job run on the CPU when the device is `auto`: %s', async (_name, error, isFault) => {
     const tried: string[] = [];
-    const told: unknown[] = [];
+    const warnings: unknown[] = [];
     const run = (device: string) => {
       tried.push(device);
       return device === 'cpu' ? Promise.resolve('done') : Promise.reject(error);
     };
-    const result = poolOf('auto', true, told).run(run);
+    const result = poolOf('auto', true, warnings).run(run);
     if (isFault) await expect(result).resolves.toBe('done');
     else await expect(result).rejects.toBe(error);
     expect(tried).toEqual(isFault ? ['auto', 'cpu'] : ['auto']);
-    expect(told).toEqual(isFault ? [error] : []);
+    expect(warnings).toEqual(isFault ? [error] : []);
   });
 
   it.each([
@@ -226,7 +226,7 @@ describe('a fault of the GPU', () => {
     expect(runs).toBe(1);
   });
 
-  it('is told once, in a sentence for people, when the CPU fails as well', async () => {
+  it('is reported once, in a sentence for the user, when the CPU fails as well', async () => {
     const error = await poolOf('auto', true).run(() => Promise.reject(lost())).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(ReelmendError);
     expect((error as ReelmendError).message).toBe('The GPU stopped working while it processed the video (cudaErrorLaunchFailure).');

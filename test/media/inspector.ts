@@ -1,5 +1,5 @@
 /**
- * A child that tries what a media child must not be able to do, and tells what came of it. Tests run it in
+ * A child that tries what a media child must not be able to do, and reports the results. Tests run it in
  * the media child's place; it speaks just enough of src/media/wire.ts.
  */
 import { spawnSync } from 'node:child_process';
@@ -30,7 +30,7 @@ export interface Findings {
   connect: string;
   spawn: string;
   processes: number;
-  /** by name: net, pid, … as /proc tells them */
+  /** by name: net, pid, … from /proc */
   namespaces: Record<string, string>;
   status: Record<string, string>;
   limits: string;

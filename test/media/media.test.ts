@@ -138,7 +138,7 @@ describe('probe', () => {
     expect((error as Error).message).not.toContain(folder.path);
   });
 
-  it('tells a video that is too long', async () => {
+  it('reports a video that is too long', async () => {
     const request = { source: { path: place('clip.mp4') }, limits: { maxDurationS: 1.5 }, timeoutMs };
     await expect(media.probe(request)).rejects.toMatchObject({ code: 'video_too_long' });
     const few = { ...request, limits: { maxPixels: 1000 } };
@@ -151,23 +151,23 @@ describe('probe', () => {
     await expect(media.probe({ source, timeoutMs })).rejects.toBe(error);
   });
 
-  it('rejects with the reason of the signal, and tells the byte source', async () => {
+  it('rejects with the reason of the signal, and aborts the read of the byte source', async () => {
     const abort = new AbortController();
     const reason = new Error('the client went away');
-    let told = false;
+    let isAborted = false;
     const source: ByteSource = {
       size: 1_000_000,
       read: (_offset, _length, signal) =>
         new Promise((_, reject) => {
           signal.addEventListener('abort', () => {
-            told = true;
+            isAborted = true;
             reject(signal.reason);
           });
           abort.abort(reason);
         }),
     };
     await expect(media.probe({ source, timeoutMs, signal: abort.signal })).rejects.toBe(reason);
-    expect(told).toBe(true);
+    expect(isAborted).toBe(true);
     await expect(media.probe({ source, timeoutMs, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
@@ -206,7 +206,7 @@ const long = (changes: Partial<EnhanceRequest> = {}) =>
   request({ ...longWork, inputPath: place('long.mp4'), outputName: 'never.mp4', ...changes });
 
 describe('enhance', () => {
-  it('makes the file that it tells of', async () => {
+  it('writes the file that it reports', async () => {
     const seen: Progress[] = [];
     const result = await media.enhance(request({ onProgress: (progress) => seen.push(progress) }));
     const { streams, format } = await ffprobe(join(outputDir, 'done.mp4'));

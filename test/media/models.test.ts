@@ -71,11 +71,11 @@ describe('an operator’s folder', () => {
     expect(found.find((model) => model.name === 'mine')).toMatchObject({ scale: 2, precision: 'fp32', layout: 'luma+strength' });
   });
 
-  it('tells the engine what a model may be used for', () => {
+  it('passes the limits of a model to the engine', () => {
     const scores = { loss_db: 0.04, bf16_loss_db: 0.3 };
-    const [model] = readManifest(operators('told', manifestOf({ ...good, precision: 'int8', max_strength: 0.5, scores })));
+    const [model] = readManifest(operators('stated', manifestOf({ ...good, precision: 'int8', max_strength: 0.5, scores })));
     expect(toModelFile(model!)).toEqual({
-      ...{ name: 'mine', path: join(folder.path, 'told', 'net.onnx'), layout: 'luma+strength', precision: 'int8', scale: 2 },
+      ...{ name: 'mine', path: join(folder.path, 'stated', 'net.onnx'), layout: 'luma+strength', precision: 'int8', scale: 2 },
       ...{ multiple: 2, halo: 32, sha256, maxStrength: 0.5, lossDb: 0.04, allowBf16: false },
     });
   });
@@ -197,7 +197,7 @@ describe('engines for GPUs', () => {
 });
 
 describe('trying a model', () => {
-  it('tells its sizes and its speed', async () => {
+  it('reports its sizes and its speed', async () => {
     const media = await createMedia();
     const report = await media.checkModel({ model: toModelFile(fast), trial: { width: 64, height: 48, frames: 2 }, timeoutMs });
     expect(report).toMatchObject({ backend: 'openvino', inputWidth: 64, outputWidth: 128, outputHeight: 96, tiles: 1 });

@@ -1,4 +1,4 @@
-/** A parent that starts a sleeping child, tells its process id, and waits to be killed. */
+/** A parent that starts a sleeping child, prints its process id, and waits to be killed. */
 import { z } from 'zod';
 import type { ChildPlan } from '../../src/media/isolation.ts';
 import { runChild } from '../../src/media/session.ts';

@@ -1,4 +1,4 @@
-/** A process that keeps a warm child, tells its process id, and waits to be killed. */
+/** A process that keeps a warm child, prints its process id, and waits to be killed. */
 import { createMedia } from '../../src/media/index.ts';
 
 const media = await createMedia();

@@ -68,7 +68,7 @@ describe('download', () => {
     { name: 'without ranges', behaviour: { ranges: false } },
     { name: 'in slow pieces', behaviour: { bytesPerSecond: 6_000_000 } },
     { name: 'of any type', behaviour: { contentType: 'text/plain' } },
-    { name: 'said to be identity encoded', behaviour: { contentEncoding: 'identity' } },
+    { name: 'with identity content encoding', behaviour: { contentEncoding: 'identity' } },
   ])('writes a file $name, with its hash', async ({ behaviour }) => {
     expect(await download(behaviour)).toEqual({ bytes: data.length, sha256, etag: '"v1"' });
     await expectWhole();

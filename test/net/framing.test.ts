@@ -125,7 +125,7 @@ async function downloaded(test: Case, path: string): Promise<void> {
   expect((await readFile(path)).length).toBe(test.size);
 }
 
-/** Reads the other customer's server until it is told to stop; returns how often. */
+/** Reads the other customer's server until aborted; returns the number of reads. */
 async function readGood(until: AbortSignal): Promise<number> {
   for (let times = 0; ; times += 1) {
     if (until.aborted) return times;
@@ -135,7 +135,7 @@ async function readGood(until: AbortSignal): Promise<number> {
   }
 }
 
-/** Eight cases at a time; failures are told with the case that failed. */
+/** Runs eight cases at a time; each failure names its case. */
 async function inTurns(cases: Case[], work: (test: Case, turn: number) => Promise<void>): Promise<string[]> {
   const failures: string[] = [];
   const waiting = cases.values();

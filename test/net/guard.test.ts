@@ -65,7 +65,7 @@ describe('names', () => {
     expect(server.connections).toBe(0);
   });
 
-  it('hand only judged addresses to the socket, although the next answer would be loopback (rebinding)', async () => {
+  it('connect only to the addresses that were checked, although the next answer would be loopback (rebinding)', async () => {
     let asked = 0;
     const tried: string[] = [];
     const resolver = async () => {
@@ -78,7 +78,7 @@ describe('names', () => {
     expect(tried).toEqual(['8.8.8.8', '8.8.4.4']);
   });
 
-  it('are judged again at every new connection', async () => {
+  it('are checked again at every new connection', async () => {
     let asked = 0;
     const resolver = async () => {
       asked += 1;
@@ -123,7 +123,7 @@ describe('names', () => {
 });
 
 describe('the connected socket', () => {
-  it('is judged by the address it really has, before a byte is written', async () => {
+  it('is checked by its real peer address, before a byte is written', async () => {
     const raw = await startRawServer(() => undefined);
     const tcp = () => tcpConnect({ host: '127.0.0.1', port: raw.port });
     for (const url of ['http://8.8.8.8:8080/a.mp4', 'https://public.example:8443/a.mp4']) {
@@ -159,7 +159,7 @@ describe('redirects', () => {
     await secret.close();
   });
 
-  it('to a name that leads inside are refused, and nothing tells where it leads', async () => {
+  it('to a name that resolves to a private address are refused, and the response does not reveal the address', async () => {
     server.behave('/go', { redirect: 'http://public.example:8080/a.mp4' });
     use({ resolver: async () => [v4('10.1.2.3')] });
     await expect(open(`${server.url}/go`)).rejects.toMatchObject({

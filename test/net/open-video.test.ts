@@ -90,7 +90,7 @@ describe.each([
   { name: 'a server without ranges', behaviour: { ranges: false } },
   { name: 'a server without ranges or length', behaviour: { ranges: false, chunked: true } },
 ])('openVideo on $name', ({ behaviour }) => {
-  it('tells size and strong ETag', async () => {
+  it('returns size and strong ETag', async () => {
     const video = await open({ ...behaviour, etag: '"v1"' });
     expect(video).toMatchObject({ size: data.length, etag: '"v1"' });
     await video.close();

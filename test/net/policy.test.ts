@@ -174,7 +174,7 @@ describe('URL policy', () => {
     for (const [url, want] of Object.entries(passing)) expect(check(url).href).toBe(want);
   });
 
-  it('tells the log the reason, and the customer nothing', () => {
+  it('logs the reason, and shows the customer nothing', () => {
     try {
       check('http://10.1.2.3/');
       expect.unreachable();

@@ -32,7 +32,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Lets the clock run until the promise is settled; tells what came of it and how long it took. */
+/** Lets the clock run until the promise is settled; returns the outcome and how long it took. */
 async function settle<T>(promise: Promise<T>) {
   const started = Date.now();
   const outcome = promise.then(

@@ -56,7 +56,7 @@ async function collect(events: AsyncGenerator<JobEvent>) {
 }
 
 describe('the events of a job', () => {
-  it('are told until it is done, and the connection is closed', async () => {
+  it('arrive until it is done; then the connection is closed', async () => {
     const text =
       ': hello\n\n' +
       event('status', view({ status: 'queued' })) +
@@ -86,7 +86,7 @@ describe('the events of a job', () => {
   });
 
   it.each(['close', 'break', 'silence'] as const)(
-    'go on over a stream that ends by %s, telling only news',
+    'go on over a stream that ends by %s, yielding only new states',
     async (end) => {
       const first = stream(event('status', view({ progress: 0.25 })), { end });
       const second = stream(
@@ -138,8 +138,8 @@ describe('the events of a job', () => {
     expect(one.cancelled()).toBe(true);
 
     const two = stream(event('status', view()), { end: 'silence' });
-    for await (const told of fakeService([two.answer]).reelmend.jobs.events(jobId)) {
-      expect(told.event).toBe('status');
+    for await (const received of fakeService([two.answer]).reelmend.jobs.events(jobId)) {
+      expect(received.event).toBe('status');
       break;
     }
     expect(two.cancelled()).toBe(true);

@@ -29,7 +29,7 @@ const running = (progress: number, eta: number | null = null) =>
 const done = json(jobView({ status: 'done', progress: 1, eta_seconds: 0 }));
 
 describe('waiting', () => {
-  it('polls until the job is done, telling every view', async () => {
+  it('polls until the job is done, and reports every state', async () => {
     const { reelmend } = fakeService([queued, running(0.1), running(0.6), done]);
     const seen: number[] = [];
     const { job, ms } = await settle(
@@ -79,7 +79,7 @@ describe('waiting', () => {
     expect(ms).toBe(2500);
   });
 
-  it('stops when it is told to, with that reason', async () => {
+  it('stops when aborted, with the reason of the signal', async () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 1500);
     const { reelmend, requests } = fakeService([queued]);

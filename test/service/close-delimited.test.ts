@@ -53,7 +53,7 @@ function padded(clip: Buffer, size: number): Buffer {
   return Buffer.concat([clip, free]);
 }
 
-/** Asks /healthz until it is told to stop; returns the statuses. */
+/** Polls /healthz until aborted; returns the statuses. */
 async function watchHealth(until: AbortSignal): Promise<number[]> {
   const statuses: number[] = [];
   while (!until.aborted) {

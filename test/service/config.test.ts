@@ -1,4 +1,4 @@
-/** The environment of the service: what is wrong in it is said in one line that names the variable. */
+/** The environment of the service: an error is one line that names the variable. */
 import { describe, expect, it } from 'vitest';
 import { unknownVariables } from '../../src/app/unknown-variables.ts';
 import { loadConfig } from '../../src/app/config.ts';
@@ -50,7 +50,7 @@ describe('a database that cannot be used', () => {
     expect(connectionError(failure(code), url)?.message).toBe(says);
   });
 
-  it('is told apart from a failure of ours', () => {
+  it('is distinguished from other failures', () => {
     expect(connectionError(failure('42P01'), url)).toBeUndefined();
     expect(connectionError(new Error('Migration 0003 was changed after it was applied'), url)).toBeUndefined();
   });

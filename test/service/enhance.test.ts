@@ -95,9 +95,9 @@ describe('a job', () => {
     expect(video).toMatchObject({ codec_name: 'h264', profile: 'High', pix_fmt: 'yuv420p', width, height, color_space: 'bt709' });
     expect(video.side_data_list ?? []).toEqual([]);
 
-    const [told, outputTimes] = [await frameTimes(source), await frameTimes(output)];
+    const [statedTimes, outputTimes] = [await frameTimes(source), await frameTimes(output)];
     const { constantRate } = variant;
-    const sourceTimes = constantRate === undefined ? told : told.map((_, i) => i / constantRate);
+    const sourceTimes = constantRate === undefined ? statedTimes : statedTimes.map((_, i) => i / constantRate);
     expect(outputTimes.length).toBe(sourceTimes.length);
     const offset = outputTimes[0]! - sourceTimes[0]!;
     for (const [i, time] of outputTimes.entries()) expect(Math.abs(time - sourceTimes[i]! - offset)).toBeLessThan(0.02);

@@ -92,7 +92,7 @@ describe('the first start', () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
     expect(text).toMatch(/Reelmend is running at http\S+, its console at http\S+\/console\./);
     expect(text).not.toContain('svc_');
-    // Whoever lost what the first start printed is told what to type.
+    // It prints the commands that replace lost keys and a lost password.
     expect(text).toContain('scripts/reelmend keys create ACCOUNT');
     expect(text).toContain('scripts/reelmend users reset-password EMAIL');
     expect(await stop()).toBe(0);

@@ -38,7 +38,7 @@ it('17.17: twelve origins that hang take the slots of their own account and nobo
     const facts = await measure(`${files.url}/good.mp4`, { accountId: 'good', signal: AbortSignal.timeout(19_000) });
     expect(facts).toMatchObject({ video_codec: 'h264', size_bytes: expect.any(Number) as number });
     expect(performance.now() - began).toBeLessThan(5000);
-    // What waited in vain is told so, and that it is this service that is busy, not the video's server.
+    // Requests that waited in vain learn that this service is busy, not the video's server.
     const refused = await Promise.all(slow.slice(measureSlots.each));
     for (const error of refused) expect(error).toMatchObject({ code: 'service_unavailable', retryAfterS: 5 });
     expect(refused).toHaveLength(9);

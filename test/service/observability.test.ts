@@ -93,7 +93,7 @@ describe('metrics', () => {
     expect(names).toEqual(expect.arrayContaining(['reelmend_http_requests_total', 'reelmend_ledger_violations', 'process_resident_memory_bytes']));
   });
 
-  it('tell what happened', async () => {
+  it('report what happened', async () => {
     const value = async (expression: string) => (await prometheus.query(expression)).map((sample) => sample.value);
     expect(await value('reelmend_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
     expect(await value('reelmend_job_failures_total{code="processing_failed"}')).toEqual([2]);

@@ -21,7 +21,7 @@ constexpr GpuTarget kGenerations[] = {{7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {1
 
 /// Where engines are built: a kind of GPU, and the device for backends that time on it.
 struct Site {
-  TargetGpu place;
+  TargetGpu gpu;
   std::optional<int> device;
 };
 
@@ -75,7 +75,7 @@ std::vector<CompiledEngine> CompileWith(const std::shared_ptr<inference::GpuBack
   std::vector<CompiledEngine> engines;
   for (const Site& site : SitesOf(*backend)) {
     if (site.device) cuda::OpenCudaDevice(*site.device)->MakeCurrent();
-    std::ranges::move(inference::CompileEngines(backend, model, site.place, request), std::back_inserter(engines));
+    std::ranges::move(inference::CompileEngines(backend, model, site.gpu, request), std::back_inserter(engines));
   }
   // Last, so that a GPU that fails costs no engine.
   for (CompiledEngine& engine : engines) {

@@ -51,8 +51,8 @@ bool TakeLess(inference::Concurrency& concurrency, int contexts) {
 }
 
 /// One picture of a batched tensor.
-Tensor OfBatch(Tensor tensor, int place) {
-  tensor.data += static_cast<std::ptrdiff_t>(place) * tensor.channels * tensor.height * tensor.width;
+Tensor OfBatch(Tensor tensor, int batch_index) {
+  tensor.data += static_cast<std::ptrdiff_t>(batch_index) * tensor.channels * tensor.height * tensor.width;
   return tensor;
 }
 
@@ -162,7 +162,7 @@ void NetworkRunner::MakeInferenceSlot() {
     void* workspace = bytes > 0 ? arena_.Make(bytes) : nullptr;
     inference.contexts.push_back(pass.network->MakeContext({inference.inputs.back().data, inference.outputs.back().data, workspace}));
     inference.pictures.emplace_back();
-    for (int place = 0; place < batch_; ++place) inference.pictures.back().push_back(MakePicture(pass.out));
+    for (int batch_index = 0; batch_index < batch_; ++batch_index) inference.pictures.back().push_back(MakePicture(pass.out));
   }
   inference.is_filled.assign(static_cast<std::size_t>(batch_), false);
   inference.stream = MakeStream(device_);
@@ -170,8 +170,8 @@ void NetworkRunner::MakeInferenceSlot() {
   inference.done = MakeEvent(device_);
 }
 
-void NetworkRunner::PackInput(const InferenceSlot& inference, std::size_t pass, int place, const Picture& in, const inference::Tile& tile, StreamHandle stream) {
-  const Tensor out = OfBatch(inference.inputs[pass], place);
+void NetworkRunner::PackInput(const InferenceSlot& inference, std::size_t pass, int batch_index, const Picture& in, const inference::Tile& tile, StreamHandle stream) {
+  const Tensor out = OfBatch(inference.inputs[pass], batch_index);
   const Extent extent{out.width, out.height, 1};
   const auto launch = [&](const auto& kernel) { device_->Launch(MakeCall(kernel, extent), stream); };
   if (options_.file.layout == ModelFile::Layout::kRgb) {
@@ -185,14 +185,14 @@ void NetworkRunner::PackInput(const InferenceSlot& inference, std::size_t pass, 
   launch(LumaToTensorKernel{in.planes[0], tile.x, tile.y, luma.offset, luma.scale, strength, out});
 }
 
-void NetworkRunner::UnpackOutput(const InferenceSlot& inference, std::size_t pass, int place, const inference::Tile& tile, StreamHandle stream) {
+void NetworkRunner::UnpackOutput(const InferenceSlot& inference, std::size_t pass, int batch_index, const inference::Tile& tile, StreamHandle stream) {
   const int scale = options_.file.scale;
   const KeptPart part{(tile.keep_x - tile.x) * scale, (tile.keep_y - tile.y) * scale, tile.keep_x * scale,
                       tile.keep_y * scale,           tile.keep_width * scale,         tile.keep_height * scale};
   const Extent extent{part.width, part.height, 1};
   const auto launch = [&](const auto& kernel) { device_->Launch(MakeCall(kernel, extent), stream); };
-  const Picture& out = inference.pictures[pass][place];
-  const Tensor made = OfBatch(inference.outputs[pass], place);
+  const Picture& out = inference.pictures[pass][batch_index];
+  const Tensor made = OfBatch(inference.outputs[pass], batch_index);
   if (options_.file.layout == ModelFile::Layout::kRgb) {
     return launch(TensorToRgbPictureKernel{made, part, ToYcbcrMatrix(in_.color), out});
   }
@@ -209,9 +209,9 @@ void NetworkRunner::EnqueueWhole(InferenceSlot& inference) {
   const StreamHandle stream = inference.stream.get();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const inference::Tile& whole = passes_[i].plan.tiles[0];
-    for (int place = 0; i > 0 && place < batch_; ++place) PackInput(inference, i, place, inference.pictures[i - 1][place], whole, stream);
+    for (int batch_index = 0; i > 0 && batch_index < batch_; ++batch_index) PackInput(inference, i, batch_index, inference.pictures[i - 1][batch_index], whole, stream);
     inference.contexts[i]->Enqueue(stream.value);
-    for (int place = 0; place < batch_; ++place) UnpackOutput(inference, i, place, whole, stream);
+    for (int batch_index = 0; batch_index < batch_; ++batch_index) UnpackOutput(inference, i, batch_index, whole, stream);
   }
 }
 
@@ -260,16 +260,16 @@ void NetworkRunner::Run(InferenceSlot& inference, StreamHandle stage) {
 void NetworkRunner::Submit(int slot, const Picture& in, StreamHandle stage) {
   device_->MakeCurrent();
   InferenceSlot& inference = inference_slots_[slot / batch_];
-  const int place = slot % batch_;
+  const int batch_index = slot % batch_;
   if (is_cut()) {
     EnqueueTiles(inference, in, stage);
     device_->Record(inference.done.get(), stage);
     return;
   }
   // The slot's last picture was waited for by `stage`, so nothing reads its part of the tensors any more.
-  PackInput(inference, 0, place, in, passes_[0].plan.tiles[0], stage);
-  inference.is_filled[place] = true;
-  if (place + 1 == batch_) Run(inference, stage);
+  PackInput(inference, 0, batch_index, in, passes_[0].plan.tiles[0], stage);
+  inference.is_filled[batch_index] = true;
+  if (batch_index + 1 == batch_) Run(inference, stage);
 }
 
 void NetworkRunner::Wait(int slot, StreamHandle stage) {

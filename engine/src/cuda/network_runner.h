@@ -98,8 +98,8 @@ class NetworkRunner {
   Picture MakePicture(Picture shape);
   std::size_t InferenceSlotBytes() const;
   void Release();
-  void PackInput(const InferenceSlot& inference, std::size_t pass, int place, const Picture& in, const inference::Tile& tile, StreamHandle stream);
-  void UnpackOutput(const InferenceSlot& inference, std::size_t pass, int place, const inference::Tile& tile, StreamHandle stream);
+  void PackInput(const InferenceSlot& inference, std::size_t pass, int batch_index, const Picture& in, const inference::Tile& tile, StreamHandle stream);
+  void UnpackOutput(const InferenceSlot& inference, std::size_t pass, int batch_index, const inference::Tile& tile, StreamHandle stream);
   void Run(InferenceSlot& inference, StreamHandle stage);
   void EnqueueWhole(InferenceSlot& inference);
   void Capture(InferenceSlot& inference);

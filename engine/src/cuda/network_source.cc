@@ -8,8 +8,8 @@ namespace reelmend::cuda {
 
 std::shared_ptr<inference::GpuModel> NetworkSource::ModelOf(const NetworkRequest& request) {
   const DeviceFacts& facts = device_->facts();
-  const inference::TargetGpu place{{facts.compute_major, facts.compute_minor}, facts.name};
-  return std::make_shared<inference::GpuModel>(backend_, request.file, place,
+  const inference::TargetGpu gpu{{facts.compute_major, facts.compute_minor}, facts.name};
+  return std::make_shared<inference::GpuModel>(backend_, request.file, gpu,
                                                inference::EngineCache(request.engine_folder, request.may_write_engines));
 }
 

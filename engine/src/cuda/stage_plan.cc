@@ -276,8 +276,8 @@ void StagePlan::Finish(const EncoderPicture& out, int index, StreamHandle stream
   luma.out = out;
   luma.lobe = options_.sharpen_strength > 0 ? -4.0F * (options_.sharpen_strength / 5) : 0.0F;
   const bool is_limited = options_.output_color.range == pixel::Range::kLimited;
-  luma.black = is_limited ? 16 * pixel::kUnitsPerCode8 : 0;
-  luma.white = (is_limited ? 235 : 255) * pixel::kUnitsPerCode8;
+  luma.black = is_limited ? 16 * pixel::kUnitsPer8BitLevel : 0;
+  luma.white = (is_limited ? 235 : 255) * pixel::kUnitsPer8BitLevel;
   Put(MakeCall(luma, {Blocks(out.width, FinishLumaKernel::kWidth), Blocks(out.height, FinishLumaKernel::kRows), 1}),
       stream);
   FinishChromaKernel chroma;

@@ -51,7 +51,7 @@ struct ShrinkKernel {
     }
     float* levels = thumbnails + static_cast<std::ptrdiff_t>(state->next_thumbnail) * columns * rows;
     levels[static_cast<std::ptrdiff_t>(y) * columns + x] =
-        static_cast<float>(sum) / static_cast<float>(count * pixel::kUnitsPerCode8);
+        static_cast<float>(sum) / static_cast<float>(count * pixel::kUnitsPer8BitLevel);
   }
 };
 

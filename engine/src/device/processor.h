@@ -1,8 +1,8 @@
-// The interface of a device: what the CPU or a GPU implements to run a job.
+// The interface that the CPU and GPUs implement to run a job.
 //
 // Note [One pipeline, two devices]
 // Plan, queues, progress, cancellation, limits, sound and muxing are the same for all devices. A device provides
-// three matching parts: the place of decoded frames, the chain of stages that reads them, and the encoder that reads
+// three matching parts: the memory for decoded frames, the chain of stages that reads them, and the encoder that reads
 // the results. Frames pass between the parts as AVFrames; only these parts know whether the planes are in host memory
 // or on a GPU.
 #pragma once
@@ -27,17 +27,17 @@ class StageChain {
   virtual ~StageChain() = default;
   /// Number of frames that may be submitted before the first is retrieved; known after the first Submit.
   virtual int depth() const = 0;
-  /// Whether `frame` can be submitted while others are in progress; if not, retrieve those first.
+  /// Whether `frame` can be submitted while other frames are in progress. If not, retrieve those first.
   virtual bool Fits(const AVFrame& frame) const = 0;
-  /// Submits a frame, in order; its pts is the presentation time in the plan's time base. A warm-up frame runs
-  /// through the temporal stages only. Returns false if the frame was not needed (a warm-up that no stage uses): it
-  /// has no Retrieve. Throws Error{kUnreadableVideo} if the picture's shape changes in mid-stream.
+  /// Submits a frame, in presentation order; its pts is in the plan's time base. A warm-up frame only updates the
+  /// temporal stages. Returns false if no stage uses the warm-up frame; then do not call Retrieve for it. Throws
+  /// Error{kUnreadableVideo} if the picture's size or shape changes in mid-stream.
   virtual bool Submit(const AVFrame& frame, bool is_warm_up) = 0;
-  /// Fills `out`, a frame of the encoder's TakeFrame, from the oldest submitted frame; null for a warm-up frame.
+  /// Writes the oldest submitted frame to `out`, which comes from the encoder's TakeFrame; null for a warm-up frame.
   virtual void Retrieve(AVFrame* out) = 0;
-  /// Adds the CPU time of the networks' own threads to its stage; call it once, at the end.
+  /// Adds the CPU time of the network runtime's threads to Stage::kNetwork. Call it once, at the end.
   virtual void AddNetworkTime() {}
-  /// Number of restored faces so far, summed over frames.
+  /// Number of faces restored so far, summed over all frames.
   virtual std::int64_t faces() const { return 0; }
 };
 
@@ -60,17 +60,17 @@ struct ChainOptions {
   std::function<bool()> is_stopped;  ///< optional
 };
 
-/// A device, opened for one run. MakeEncoder comes before MakeChain.
+/// A device, opened for one run. Call MakeEncoder before MakeChain.
 class Processor {
  public:
   virtual ~Processor() = default;
-  /// For people and records: "cpu", "cuda:0 (NVIDIA L4)".
+  /// Display name: "cpu", "cuda:0 (NVIDIA L4)".
   virtual std::string name() const = 0;
-  /// Whether networks run on it; if not, plans use none.
+  /// Whether networks run on it. If not, plans use no network.
   virtual bool runs_networks() const = 0;
-  /// Whether it has the stage for faces.
+  /// Whether it implements the face stage.
   virtual bool restores_faces() const { return false; }
-  /// One sentence: why no networks run on it.
+  /// Why no networks run on it: one sentence for the user.
   virtual std::string why_no_networks() const { return ""; }
   virtual plan::NetworkDevice network_device() const { return plan::NetworkDevice::kCpu; }
   /// The device for decoded frames, owned by the processor; null: host memory.
@@ -78,8 +78,8 @@ class Processor {
   /// `queued`: number of frames in the queue between chain and encoder.
   virtual std::unique_ptr<FrameEncoder> MakeEncoder(const media::VideoEncoderOptions& options, int queued) = 0;
   virtual std::unique_ptr<StageChain> MakeChain(const ChainOptions& options) = 0;
-  /// Prepares what the chain of such a run needs (reelmend::Prepare). Throws what MakeChain and its chain would
-  /// throw.
+  /// Prepares what the chain of such a run will need (see reelmend::Prepare). Throws the errors that MakeChain and the
+  /// chain would throw.
   virtual void Prepare(const EnhanceOptions& options, const Expectation& expectation) = 0;
 };
 

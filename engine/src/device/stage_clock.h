@@ -13,10 +13,10 @@ namespace reelmend::device {
 double ThreadCpuSeconds();
 
 /// Note [Threads of the libraries]
-/// libav's decoders and x264 start their own threads inside avcodec_open2. Thread ids that appear in this process
-/// during the call are taken as the codec's, and their CPU clocks are read through Linux's per-thread clock ids. A
-/// lock serialises engines that open codecs at once. A thread that something else starts at that moment is counted
-/// wrongly, which only affects a statistic. Other systems than Linux count these threads as zero.
+/// libav's decoders and x264 start their own threads inside avcodec_open2. This class attributes all threads that appear
+/// in the process during that call to the codec, and reads their CPU time through Linux's per-thread clocks. A lock
+/// serialises calls, so that two runs do not count each other's threads. If other code starts a thread during the call,
+/// it is counted too; this only affects a statistic. Systems other than Linux report zero.
 class LibraryThreads {
  public:
   /// Runs `open` and remembers the threads that it started.
@@ -29,8 +29,8 @@ class LibraryThreads {
   /// Adds the threads of another object.
   void Add(const LibraryThreads& other) { threads_.insert(threads_.end(), other.threads_.begin(), other.threads_.end()); }
 
-  /// CPU seconds of the threads so far; call it before the codec is closed. A thread that has ended counts with its
-  /// value of the last call. x264's lookahead ends while draining, so call it before that too.
+  /// CPU seconds of the threads so far. Call it before the codec is closed. A thread that has ended counts with its value
+  /// at the previous call. x264's lookahead thread ends during the drain, so call it before the drain as well.
   double CpuSeconds();
 
  private:
@@ -45,7 +45,7 @@ class LibraryThreads {
   };
   struct Watched {
     int id = 0;
-    double cpu_seconds = 0;  ///< at the last look
+    double cpu_seconds = 0;  ///< at the last call of CpuSeconds
   };
   std::vector<Watched> threads_;
 };
@@ -66,7 +66,7 @@ enum class Stage {
   kCount
 };
 
-/// Adds up CPU time per stage; written by the stage's own thread, read when all are done.
+/// Adds up CPU time per stage. Each stage's own thread adds to it; read it when all threads are done.
 class StageClocks {
  public:
   void Add(Stage stage, double cpu_seconds);
@@ -77,7 +77,7 @@ class StageClocks {
   std::atomic<double> seconds_[static_cast<int>(Stage::kCount)] = {};
 };
 
-/// Charges the CPU time of a scope on this thread to a stage.
+/// Adds the CPU time that this thread uses in a scope to a stage.
 class StageScope {
  public:
   StageScope(StageClocks& clocks, Stage stage) : clocks_(clocks), stage_(stage), start_(ThreadCpuSeconds()) {}

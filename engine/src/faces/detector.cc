@@ -60,8 +60,8 @@ void Suppress(std::vector<Item>& items, float limit, Measure measure) {
 /// The box as side × side samples, x before y, three values each, into `out`.
 void Crop(const pixel::Image& image, const Box& box, RgbPicture& scratch, float* out) {
   const auto side = static_cast<float>(scratch.width);
-  const Similarity place = {box.side() / side, 0, box.left, box.top};
-  Sample(image, place, true, scratch);
+  const Similarity transform = {box.side() / side, 0, box.left, box.top};
+  Sample(image, transform, true, scratch);
   for (int x = 0; x < scratch.width; ++x) {
     for (int y = 0; y < scratch.height; ++y) {
       const std::size_t from = static_cast<std::size_t>(y) * scratch.width + x;

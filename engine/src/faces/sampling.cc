@@ -132,12 +132,12 @@ void Reduce(const RgbPicture& in, RgbPicture& out, pixel::ThreadPool& pool) {
   }
 }
 
-void Sample(const pixel::Image& image, const Similarity& place, bool black_outside, RgbPicture& out) {
+void Sample(const pixel::Image& image, const Similarity& transform, bool black_outside, RgbPicture& out) {
   const RgbConversion conversion(image.color());
   const pixel::ConstPlane planes[3] = {image.plane(0), image.plane(1), image.plane(2)};
   const float step_x = 1.0F / static_cast<float>(1 << image.subsampling().log2_x);
   const float step_y = 1.0F / static_cast<float>(1 << image.subsampling().log2_y);
-  const int samples = std::clamp(static_cast<int>(std::ceil(place.scale() - 0.01F)), 1, kMostSamples);
+  const int samples = std::clamp(static_cast<int>(std::ceil(transform.scale() - 0.01F)), 1, kMostSamples);
   const float part = 1.0F / static_cast<float>(samples);
   const auto width = static_cast<float>(image.width());
   const auto height = static_cast<float>(image.height());
@@ -145,7 +145,7 @@ void Sample(const pixel::Image& image, const Similarity& place, bool black_outsi
     for (int x = 0; x < out.width; ++x) {
       float sum[3] = {};
       for (int s = 0; s < samples * samples; ++s) {
-        const Point p = place({static_cast<float>(x) + (static_cast<float>(s % samples) + 0.5F) * part,
+        const Point p = transform({static_cast<float>(x) + (static_cast<float>(s % samples) + 0.5F) * part,
                                static_cast<float>(y) + (static_cast<float>(s / samples) + 0.5F) * part});
         if (black_outside && (p.x < 0 || p.y < 0 || p.x >= width || p.y >= height)) continue;
         float c[3] = {Bilinear(planes[0], p.x - 0.5F, p.y - 0.5F),

@@ -44,9 +44,9 @@ class RgbConversion {
 void ReduceToRgb(const pixel::Image& image, RgbPicture& out, pixel::ThreadPool& pool);
 void Reduce(const RgbPicture& in, RgbPicture& out, pixel::ThreadPool& pool);
 
-/// Resamples the picture into `out` of any size: pixel (x, y) of `out` is the picture at place(x + 0.5, y + 0.5).
+/// Resamples the picture into `out` of any size: pixel (x, y) of `out` is the picture at transform(x + 0.5, y + 0.5).
 /// `scale`: picture pixels per pixel of `out`. Bilinear, with enough samples per pixel to avoid aliasing. Outside the
 /// picture: black if `black_outside`, else the edge sample.
-void Sample(const pixel::Image& image, const Similarity& place, bool black_outside, RgbPicture& out);
+void Sample(const pixel::Image& image, const Similarity& transform, bool black_outside, RgbPicture& out);
 
 }  // namespace reelmend::faces

@@ -23,14 +23,14 @@ namespace {
 constexpr std::int64_t kBitsPerChannel = 96'000;
 constexpr int kMaxChannels = 8;
 
-/// Hertz from which on a row of numbers is sound, and up to which. A file may declare any rate: each sample of 1 Hz would become
-/// thousands of the output's.
+/// Sample rates in hertz outside these bounds are not treated as sound. A file may declare any rate; each sample of a
+/// 1 Hz track would become thousands of output samples.
 constexpr int kLowestRate = 4'000;
 constexpr int kHighestRate = 768'000;
 
 bool IsSoundRate(int rate) { return rate >= kLowestRate && rate <= kHighestRate; }
 
-/// The source's rate where AAC has it, else the next higher one.
+/// The source's rate if AAC supports it, otherwise the next higher one.
 int AacSampleRate(int rate) {
   constexpr std::array kRates = {7350,  8000,  11025, 12000, 16000, 22050, 24000,
                                  32000, 44100, 48000, 64000, 88200, 96000};
@@ -69,12 +69,13 @@ UniqueCodecContext OpenEncoder(const AVCodecContext& source) {
   return avcodec_open2(context.get(), codec, nullptr) < 0 ? nullptr : std::move(context);
 }
 
-/// Note [Clocks that jump]
-/// A joined recording starts its clock again, a paused one sets it forward. Both are followed as the picture's are: a step
-/// back of more than a second is closed up, a step forward is filled with silence. One packet's time may also be damaged.
-/// So a frame that jumps is held until the next one: when that has jumped as well, the clock has. The first frames are held
-/// too, until two that follow each other agree. Several damaged times in a row look like a clock that was set back and
-/// soon forward again: the step back is undone then, and no silence is written.
+/// Note [Timestamp jumps]
+/// The timestamps of a joined recording start again; those of a paused recording skip ahead. The track follows both, as
+/// the picture does: it removes a step back of more than a second, and fills a step forward with silence. But a single
+/// damaged timestamp also looks like a jump. So a frame that jumps is held until the next frame arrives. If that frame
+/// has jumped too, the clock has changed. The first frames are held as well, until the timestamps of two consecutive
+/// frames agree. Several damaged timestamps in a row look like a step back that is soon followed by a step forward. In
+/// that case the step back is undone, and no silence is written.
 class EncodedAudio : public AudioTrack {
  public:
   EncodedAudio(UniqueCodecContext decoder, UniqueCodecContext encoder, AVRational time_base, Muxer& muxer,
@@ -88,7 +89,7 @@ class EncodedAudio : public AudioTrack {
             av_audio_fifo_alloc(AV_SAMPLE_FMT_FLTP, encoder_->ch_layout.nb_channels, encoder_->frame_size))) {
     const UniqueCodecParameters parameters(CheckAlloc(avcodec_parameters_alloc()));
     CheckAv(avcodec_parameters_from_context(parameters.get(), encoder_.get()), ErrorCode::kInternal,
-            "The sound's parameters cannot be told");
+            "The sound's parameters cannot be read");
     index_ = muxer.AddStream(*parameters, encoder_->time_base, tags);
   }
 
@@ -98,7 +99,7 @@ class EncodedAudio : public AudioTrack {
 
   void Finish() override {
     if (avcodec_send_packet(decoder_.get(), nullptr) >= 0) ReceiveDecoded();
-    if (!has_begun_) BeginAt(FirstPosition());
+    if (!has_started_) StartAt(FirstPosition());
     if (held_) WriteSound(*std::exchange(held_, nullptr));
     if (resampler_) Resample(nullptr);
     EncodeReady(1);
@@ -108,13 +109,13 @@ class EncodedAudio : public AudioTrack {
  private:
   void ReceiveDecoded() {
     for (UniqueFrame frame = MakeFrame(); avcodec_receive_frame(decoder_.get(), frame.get()) >= 0; frame = MakeFrame()) {
-      if (IsSoundRate(frame->sample_rate)) Place(std::move(frame));
+      if (IsSoundRate(frame->sample_rate)) AddFrame(std::move(frame));
     }
   }
 
-  /// See Note [Clocks that jump].
-  void Place(UniqueFrame frame) {
-    if (!has_begun_) return Begin(std::move(frame));
+  /// Adds a decoded frame to the track. See Note [Timestamp jumps].
+  void AddFrame(UniqueFrame frame) {
+    if (!has_started_) return FindStart(std::move(frame));
     if (held_) {
       const UniqueFrame held = std::exchange(held_, nullptr);
       if (HasJumpedToo(*frame, *held)) FollowClock(Drift(*held));
@@ -127,25 +128,25 @@ class EncodedAudio : public AudioTrack {
     }
   }
 
-  /// Collects the first frames until two neighbours lie within a second of each other: the first of them tells where the
-  /// track begins. A gap between them stays a gap.
-  void Begin(UniqueFrame frame) {
+  /// Collects the first frames until the timestamps of two consecutive frames agree within a second. The first of the
+  /// two then gives the start of the track. A gap between them is kept.
+  void FindStart(UniqueFrame frame) {
     constexpr std::size_t kMostFrames = 32;
     if (frame->best_effort_timestamp != AV_NOPTS_VALUE) {
       const std::int64_t position = Position(*frame);
-      if (witness_ && std::abs(position - *witness_ - (first_samples_ - before_witness_)) <= encoder_->sample_rate) {
-        BeginAt(*witness_ - before_witness_);
-        return Place(std::move(frame));
+      if (reference_ && std::abs(position - *reference_ - (first_samples_ - before_reference_)) <= encoder_->sample_rate) {
+        StartAt(*reference_ - before_reference_);
+        return AddFrame(std::move(frame));
       }
-      witness_ = position;
-      before_witness_ = first_samples_;
+      reference_ = position;
+      before_reference_ = first_samples_;
     }
     first_samples_ += OutputSamples(*frame);
     first_frames_.push_back(std::move(frame));
-    if (first_frames_.size() >= kMostFrames) BeginAt(FirstPosition());
+    if (first_frames_.size() >= kMostFrames) StartAt(FirstPosition());
   }
 
-  /// Of the first frames, by the first time that any of them tells; the origin where none does.
+  /// Start of the first frames, from the first timestamp among them; the origin if none has a timestamp.
   std::int64_t FirstPosition() const {
     std::int64_t before = 0;
     for (const UniqueFrame& frame : first_frames_) {
@@ -155,24 +156,24 @@ class EncodedAudio : public AudioTrack {
     return 0;
   }
 
-  void BeginAt(std::int64_t position) {
-    has_begun_ = true;
+  void StartAt(std::int64_t position) {
+    has_started_ = true;
     next_in_ = next_out_ = position;
     for (const UniqueFrame& frame : first_frames_) WriteSound(*frame);
     first_frames_.clear();
   }
 
-  /// Samples of the output that a frame becomes.
+  /// Number of output samples that a frame becomes.
   std::int64_t OutputSamples(const AVFrame& frame) const {
     return av_rescale(frame.nb_samples, encoder_->sample_rate, frame.sample_rate);
   }
 
-  /// Of the source's clock, in samples from the origin.
+  /// Timestamp of a frame, in output samples from the origin.
   std::int64_t Position(const AVFrame& frame) const {
     return av_rescale_q(frame.best_effort_timestamp - origin_.In(time_base_), time_base_, encoder_->time_base) + offset_;
   }
 
-  /// Samples by which a frame's time lies after the end of what has been written; 0 where it tells none.
+  /// Samples between the end of what has been written and the frame's timestamp; 0 if it has none.
   std::int64_t Drift(const AVFrame& frame) const {
     return frame.best_effort_timestamp == AV_NOPTS_VALUE ? 0 : Position(frame) - next_in_;
   }
@@ -182,7 +183,7 @@ class EncodedAudio : public AudioTrack {
     return drift < -rate || drift > rate / 10;
   }
 
-  /// Whether `frame` follows `held` in time, which has jumped.
+  /// Whether `frame` continues from the jump of `held`, the frame before it.
   bool HasJumpedToo(const AVFrame& frame, const AVFrame& held) const {
     if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return true;
     const std::int64_t rate = encoder_->sample_rate;
@@ -190,8 +191,8 @@ class EncodedAudio : public AudioTrack {
     return Drift(held) < 0 ? drift < -rate : drift > Drift(held) - rate / 10;
   }
 
-  /// Back: closed up. Forward to where the clock was before it went back: that step is undone. Forward otherwise: filled, as
-  /// far as all silence together is believable.
+  /// Follows a jump of the timestamps. A step back is removed. A step forward that returns to the time before the last
+  /// step back undoes that step. Any other step forward becomes silence, up to a plausible total.
   void FollowClock(std::int64_t drift) {
     if (step_back_ > 0 && !HasJumped(drift - step_back_)) {
       offset_ -= std::exchange(step_back_, 0);
@@ -261,13 +262,13 @@ class EncodedAudio : public AudioTrack {
     return frame;
   }
 
-  /// `frame` null: what the resampler still holds.
+  /// Resamples `frame`; null flushes the resampler.
   void Resample(const AVFrame* frame) {
-    const int room = swr_get_out_samples(resampler_.get(), frame == nullptr ? 0 : frame->nb_samples);
-    if (room <= 0) return;
-    UniqueFrame out = MakeOutputFrame(room);
+    const int max_samples = swr_get_out_samples(resampler_.get(), frame == nullptr ? 0 : frame->nb_samples);
+    if (max_samples <= 0) return;
+    UniqueFrame out = MakeOutputFrame(max_samples);
     const int count =
-        swr_convert(resampler_.get(), out->extended_data, room,
+        swr_convert(resampler_.get(), out->extended_data, max_samples,
                     frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data),
                     frame == nullptr ? 0 : frame->nb_samples);
     if (count <= 0) return;
@@ -281,9 +282,9 @@ class EncodedAudio : public AudioTrack {
     next_in_ += frame.nb_samples;
   }
 
-  /// Encodes full frames while at least `least` samples wait.
-  void EncodeReady(int least) {
-    while (av_audio_fifo_size(fifo_.get()) >= least) {
+  /// Encodes full frames while at least `min_samples` samples wait.
+  void EncodeReady(int min_samples) {
+    while (av_audio_fifo_size(fifo_.get()) >= min_samples) {
       UniqueFrame frame = MakeOutputFrame(std::min(av_audio_fifo_size(fifo_.get()), encoder_->frame_size));
       av_audio_fifo_read(fifo_.get(), reinterpret_cast<void**>(frame->extended_data), frame->nb_samples);
       frame->pts = next_out_;
@@ -305,21 +306,21 @@ class EncodedAudio : public AudioTrack {
   AVRational time_base_;
   Muxer& muxer_;
   int index_ = 0;
-  UniqueFrame held_;  ///< a frame whose time has jumped, until the next one shows why
+  UniqueFrame held_;  ///< a frame whose timestamp jumped, until the next one confirms or refutes the jump
   UniquePacket packet_;
   UniqueAudioFifo fifo_;
   UniqueResampler resampler_;
   int in_format_ = -1;
   int in_rate_ = 0;
   int in_channels_ = 0;
-  bool has_begun_ = false;
-  std::vector<UniqueFrame> first_frames_;  ///< until the track has begun
-  std::int64_t first_samples_ = 0;         ///< of them together, as samples of the output
-  std::optional<std::int64_t> witness_;    ///< position of the last of them that has a time
-  std::int64_t before_witness_ = 0;        ///< samples of those before it
-  std::int64_t offset_ = 0;     ///< samples by which the source's clock was moved
-  std::int64_t step_back_ = 0;  ///< the last part of offset_, where the clock went back
-  std::int64_t silence_ = 0;   ///< samples of it that were written
+  bool has_started_ = false;
+  std::vector<UniqueFrame> first_frames_;  ///< until the track has started
+  std::int64_t first_samples_ = 0;         ///< total length of first_frames_, in output samples
+  std::optional<std::int64_t> reference_;    ///< position of the last of first_frames_ with a timestamp
+  std::int64_t before_reference_ = 0;        ///< output samples before that frame
+  std::int64_t offset_ = 0;     ///< samples added to the source's timestamps
+  std::int64_t step_back_ = 0;  ///< the last step back that is part of offset_; 0 if none
+  std::int64_t silence_ = 0;   ///< samples of silence written so far
   std::int64_t next_in_ = 0;   ///< position of the next sample to queue, in samples from the origin
   std::int64_t next_out_ = 0;  ///< position of the next sample to encode
 };

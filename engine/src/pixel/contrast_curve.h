@@ -43,14 +43,14 @@ inline RangeLayout LayoutOf(Range range) {
   const int first_level = limited ? 16 : 0;
   const int levels = limited ? 220 : 256;
   RangeLayout layout;
-  layout.base = first_level * kUnitsPerCode8 - kUnitsPerCode8 / 2;
-  layout.bins = levels * kUnitsPerCode8 >> kBinBits;
+  layout.base = first_level * kUnitsPer8BitLevel - kUnitsPer8BitLevel / 2;
+  layout.bins = levels * kUnitsPer8BitLevel >> kBinBits;
   layout.bins_per_segment = limited ? 5 : 4;
   layout.domain.base = static_cast<float>(layout.base);
   layout.domain.segments = layout.bins / layout.bins_per_segment;
   layout.domain.segment_width = static_cast<float>(layout.bins_per_segment << kBinBits);
-  layout.domain.black = static_cast<float>(first_level * kUnitsPerCode8);
-  layout.domain.white = static_cast<float>((first_level + levels - 1) * kUnitsPerCode8);
+  layout.domain.black = static_cast<float>(first_level * kUnitsPer8BitLevel);
+  layout.domain.white = static_cast<float>((first_level + levels - 1) * kUnitsPer8BitLevel);
   return layout;
 }
 

@@ -99,7 +99,7 @@ constexpr double kSpatialSigma = 1.6;
 }  // namespace
 
 RangeKernel MakeRangeKernel(double noise_sigma) {
-  const double threshold = kThresholdSigmas * noise_sigma * kUnitsPerCode8;
+  const double threshold = kThresholdSigmas * noise_sigma * kUnitsPer8BitLevel;
   RangeKernel kernel;
   for (int dy = 0; dy <= kMaxReach; ++dy) {
     for (int dx = 0; dx <= kMaxReach; ++dx) {

@@ -14,8 +14,8 @@
 
 namespace reelmend::pixel {
 
-/// One 8-bit level in working units.
-inline constexpr int kUnitsPerCode8 = 256;
+/// Working units in one 8-bit level (LSB).
+inline constexpr int kUnitsPer8BitLevel = 256;
 
 /// View of one plane. `stride` counts samples, not bytes. Rows start 64-byte aligned in images of this engine.
 template <typename Sample>

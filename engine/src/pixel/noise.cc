@@ -74,7 +74,7 @@ float Flatness(ConstPlane luma, int x0, int y0) {
     }
   }
   // A uniform block at black or white is a bar or a clipped area and says nothing about the noise.
-  if (low == high && (low <= 20 * kUnitsPerCode8 || low >= 235 * kUnitsPerCode8)) return -1;
+  if (low == high && (low <= 20 * kUnitsPer8BitLevel || low >= 235 * kUnitsPer8BitLevel)) return -1;
   double squares = 0;
   for (int i = 0; i < kCells; ++i) {
     for (int j = 1; j + 1 < kCells; ++j) {
@@ -143,7 +143,7 @@ float EstimateNoise(const Image& image, ThreadPool& pool) {
   if (residue == 0) return 0;
   const double texture = blocks[chosen / 2].flatness / residue;
   const double trust = std::clamp((kTextureFrom - texture) / (kTextureFrom - kWhiteUpTo), 0.0, 1.0);
-  return static_cast<float>(trust * residue / kUnitsPerCode8);
+  return static_cast<float>(trust * residue / kUnitsPer8BitLevel);
 }
 
 }  // namespace reelmend::pixel

@@ -38,7 +38,7 @@ void SceneDetector::Shrink(const Image& image, Thumbnail& out, ThreadPool& pool)
           for (int x = 0; x < cell_; ++x) sum += samples[x];
         }
         out.levels[static_cast<std::size_t>(row) * columns_ + column] =
-            static_cast<float>(sum) / static_cast<float>(count * kUnitsPerCode8);
+            static_cast<float>(sum) / static_cast<float>(count * kUnitsPer8BitLevel);
       }
     }
   };

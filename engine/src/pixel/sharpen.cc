@@ -139,8 +139,8 @@ void Sharpener::Run(const Image& in, Image& out, float strength, ThreadPool& poo
                 "A picture does not have the size that the sharpening was planned for.");
   }
   const bool limited = in.color().range == Range::kLimited;
-  const std::uint16_t black = limited ? 16 * kUnitsPerCode8 : 0;
-  const std::uint16_t white = (limited ? 235 : 255) * kUnitsPerCode8;
+  const std::uint16_t black = limited ? 16 * kUnitsPer8BitLevel : 0;
+  const std::uint16_t white = (limited ? 235 : 255) * kUnitsPer8BitLevel;
   impl.rings.Prepare(pool.threads(),
                      [&] { return std::make_unique<RowRing<std::uint16_t>>(impl.width, 1, CopySamples); });
   const auto rows = [&](int plane, int first, int last) {

@@ -111,7 +111,7 @@ constexpr double kMeanOfNormal = 0.7978845608;  // mean |d| of a normal variable
 
 std::array<StepLimits, kTemporalSteps> MakeStepLimits(double noise_sigma) {
   std::array<StepLimits, kSteps> limits;
-  double sigma = noise_sigma * kUnitsPerCode8;
+  double sigma = noise_sigma * kUnitsPer8BitLevel;
   for (StepLimits& step : limits) {
     const double of_difference = sigma * std::sqrt(2.0);
     const double threshold = kThresholdSigmas * of_difference;

@@ -14,25 +14,25 @@ constexpr double kEnough = 0.9;  ///< of the target that the passes must reach
 constexpr int kMaxPasses = 2;
 constexpr double kInt8Loss_db = 0.1;
 
-bool Serves(const ModelFile& file, NetworkDevice place) {
-  if (place == NetworkDevice::kGpu) return file.precision == ModelFile::Precision::kFp32;
+bool Serves(const ModelFile& file, NetworkDevice device) {
+  if (device == NetworkDevice::kGpu) return file.precision == ModelFile::Precision::kFp32;
   return file.precision == ModelFile::Precision::kFp32 || (inference::HasFastInt8() && file.loss_db <= kInt8Loss_db);
 }
 
 /// Better files come first: those that serve, int8 before fp32.
-bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice place) {
-  if (Serves(a, place) != Serves(b, place)) return Serves(a, place);
+bool IsBetter(const ModelFile& a, const ModelFile& b, NetworkDevice device) {
+  if (Serves(a, device) != Serves(b, device)) return Serves(a, device);
   return a.precision == ModelFile::Precision::kInt8 && b.precision != ModelFile::Precision::kInt8;
 }
 
-std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice place) {
+std::vector<ModelFile> BestOfEachScale(const std::vector<ModelFile>& models, const std::string& name, NetworkDevice device) {
   std::vector<ModelFile> best;
   for (const ModelFile& file : models) {
     if (file.name != name || file.layout == ModelFile::Layout::kFace) continue;
     const auto same = std::ranges::find(best, file.scale, &ModelFile::scale);
     if (same == best.end()) {
       best.push_back(file);
-    } else if (IsBetter(file, *same, place)) {
+    } else if (IsBetter(file, *same, device)) {
       *same = file;
     }
   }
@@ -75,8 +75,8 @@ std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models) {
 }
 
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out,
-                                     NetworkDevice place) {
-  const std::vector<ModelFile> files = BestOfEachScale(models, name, place);
+                                     NetworkDevice device) {
+  const std::vector<ModelFile> files = BestOfEachScale(models, name, device);
   if (files.empty()) return std::nullopt;
   const double ratio = std::max(static_cast<double>(out.width) / in.width, static_cast<double>(out.height) / in.height);
   if (ratio >= kEnlargesFrom) return FitEnlarging(files, ratio);

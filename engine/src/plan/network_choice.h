@@ -29,7 +29,7 @@ struct NetworkFit {
 /// The file of the model `name` for a picture of size `in` that becomes `out`; nothing if none fits. int8 files are
 /// preferred if the processor is fast at int8 and their stated loss is at most 0.1 dB.
 std::optional<NetworkFit> FitNetwork(const std::vector<ModelFile>& models, const std::string& name, Size in, Size out,
-                                     NetworkDevice place = NetworkDevice::kCpu);
+                                     NetworkDevice device = NetworkDevice::kCpu);
 
 /// The network for faces: the file with layout kFace; the last one if there are several.
 std::optional<ModelFile> FindFaceModel(const std::vector<ModelFile>& models);

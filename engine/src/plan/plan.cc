@@ -90,8 +90,8 @@ SourceTraits LookAround(media::Demuxer& demuxer, const AVFrame& first, double du
   meter.Add(first);
   demuxer.ReadVideoOnly();
   const std::int64_t start = first.best_effort_timestamp == AV_NOPTS_VALUE ? 0 : first.best_effort_timestamp;
-  for (const double place : {0.25, 0.5, 0.75}) {
-    const std::int64_t offset = media::ToTicks(place * duration_s, demuxer.video()->time_base);
+  for (const double fraction : {0.25, 0.5, 0.75}) {
+    const std::int64_t offset = media::ToTicks(fraction * duration_s, demuxer.video()->time_base);
     if (!demuxer.SeekBefore(start + offset)) break;
     try {
       media::SpanMeter span(*demuxer.video());
@@ -120,16 +120,16 @@ AVRational UsableRate(const Rational& rate) {
 }
 
 /// `stored` is the picture's size before it is turned.
-void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice place, Plan& plan) {
+void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice device, Plan& plan) {
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   const float strength = ChooseNetworkStrength(options, plan.traits);
-  plan.model = ChooseModel(options, stored, plan.output, strength, place);
+  plan.model = ChooseModel(options, stored, plan.output, strength, device);
   if (plan.model == "none") return;
   plan.models = options.models;
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;
-  const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, place)->file;
+  const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, device)->file;
   plan.restores_luma = inference::TakesStrength(file.layout) && file.max_strength > 0;
   plan.network_strength = std::min(strength, file.max_strength);
   if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
@@ -189,29 +189,29 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
 }
 
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
-  constexpr float kFullStrength = 50;  // codes
+  constexpr float kFullStrength = 50;  // RMS error in 8-bit levels at which the strength is 1
   constexpr float kHardlyRestorable = 1.2F;
   const float error = std::hypot(traits.noise_sigma, traits.compression_error);
   const float coding = traits.compression_error * traits.compression_error / (traits.compression_error + kHardlyRestorable);
-  const float told = std::hypot(traits.noise_sigma, coding);
-  return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, told / kFullStrength));
+  const float restorable = std::hypot(traits.noise_sigma, coding);
+  return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, restorable / kFullStrength));
 }
 
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice place) {
-  const bool has_time = place == NetworkDevice::kGpu;
-  return has_time && FitNetwork(models, "quality", in, out, place) ? "quality" : "fast";
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device) {
+  const bool has_time = device == NetworkDevice::kGpu;
+  return has_time && FitNetwork(models, "quality", in, out, device) ? "quality" : "fast";
 }
 
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice place) {
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice device) {
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
-  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, place) : options.model;
-  const auto fit = FitNetwork(options.models, name, in, out, place);
+  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, device) : options.model;
+  const auto fit = FitNetwork(options.models, name, in, out, device);
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
   if (is_automatic && !enlarges && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
-  if (place == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
+  if (device == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
   try {
     inference::CreateBackend("openvino");
   } catch (const Error&) {
@@ -222,7 +222,7 @@ std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float 
 }
 
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
-              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice place) {
+              const std::function<bool()>& is_cancelled, bool device_restores_faces, NetworkDevice device) {
   media::FileSource source(input_path);
   media::Demuxer demuxer(source, {options.limits, is_cancelled});
   media::CheckComplete(demuxer, source);
@@ -243,7 +243,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
                            RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
-  PlanNetwork(options, {first->width, first->height}, place, plan);
+  PlanNetwork(options, {first->width, first->height}, device, plan);
   plan.device_restores_faces = device_restores_faces;
   PlanFaces(options, plan);
   plan.stages = DescribeStages(options, plan);

@@ -97,12 +97,12 @@ std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces
 
 /// The model that `auto` stands for: on a GPU the larger network, if one is installed for these sizes; on a CPU
 /// `fast`.
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice place);
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device);
 
 /// Name of the network for a stored picture of size `in` that becomes `out`; "none" for the plain filter. Throws
 /// Error{kUnavailable} if a named network cannot run.
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
-                        NetworkDevice place = NetworkDevice::kCpu);
+                        NetworkDevice device = NetworkDevice::kCpu);
 
 /// Tone mapping for frames of this colour; null for SDR with usual primaries.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);
@@ -111,7 +111,7 @@ std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& colo
 /// kUnavailable} for options that cannot be met.
 Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int threads,
               const std::function<bool()>& is_cancelled, bool device_restores_faces = true,
-              NetworkDevice place = NetworkDevice::kCpu);
+              NetworkDevice device = NetworkDevice::kCpu);
 
 /// Throws Error{kInvalidArgument, kUnavailable} for options outside their range or that name something missing.
 void CheckOptions(const EnhanceOptions& options);

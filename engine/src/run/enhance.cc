@@ -43,7 +43,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Deep enough that a stage rides out its neighbour's slow frames, shallow enough that 4K stays small in memory.
+// Frames in the queues: enough to absorb slow frames of a neighbouring stage, few enough to keep 4K memory small.
 constexpr std::size_t kDecodedFrames = 4;
 constexpr int kFinishedFrames = 3;
 constexpr int kMaxDecoderThreads = 8;
@@ -87,7 +87,7 @@ class ThreadGroup {
     stop_.request_stop();
   }
 
-  /// Waits at most `time`; true when all threads have ended.
+  /// Waits at most `time`. Returns true if all threads have ended.
   bool WaitFor(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [this] { return running_ == 0; });
@@ -109,10 +109,9 @@ class ThreadGroup {
 };
 
 /// Note [Cancelling]
-/// Libraries cannot be stopped within a frame: at 4K, x264 and a frame-threaded decoder take some
-/// tenths of a second to stop. The caller does not wait for that. The output is removed, the call
-/// returns, and the rest of the run is destroyed on another thread. The program waits for these threads
-/// when it ends.
+/// Libraries cannot be stopped within a frame: at 4K, x264 and a frame-threaded decoder take some tenths of a second to
+/// stop. A cancelled call does not wait for them. It removes the output and returns, and another thread destroys the
+/// run. The program waits for these threads before it exits.
 class DeferredDestruction {
  public:
   static DeferredDestruction& Instance() {
@@ -121,10 +120,10 @@ class DeferredDestruction {
   }
 
   /// Releases `work` on another thread.
-  void Take(std::shared_ptr<void> work) {
+  void Release(std::shared_ptr<void> work) {
     const std::lock_guard lock(mutex_);
     std::erase_if(waiting_, [](const std::future<void>& f) { return f.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-    // The caller releases its reference after this call; whoever is later destroys the run.
+    // The caller still holds a reference. The thread waits for it, so that the run is destroyed here.
     waiting_.push_back(std::async(std::launch::async, [work = std::move(work)]() mutable {
       while (work.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       work.reset();
@@ -133,7 +132,7 @@ class DeferredDestruction {
 
  private:
   std::mutex mutex_;
-  std::vector<std::future<void>> waiting_;  // a future of std::async waits in its destructor
+  std::vector<std::future<void>> waiting_;  // the destructor of a std::async future waits for its thread
 };
 
 struct FinishedFrame {
@@ -145,9 +144,9 @@ struct FinishedFrame {
 /// One call of Enhance.
 ///
 /// Note [Overlap]
-/// Three threads, each with its own state: decode (reading, decoding, deinterlacing, sound), pixels (which spreads
-/// rows over a pool), encode (and writing). libav and x264 have threads of their own. The threads share only the
-/// queues between them; the slowest stage sets the pace and the others wait.
+/// A run has three threads, each with its own state: decode (reading, decoding, deinterlacing, sound), pixels (which
+/// splits rows over a thread pool), and encode (encoding, writing). libav and x264 start threads of their own. The three
+/// threads share only the queues between them. The slowest one limits the speed, and the others wait.
 class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
  public:
   /// Without a processor, opens the device that the options name.
@@ -167,7 +166,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     plan::CheckOptions(options_);
     CheckPaths();
     if (!processor_) processor_ = OpenPrepared(options_, std::move(prepared_));
-    if (!processor_->runs_networks()) options_.models.clear();  // one that was asked for by name was refused above
+    if (!processor_->runs_networks()) options_.models.clear();  // a network requested by name was rejected above
     plan_ = plan::MakePlan(input_, options_, threads_, callbacks_.is_cancelled, processor_->restores_faces(),
                      processor_->network_device());
     Open();
@@ -177,7 +176,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     if (!Supervise()) {
       muxer_->Abandon();
       unlink(output_.c_str());
-      DeferredDestruction::Instance().Take(shared_from_this());
+      DeferredDestruction::Instance().Release(shared_from_this());
       throw Error(ErrorCode::kCancelled, "The work was cancelled.");
     }
     workers_.Join();
@@ -194,7 +193,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     }
   }
 
-  /// Opens everything before the threads start, so that faults of the options or the disk come at once.
+  /// Opens everything before the threads start, so that wrong options and disk errors are reported at once.
   void Open() {
     const auto is_stopped = [token = stop_.get_token()] { return token.stop_requested(); };
     source_ = std::make_unique<FrameSource>(input_, plan_, options_, std::min(threads_, kMaxDecoderThreads),
@@ -225,7 +224,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     settings.frame_rate = plan_.frame_rate;
     settings.color = plan_.color;
     settings.quality = options_.encoder;
-    // x264's frame threads wait for each other's rows: half as many again keep all cores busy (x264's own rule).
+    // x264's frame threads wait for each other's rows, so 1.5 threads per core keep all cores busy (x264's default).
     settings.threads = threads_ == 1 ? 1 : std::min((threads_ * 3 + 1) / 2, kMaxEncoderThreads);
     return settings;
   }
@@ -234,7 +233,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     source_->Run([this](TimedFrame frame) { return decoded_.Push(std::move(frame), stop_.get_token()); });
     const device::StageScope scope(clocks_, device::Stage::kMux);
     if (side_) side_->FinishSound();
-    decoded_.Close();  // after the sound, so that the encode thread finds it all written at its end
+    decoded_.Close();  // after the sound: the encode thread expects all of it to be written
   }
 
   void PixelLoop() {
@@ -247,7 +246,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     const auto retrieve_oldest = [&] {
       const Submitted oldest = submitted.front();
       submitted.pop_front();
-      // Taken here, so that the stages hold one frame of the encoder however deep the chain is.
+      // Taken here, not in Submit, so that the chain holds only one encoder frame at a time, whatever its depth.
       FinishedFrame finished{oldest.is_warm_up ? nullptr : encoder_->TakeFrame(), oldest.pts, oldest.duration};
       chain_->Retrieve(finished.frame.get());
       return oldest.is_warm_up || finished_.Push(std::move(finished), stop_.get_token());
@@ -261,7 +260,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       const bool is_submitted = chain_->Submit(frame, timed->is_warm_up);
       if (!started_) started_ = Clock::now();
       if (!is_submitted) continue;
-      timed->frame.reset();  // back to the decoder before waiting for the encoder
+      timed->frame.reset();  // returned to the decoder before this thread waits for the encoder
       submitted.push_back({timed->pts, timed->duration, timed->is_warm_up});
       if (chain_->depth() == 1 && !retrieve_oldest()) return;
     }
@@ -285,8 +284,8 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
       done_ticks_ = end_pts_ - (options_.segment ? SegmentStart() : 0);
     }
     if (stop_.stop_requested()) return;
-    if (frames_ == 0) throw Error(ErrorCode::kInvalidArgument, "The segment holds no frame of the video.");
-    encoder_threads_.CpuSeconds();  // a look at those that end while draining
+    if (frames_ == 0) throw Error(ErrorCode::kInvalidArgument, "The segment contains no frame of the video.");
+    encoder_threads_.CpuSeconds();  // records the threads that end while draining
     {
       const device::StageScope scope(clocks_, device::Stage::kEncode);
       encoder_->Drain(write);
@@ -338,8 +337,9 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     return true;
   }
 
-  /// A frame counts half when it goes into the encoder (decoding, pixels, x264's look ahead) and half when it comes
-  /// out. Counting one end only would report too much at the start or too little.
+  /// Seconds of video that are done, for the progress. A frame counts half when it enters the encoder and half when its
+  /// packet is written. x264's lookahead delays packets: counting entries alone would report too much at the start,
+  /// counting packets alone too little.
   double WorkDone_s() const {
     return static_cast<double>(done_ticks_ + written_ticks_) / 2 * av_q2d(plan_.time_base);
   }
@@ -384,37 +384,33 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
   EnhanceCallbacks callbacks_;
   int threads_;
   Clock::time_point start_;
-  std::optional<Clock::time_point> started_;  ///< the first frame is in the stages; of the thread of pixels
+  std::optional<Clock::time_point> started_;  ///< when the first frame entered the stages; set by the pixel thread
   plan::Plan plan_;
   device::StageClocks clocks_;
   std::stop_source stop_;
 
   std::unique_ptr<Preparation> prepared_;
-  std::unique_ptr<device::Processor> processor_;  ///< before all that works on its device
+  std::unique_ptr<device::Processor> processor_;  ///< declared before the members that use its device
   std::unique_ptr<FrameSource> source_;
   std::unique_ptr<device::StageChain> chain_;
   device::LibraryThreads encoder_threads_;
   std::unique_ptr<device::FrameEncoder> encoder_;
-  std::unique_ptr<media::Muxer> muxer_;  // before side_, whose tracks refer to it
-  std::unique_ptr<SideStreams> side_;    ///< none for segments
+  std::unique_ptr<media::Muxer> muxer_;  // declared before side_, whose tracks refer to it
+  std::unique_ptr<SideStreams> side_;    ///< null for segments
   int video_stream_ = 0;
   std::int64_t video_shift_ = 0;
 
   BoundedQueue<TimedFrame> decoded_{kDecodedFrames};
   BoundedQueue<FinishedFrame> finished_{kFinishedFrames};
   std::atomic<std::int64_t> frames_ = 0;
-  std::atomic<std::int64_t> done_ticks_ = 0;     ///< of presentation time, gone into the encoder
-  std::atomic<std::int64_t> written_ticks_ = 0;  ///< come out of it
-  std::int64_t first_pts_ = 0;  ///< of the encode thread until it has ended
+  std::atomic<std::int64_t> done_ticks_ = 0;     ///< presentation time of the frames that entered the encoder
+  std::atomic<std::int64_t> written_ticks_ = 0;  ///< presentation time of the packets that it returned
+  std::int64_t first_pts_ = 0;  ///< first_pts_ and end_pts_ belong to the encode thread until it ends
   std::int64_t end_pts_ = 0;
-  ThreadGroup workers_{stop_};  ///< last: its threads end before anything that they use is gone
+  ThreadGroup workers_{stop_};  ///< declared last: its threads end before the members that they use are destroyed
 };
 
-}  // namespace
-
-namespace {
-
-/// Without a processor, the one of `prepared` or another.
+/// Runs on `processor`; if null, on the one of `prepared`, or on a new one.
 EnhanceResult RunOn(std::unique_ptr<device::Processor> processor, std::unique_ptr<Preparation> prepared, const std::string& input_path,
                     const std::string& output_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
   try {
@@ -449,11 +445,11 @@ EnhanceResult Enhance(const std::string& input_path, const std::string& output_p
 EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& options, const EnhanceCallbacks& callbacks) {
   plan::CheckOptions(options);
   const auto processor = run::OpenProcessor(options.device, options.model);
-  EnhanceOptions able = options;
-  if (!processor->runs_networks()) able.models.clear();
+  EnhanceOptions supported = options;
+  if (!processor->runs_networks()) supported.models.clear();
   const int threads = options.threads > 0 ? options.threads : device::AvailableCores();
   const plan::Plan made =
-      plan::MakePlan(input_path, able, threads, callbacks.is_cancelled, processor->restores_faces(),
+      plan::MakePlan(input_path, supported, threads, callbacks.is_cancelled, processor->restores_faces(),
                          processor->network_device());
   return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
 }

@@ -142,9 +142,9 @@ export async function attemptPassword(
   const key = `password:${name}`;
   const policy = { limit: quota, windowS: authWindowS };
   // Counted before the check: guesses that run side by side must not all pass.
-  const verdict = await limits.take(key, 'auth', policy);
-  if (!verdict.allowed) {
-    const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
+  const result = await limits.take(key, 'auth', policy);
+  if (!result.allowed) {
+    const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
     const message = `Too many wrong passwords for this email from this network address. Retry after ${retryAfterS} s.`;
     throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
   }

@@ -38,14 +38,14 @@ export function rateLimit({ limits, quotas = {}, windowS = 60, keyOf }: RateLimi
     return createMiddleware<AppEnv>(async (c, next) => {
       const { key, account } = ownerOf(c);
       const ofAccount = account === undefined ? {} : { account: { id: account, limit: limit * accountQuotaFactor } };
-      const verdict = await limits.take(key, rateClass, { limit, windowS, ...ofAccount });
+      const result = await limits.take(key, rateClass, { limit, windowS, ...ofAccount });
       // At least one second, so that the client does not retry too early.
-      const retryAfterS = Math.max(1, Math.ceil(verdict.retryAfterS));
-      const remaining = verdict.allowed ? Math.max(0, Math.floor(verdict.remaining)) : 0;
-      const t = verdict.allowed ? Math.max(0, Math.ceil(verdict.resetS)) : retryAfterS;
+      const retryAfterS = Math.max(1, Math.ceil(result.retryAfterS));
+      const remaining = result.allowed ? Math.max(0, Math.floor(result.remaining)) : 0;
+      const t = result.allowed ? Math.max(0, Math.ceil(result.resetS)) : retryAfterS;
       c.header('RateLimit-Policy', policy);
       c.header('RateLimit', `"${rateClass}";r=${remaining};t=${t}`);
-      if (!verdict.allowed) {
+      if (!result.allowed) {
         const ofAll = account === undefined ? '' : `, or ${limit * accountQuotaFactor} with all keys of the account`;
         const message = `More than ${limit} calls of the class "${rateClass}" in ${windowS} s${ofAll}. Retry after ${retryAfterS} s.`;
         throw new ReelmendError('rate_limit_exceeded', message, { retryAfterS });
