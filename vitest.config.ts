@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/helpers/global-setup.ts'],
     // Files run side by side in processes of their own; each has its own database, ports and folders.
     pool: 'forks',
-    maxWorkers: 2,
+    // More than the two cores of a small machine: the tests mostly wait, for the database, a browser or a process.
+    maxWorkers: 3,
     // Nets for what hangs: a machine may be busy with other work. What must be fast asserts so itself.
     testTimeout: 120_000,
     hookTimeout: 300_000,

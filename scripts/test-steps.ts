@@ -3,6 +3,8 @@
 export interface Step {
   name: string;
   command: string[];
+  /** Lanes run side by side, the steps of one lane one after the other. */
+  lane: 'engine' | 'service';
   /**
    * git pathspecs of the files that decide the outcome. A step whose files have not changed since it passed is not run
    * again (`npm test -- --all` runs it); without any it always runs.
@@ -22,27 +24,29 @@ export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;
 export const ctestReport = `${reports}/ctest.xml`;
 
+/** The tests of the service mostly wait, those of the engine mostly compute. */
 export const shortSteps: Step[] = [
-  { name: 'types, lint, directions', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
-  { name: 'generated code is current', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
-  { name: 'engine', command: ['bash', 'scripts/test-engine', '--output-junit', `${process.cwd()}/${ctestReport}`], inputs: engine, report: 'ctest' },
-  { name: 'engine, with the libav of Debian 13', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
-  { name: 'CUDA stages, without a GPU', command: ['bash', 'scripts/test-cuda'], inputs: engine },
-  { name: 'engine, fuzzed', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
-  { name: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
-  { name: 'contract, by Schemathesis', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, ...addon, 'migrations/', 'src/', 'test/'] },
-  { name: 'every documented status was seen', command: ['node', 'scripts/contract-coverage.ts'] },
+  { name: 'types, lint, directions', lane: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
+  { name: 'generated code is current', lane: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
+  { name: 'engine', lane: 'engine', command: ['bash', 'scripts/test-engine', '--output-junit', `${process.cwd()}/${ctestReport}`], inputs: engine, report: 'ctest' },
+  { name: 'engine, with the libav of Debian 13', lane: 'engine', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
+  { name: 'CUDA stages, without a GPU', lane: 'engine', command: ['bash', 'scripts/test-cuda'], inputs: engine },
+  { name: 'engine, fuzzed', lane: 'engine', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },
+  { name: 'service', lane: 'service', command: ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`], report: 'vitest' },
+  { name: 'contract, by Schemathesis', lane: 'service', command: ['bash', 'scripts/test-contract'], inputs: [...typescript, ...addon, 'migrations/', 'src/', 'test/'] },
+  { name: 'every documented status was seen', lane: 'service', command: ['node', 'scripts/contract-coverage.ts'] },
 ];
 
+/** One lane: each of these uses all cores, or measures time. */
 export const longSteps: Step[] = [
-  { name: 'engine, under ThreadSanitizer', command: ['bash', 'scripts/test-engine', '--tsan'] },
-  { name: 'engine, under AddressSanitizer', command: ['bash', 'scripts/test-engine', '--asan'] },
-  { name: 'engine, fuzzed for long', command: ['bash', 'scripts/fuzz-engine', '--long'] },
-  { name: 'engine, with newer libav', command: ['bash', 'scripts/test-libav-headers'] },
-  { name: 'CUDA stages, all architectures', command: ['bash', 'scripts/test-cuda', '--long'] },
-  { name: 'service, many deaths and random seeds', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults'] },
-  { name: 'contract, all modes and tiers', command: ['bash', 'scripts/test-contract', '--long'] },
-  { name: 'converter of networks', command: ['bash', 'engine/convert/run', 'test', '--long'] },
-  { name: 'training ground', command: ['bash', 'engine/training/ground.sh', 'test'] },
-  { name: 'other distributions', command: ['bash', 'scripts/test-distributions'] },
+  { name: 'engine, under ThreadSanitizer', lane: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },
+  { name: 'engine, under AddressSanitizer', lane: 'engine', command: ['bash', 'scripts/test-engine', '--asan'] },
+  { name: 'engine, fuzzed for long', lane: 'engine', command: ['bash', 'scripts/fuzz-engine', '--long'] },
+  { name: 'engine, with newer libav', lane: 'engine', command: ['bash', 'scripts/test-libav-headers'] },
+  { name: 'CUDA stages, all architectures', lane: 'engine', command: ['bash', 'scripts/test-cuda', '--long'] },
+  { name: 'service, many deaths and random seeds', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults'] },
+  { name: 'contract, all modes and tiers', lane: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
+  { name: 'converter of networks', lane: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
+  { name: 'training ground', lane: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },
+  { name: 'other distributions', lane: 'engine', command: ['bash', 'scripts/test-distributions'] },
 ];

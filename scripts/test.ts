@@ -8,7 +8,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -72,11 +72,13 @@ function readCtest(): { count: Count; tests: TestTime[] } {
   };
 }
 
-/** Exit status 0, and the processor time of the command and of all that it waited for. */
-function execute(command: string[]): Promise<{ ok: boolean; cpuSeconds: number }> {
+/** Exit status 0, and the processor time of the command and of all that it waited for. The command's output goes to `logFile`. */
+function execute(command: string[], logFile: string): Promise<{ ok: boolean; cpuSeconds: number }> {
   return new Promise((resolve, reject) => {
-    const timed = 'TIMEFORMAT="%U %S"; { time "$@" 1>&4 2>&5; } 2>&3';
-    const child = spawn('bash', ['-c', timed, 'step', ...command], { stdio: ['ignore', 'ignore', 'inherit', 'pipe', 1, 2] });
+    const timed = 'TIMEFORMAT="%U %S"; { time "$@" 1>&4 2>&4; } 2>&3';
+    const log = openSync(logFile, 'w');
+    const child = spawn('bash', ['-c', timed, 'step', ...command], { stdio: ['ignore', 'ignore', 'inherit', 'pipe', log] });
+    closeSync(log);
     let times = '';
     child.stdio[3]!.on('data', (chunk: Buffer) => (times += chunk.toString()));
     child.once('error', reject);
@@ -118,12 +120,14 @@ function readIfThere(file: string): Buffer {
   }
 }
 
+const fileName = (step: Step) => step.name.replace(/\W+/g, '-');
+
 const passedBefore = z.object({ fingerprint: z.string(), passed: z.number() });
 
 /** What steps passed with which fingerprint; outlives runs, so that a change of TypeScript alone costs minutes. */
 class Memory {
   readonly #folder = join('build', 'passed');
-  #file = (step: Step) => join(this.#folder, `${step.name.replace(/\W+/g, '-')}.json`);
+  #file = (step: Step) => join(this.#folder, `${fileName(step)}.json`);
 
   recall(step: Step, now: string | undefined): number | undefined {
     try {
@@ -145,18 +149,26 @@ class Memory {
 async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcome> {
   const now = fingerprint(step);
   const recalled = all ? undefined : memory.recall(step, now);
-  console.log(`\n==> ${step.name}`);
   if (recalled !== undefined) {
     console.log(`==> ${step.name}: its files have not changed since ${recalled} passed`);
     return { name: step.name, passed: recalled, failed: 0, seconds: null, cpuSeconds: 0, tests: [] };
   }
+  const logFile = join(reports, `${fileName(step)}.log`);
+  console.log(`==> ${step.name} begins; its output comes here when it ends, and goes to ${logFile} until then`);
   const started = performance.now();
-  const { ok, cpuSeconds } = await execute(step.command);
+  const { ok, cpuSeconds } = await execute(step.command, logFile);
   const { count, tests } = countOf(step, ok);
   const seconds = (performance.now() - started) / 1000;
   memory.keep(step, now, count);
+  process.stdout.write(`\n==> ${step.name}\n${readFileSync(logFile, 'utf8')}`);
   console.log(`==> ${step.name}: ${count.passed} passed, ${count.failed} failed in ${seconds.toFixed(1)} s`);
   return { name: step.name, ...count, seconds, cpuSeconds, tests };
+}
+
+async function runLane(steps: Step[], memory: Memory, all: boolean): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const step of steps) outcomes.push(await runStep(step, memory, all));
+  return outcomes;
 }
 
 function printTimes(outcomes: Outcome[], totalSeconds: number): void {
@@ -178,8 +190,8 @@ const { values } = parseArgs({ options: { all: { type: 'boolean', default: false
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 const memory = new Memory();
-const outcomes: Outcome[] = [];
-for (const step of values.long ? longSteps : shortSteps) outcomes.push(await runStep(step, memory, values.all));
+const lanes = Object.values(Object.groupBy(values.long ? longSteps : shortSteps, ({ lane }) => lane));
+const outcomes = (await Promise.all(lanes.map((steps) => runLane(steps, memory, values.all)))).flat();
 printTimes(outcomes, performance.now() / 1000);
 const sum = (key: keyof Count) => outcomes.reduce((total, outcome) => total + outcome[key], 0);
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);
