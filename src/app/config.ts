@@ -100,7 +100,7 @@ export interface Config {
   workerConcurrency: number;
   /** downloads that one worker runs at once */
   downloadConcurrency: number;
-  /** bytes per second; a download that stays slower is aborted; 0 = no limit */
+  /** bytes per second; a slower download is aborted; 0: only the fixed minimum of net/timeouts.ts applies */
   downloadBytesPerSecond: number;
   /** threads of one media child */
   threads: number;
@@ -133,7 +133,7 @@ export interface Config {
   metricsPort: number | undefined;
   /** base URL of the collector for traces (OTLP over HTTP); undefined: no traces */
   tracesEndpoint: string | undefined;
-  /** whether the service is restarted when it dies */
+  /** whether a supervisor restarts the service when it crashes */
   restart: boolean;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** `publicEndpoint`: the base URL in links to customers, when it differs from `endpoint` */

@@ -15,7 +15,7 @@ export function ledgerCommands(): Command {
   const ledger = new Command('ledger').description('check the ledger');
   ledger
     .command('check')
-    .description('check every sum and every link of the ledger; exit status 1 when one is wrong')
+    .description('check that the ledger balances and that all references are valid; exit status 1 if not')
     .action(checkLedger);
   return ledger;
 }

@@ -56,7 +56,7 @@ function folderOf({ to }: FolderOptions): string {
 }
 
 export function modelsCommands(): Command {
-  const models = new Command('models').description('list, install, check and time networks');
+  const models = new Command('models').description('list, install, check and measure networks');
   models
     .command('list')
     .description('list the installed networks')
@@ -90,7 +90,7 @@ export function modelsCommands(): Command {
     .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));
   models
     .command('bench')
-    .description('time the installed networks on frames of one size')
+    .description('measure the speed of the installed networks on frames of one size')
     .argument('[name]', 'only this network')
     .addOption(sizeOption('size of the input frame', { width: 960, height: 540 }))
     .option('--json', 'print one JSON object per line')

@@ -18,7 +18,7 @@ export function webhookCommands(): Command {
     );
   webhooks
     .command('rotate-secret')
-    .description('create a new secret; the old one signs too for another 24 hours')
+    .description('create a new secret; the old one also signs for 24 hours')
     .argument('<account>', 'id, acct_…')
     .action((id: string) =>
       withStore(async ({ store }) =>

@@ -1,10 +1,10 @@
-/** Decides whether a failed step ends its job or is tried again. */
+/** Decides whether a failed step fails its job or is retried. */
 import { ReelmendError, type JobErrorCode } from '../domain/errors.ts';
 import type { JobFailure } from '../store/index.ts';
 import { InsufficientDiskSpace } from './disk-reservation.ts';
 import type { Tuning } from './tuning.ts';
 
-/** Failures of the video itself, or of the work on it: another attempt would end the same way. */
+/** Failures caused by the video: another attempt would fail the same way. */
 const permanent: readonly JobErrorCode[] = [
   'unreadable_video',
   'video_too_long',
@@ -22,7 +22,7 @@ export type RetryDecision =
       delayS: number;
       /** whether this failure uses up one of the step's attempts */
       counts: boolean;
-      /** why the job waits, when it waits for disk space: behind other jobs, or although none is under way */
+      /** set if disk space is short: `behind_others` if other jobs may free some, `disk_full` if none can */
       diskWait: 'behind_others' | 'disk_full' | null;
     };
 
@@ -30,16 +30,16 @@ export type RetryDecision =
 export interface FailureHistory {
   /** counted failures */
   failures: number;
-  /** seconds for which the job has lacked disk space although no other job could free any; 0 = it did not */
+  /** seconds for which disk space has been short although no other job could free any; 0: it was not */
   diskFullForS: number;
-  /** seconds for which the job has waited for disk space at all; 0 = it did not */
+  /** seconds for which the job has waited for disk space; 0: it did not wait */
   diskWaitForS: number;
 }
 
 /**
- * Classifies the error that a step threw. A source that cannot be reached has fewer attempts than our own storage and
- * database. Looking for disk space costs nothing, so a refusal counts as a failure only after a long wait: without this
- * a worker with a full disk would use up the attempts of job after job while the other workers are busy.
+ * Classifies the error that a step threw. An unreachable source gets fewer attempts than our own storage and database. A
+ * lack of disk space counts as a failure only after a long wait. Otherwise a worker with a full disk would quickly use up
+ * the attempts of many jobs while the other workers are busy.
  */
 export function classifyFailure(error: unknown, history: FailureHistory, tuning: Tuning): RetryDecision {
   const diskWait = error instanceof InsufficientDiskSpace ? (error.behindOthers ? 'behind_others' : 'disk_full') : null;

@@ -1,6 +1,6 @@
 /**
- * Tasks that run on a schedule, once for all workers: the database queues them at their times (Graphile's cron) and
- * one worker runs each. Every one of them may run again at any moment.
+ * Tasks that run on a schedule, once for all workers: Graphile Worker's cron queues each run once in the database, and one
+ * worker executes it. All of them are safe to repeat at any time.
  */
 import type { CronItem, TaskList } from 'graphile-worker';
 import type { WorkerContext } from './worker-context.ts';
@@ -10,7 +10,7 @@ export const keptDeliveryDays = 30;
 
 const minuteMs = 60_000;
 
-/** `backfillPeriod`: a start later than the time still runs the task, so that a service with short runs gets its hourly work done. */
+/** `backfillPeriod`: a worker that starts this much too late still runs the task, so that a service with short runs does its hourly work. */
 const plan = [
   { task: 'scheduled_every_minute', match: '* * * * *', backfillPeriod: 0 },
   { task: 'scheduled_every_5_minutes', match: '*/5 * * * *', backfillPeriod: 10 * minuteMs },

@@ -6,13 +6,13 @@ export interface Tuning {
   pollIntervalMs: number;
   /** seconds before each retry of a failed step, by the number of earlier failures; a step has one attempt more than entries */
   retryDelaysS: readonly number[];
-  /** what a job does that finds too little disk space */
+  /** what happens to a job when disk space is short */
   insufficientDisk: {
     /** seconds until it tries again */
     retryDelayS: number;
-    /** seconds after which each refusal counts as a failure, when no other job is under way that could free space */
+    /** seconds after which each failed check counts as a failure, if no other job can free space */
     patienceS: number;
-    /** the same for the whole wait, behind other jobs or not */
+    /** seconds after which it counts as a failure even if other jobs may free space */
     maxWaitS: number;
   };
   /** attempts to reach a source */

@@ -49,24 +49,24 @@ export interface KeptUpload {
 type Limits = Required<Omit<UploadOptions, 'urlOf'>>;
 
 /**
- * `save` keeps the file whole or not at all. Throws ReelmendError `payload_too_large`, `invalid_request` for an empty
- * file, `rate_limit_exceeded` over the account's quota, and `service_unavailable` without room on disk.
+ * `save` stores the whole file or nothing. Throws ReelmendError `payload_too_large`, `invalid_request` for an empty file,
+ * `rate_limit_exceeded` over the account's quota, and `service_unavailable` if disk space is short.
  */
 export function createUploads({ urlOf, ...options }: UploadOptions) {
   const freeBytes = async () => (await readDiskUsage(options.folder)).freeBytes;
   const limits: Limits = { maxBytes: maxSourceBytes, accountBytes: 2 * maxSourceBytes, freeBytes, ...options };
-  /** expected bytes of the uploads in progress, by account; one at a time for each, so that the quota holds */
-  const underWay = new Map<string, number>();
+  /** expected bytes of the running uploads, by account; one upload per account at a time, so that the quota holds */
+  const running = new Map<string, number>();
   return {
     async save(body: AsyncIterable<Uint8Array>, { accountId, sizeBytes, signal }: Upload): Promise<KeptUpload> {
-      if (underWay.has(accountId)) throw overQuota('Another upload of the account is under way', retryAfterS);
-      underWay.set(accountId, sizeBytes ?? limits.maxBytes);
+      if (running.has(accountId)) throw overQuota('Another upload of the account is running', retryAfterS);
+      running.set(accountId, sizeBytes ?? limits.maxBytes);
       try {
-        const allowed = await allowedBytes(limits, accountId, [...underWay.values()]);
+        const allowed = await allowedBytes(limits, accountId, [...running.values()]);
         const name = `${accountId}/${randomBytes(16).toString('hex')}.mp4`;
         return { url: urlOf(name), sizeBytes: await keep(body, join(limits.folder, name), allowed, signal) };
       } finally {
-        underWay.delete(accountId);
+        running.delete(accountId);
       }
     },
   };

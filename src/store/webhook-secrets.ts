@@ -1,7 +1,7 @@
 /**
- * Secrets that sign an account's webhooks, stored encrypted. One is current. After a rotation both sign
- * `webhook-signature` for 24 h. `x-service-signature` has room for one signature: the replaced secret makes it until the
- * account switches or the 24 h are over.
+ * Secrets that sign an account's webhooks, stored encrypted. One is current. For 24 h after a rotation, the old and the new
+ * secret both sign `webhook-signature`. `x-service-signature` contains one signature only: the old secret makes it until
+ * the account switches or the 24 h are over.
  */
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
