@@ -59,3 +59,10 @@ it('everything that the set-up scripts mark as installed counts', () => {
   const folders = text.flatMap((script) => [...script.matchAll(/\$PWD\/(\.cache\/\w+)/g)].map(([, folder]) => folder!));
   expect([...new Set(folders)].filter((folder) => !installed.some((file) => file.startsWith(`${folder}/`)))).toEqual([]);
 });
+
+it('no step builds the addon with other options than scripts/bootstrap --test: other steps use it meanwhile', () => {
+  const scripts = shortSteps.map(({ command }) => command[1]!).filter((file) => file.startsWith('scripts/') && !file.endsWith('.ts'));
+  const builds = scripts.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/^\s*scripts\/build-native.*$/gm) ?? []);
+  expect(builds.length).toBeGreaterThan(0);
+  expect(builds.filter((line) => !line.includes('--test'))).toEqual([]);
+});
