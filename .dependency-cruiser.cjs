@@ -4,7 +4,7 @@ const only = (from, allowed, extra = {}) => ({
   comment: `src/${from} may import only ${allowed.join(', ') || 'itself'}`,
   severity: 'error',
   from: { path: `^src/${from}/`, pathNot: extra.except ?? '^$' },
-  to: { path: '^(src|native|engine)/', pathNot: [`^src/${from}/`, ...allowed.map((room) => `^${room}`)] },
+  to: { path: '^(src|native|engine)/', pathNot: [`^src/${from}/`, ...allowed.map((module) => `^${module}`)] },
 });
 
 module.exports = {

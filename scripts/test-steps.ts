@@ -19,6 +19,12 @@ const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml
 const addon = ['engine/CMakeLists.txt', 'engine/cmake/', 'engine/include/', 'engine/models/', 'engine/src/', 'native/', 'scripts/'];
 const engine = ['engine/', ':!engine/*.md', ':!engine/training/', ':!engine/convert/', 'native/', 'scripts/', ':!scripts/*.ts'];
 
+/** What scripts/setup-* leave once they have installed something: without it the engine is built, and tested, with less. */
+export const installed = [
+  ...['.cache/openvino/.installed', '.cache/faces/onet.onnx', '.cache/cuda/.reelmend'],
+  ...['include', 'rtx', 'full'].map((part) => `.cache/tensorrt/${part}/.installed`),
+];
+
 /** Reports lie here, one file per runner; scripts/test.ts reads them. */
 export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;

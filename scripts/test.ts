@@ -13,7 +13,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { ctestReport, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
+import { ctestReport, installed, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
 
 interface Count {
   passed: number;
@@ -101,14 +101,16 @@ function countOf(step: Step, ok: boolean): { count: Count; tests: TestTime[] } {
   }
 }
 
-/** Of the files that decide a step's outcome, the processor and the compiler; undefined: the step always runs. */
+/** Of the files and settings that decide a step's outcome, the processor and the compiler; undefined: the step always runs. */
 function fingerprint({ name, command, inputs }: Step): string | undefined {
   if (inputs === undefined) return undefined;
   const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
   const files = git('ls-files', '-co', '--exclude-standard', '-z', '--', ...inputs).split('\0').filter(Boolean).sort();
   const hash = createHash('sha256').update(JSON.stringify([name, command, process.version, cpus()[0]?.model]));
   hash.update(execFileSync('c++', ['--version'])).update(readFileSync('/var/lib/dpkg/status'));
-  for (const file of files) hash.update(`\0${file}\0`).update(readIfThere(file));
+  const settings = Object.entries(process.env).filter(([variable]) => /^(REELMEND|CUDA|TENSORRT|OpenVINO)_/.test(variable));
+  hash.update(JSON.stringify(settings.sort()));
+  for (const file of [...installed, ...files]) hash.update(`\0${file}\0`).update(readIfThere(file));
   return hash.digest('hex');
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shortSteps } from '../../scripts/test-steps.ts';
+import { installed, shortSteps } from '../../scripts/test-steps.ts';
 
 const root = join(import.meta.dirname, '../..');
 const files = (...pathspecs: string[]) =>
@@ -48,4 +48,21 @@ describe('the inputs of the step', () => {
     expect(wanted.length).toBeGreaterThan(20);
     expect(wanted.filter((file) => !inputs.has(file))).toEqual([]);
   });
+});
+
+it('everything that the set-up scripts mark as installed counts', () => {
+  const text = files('scripts/setup-openvino', 'scripts/setup-faces', 'scripts/setup-gpu', 'scripts/setup-tensorrt').map((file) => readFileSync(join(root, file), 'utf8'));
+  expect(text).toHaveLength(4);
+  for (const folder of new Set(installed.map((file) => /^\.cache\/\w+/.exec(file)![0]))) {
+    expect(text.some((script) => script.includes(`$PWD/${folder}`)), folder).toBe(true);
+  }
+  const folders = text.flatMap((script) => [...script.matchAll(/\$PWD\/(\.cache\/\w+)/g)].map(([, folder]) => folder!));
+  expect([...new Set(folders)].filter((folder) => !installed.some((file) => file.startsWith(`${folder}/`)))).toEqual([]);
+});
+
+it('no step builds the addon with other options than scripts/bootstrap --test: other steps use it meanwhile', () => {
+  const scripts = shortSteps.map(({ command }) => command[1]!).filter((file) => file.startsWith('scripts/') && !file.endsWith('.ts'));
+  const builds = scripts.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/^\s*scripts\/build-native.*$/gm) ?? []);
+  expect(builds.length).toBeGreaterThan(0);
+  expect(builds.filter((line) => !line.includes('--test'))).toEqual([]);
 });
