@@ -178,6 +178,8 @@ export interface EnhanceResult {
   };
   /** the plan made before the first frame */
   plan: PlannedStage[];
+  /** what is wrong with the source, in words; empty when nothing is known */
+  condition: string;
   /** restored faces, summed over all frames */
   faces: number;
   wallSeconds: number;
@@ -214,6 +216,8 @@ export interface EnhancePlan {
   device: string;
   model: string;
   stages: PlannedStage[];
+  /** what is wrong with the source, in words; empty when nothing is known */
+  condition: string;
 }
 
 export interface DeviceInfo {

@@ -193,6 +193,7 @@ void PrintPlan(const std::vector<std::string>& arguments) {
   const auto plan = reelmend::PlanEnhance(arguments[1], ParseEnhance(arguments, 2));
   std::printf("%dx%d to %dx%d on %s, model %s\n", plan.source.width, plan.source.height, plan.width, plan.height,
               plan.device.c_str(), plan.model.c_str());
+  if (!plan.condition.empty()) std::printf("source: %s\n", plan.condition.c_str());
   for (const auto& stage : plan.stages) {
     std::printf("%-18s %.2f  %s\n", stage.name.c_str(), static_cast<double>(stage.strength), stage.why.c_str());
   }

@@ -84,6 +84,7 @@ Napi::Object ToJs(Napi::Env env, const EnhanceResult& result) {
   object.Set("device", result.device);
   object.Set("applied", ToJs(env, result.applied));
   object.Set("plan", ToJsArray(env, result.plan));
+  object.Set("condition", result.condition);
   object.Set("faces", Count(result.faces));
   object.Set("wallSeconds", result.wall_seconds);
   object.Set("startSeconds", result.start_seconds);
@@ -99,6 +100,7 @@ Napi::Object ToJs(Napi::Env env, const EnhancePlan& plan) {
   object.Set("device", plan.device);
   object.Set("model", plan.model);
   object.Set("stages", ToJsArray(env, plan.stages));
+  object.Set("condition", plan.condition);
   return object;
 }
 

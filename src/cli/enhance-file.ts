@@ -50,6 +50,7 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
     return;
   }
   console.log(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
+  if (plan.condition !== '') console.log(`  source: ${plan.condition}`);
   for (const { name, strength, why } of plan.stages) {
     console.log(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
   }

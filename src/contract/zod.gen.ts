@@ -141,7 +141,8 @@ export const zAppliedEnhancements = z.object({
     adaptive_contrast: zAppliedStrength,
     model: z.string(),
     device: z.string().check(characters({ max: 200 })).optional(),
-    plan: z.array(zPlannedStage).max(20).optional()
+    plan: z.array(zPlannedStage).max(20).optional(),
+    condition: z.string().check(characters({ max: 200 })).optional()
 });
 
 export const zJob = z.object({

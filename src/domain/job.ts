@@ -60,6 +60,8 @@ export interface AppliedEnhancements {
   device?: string;
   /** what was decided before the first frame, and why; older jobs do not say */
   plan?: PlannedStage[];
+  /** what is wrong with the source, in words; absent in older jobs and where nothing is known */
+  condition?: string;
 }
 
 export interface JobRecord {

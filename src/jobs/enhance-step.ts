@@ -109,7 +109,7 @@ function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
   return { device, threads, encoder };
 }
 
-function appliedEnhancements({ applied, device, plan }: EnhanceResult): AppliedEnhancements {
+function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
   return {
     plan: plan.map(({ name, strength, why }) => ({ stage: name, strength, reason: why })),
     denoise: applied.denoise,
@@ -118,5 +118,6 @@ function appliedEnhancements({ applied, device, plan }: EnhanceResult): AppliedE
     adaptive_contrast: applied.adaptiveContrast,
     model: applied.model,
     device,
+    ...(condition === '' ? {} : { condition }),
   };
 }

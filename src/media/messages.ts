@@ -37,6 +37,7 @@ export const enhancePlan: z.ZodType<EnhancePlan> = z.object({
   device: name,
   model: name,
   stages: plannedStages,
+  condition: name,
 });
 
 export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
@@ -56,6 +57,7 @@ export const enhanceResult: z.ZodType<EnhanceResult> = z.object({
     model: name,
   }),
   plan: plannedStages,
+  condition: name,
   faces: count,
   wallSeconds: seconds,
   startSeconds: seconds,

@@ -238,6 +238,12 @@ export type AppliedEnhancements = {
      *
      */
     plan?: Array<PlannedStage>;
+    /**
+     * What is wrong with the source, in words: compression, an earlier enlargement, blur, noise, flat levels; `clean`
+     * if nothing is. Judged by a few of its pictures. Absent in old jobs and if there was too little to see.
+     *
+     */
+    condition?: string;
 };
 
 export type PlannedStage = {

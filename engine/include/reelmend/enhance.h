@@ -92,6 +92,7 @@ struct EnhancePlan {
   std::string device;
   std::string model = "none";
   std::vector<PlannedStage> stages;
+  std::string condition;  ///< of the source, in words: “heavily compressed, enlarged before from about 240p”; empty if unknown
 };
 
 /// What was applied; `model` is the network's name or "none".
@@ -114,6 +115,7 @@ struct EnhanceResult {
   std::string device;               ///< "cpu" or "cuda:N (name)"
   AppliedEnhancements applied;
   std::vector<PlannedStage> plan;   ///< the plan made before the first frame
+  std::string condition;            ///< as EnhancePlan::condition
   std::int64_t faces = 0;           ///< restored faces, summed over all frames
   double wall_seconds = 0;
   double start_seconds = 0;         ///< part of wall_seconds before the first frame was processed: opening, planning, loading

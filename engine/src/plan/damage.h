@@ -1,6 +1,14 @@
 // What is wrong with a video, measured on a few of its pictures.
 #pragma once
 
+#include <array>
+#include <string>
+#include <vector>
+
+#include "pixel/damage_features.h"
+#include "pixel/image.h"
+#include "reelmend/enhance.h"
+
 namespace reelmend::plan {
 
 /// What a source has suffered before it came here, judged by its pictures alone: an older, worse encode counts as well as
@@ -8,13 +16,46 @@ namespace reelmend::plan {
 /// white 235), HDR after tone mapping; lengths in pixels of the source.
 struct DamageEstimate {
   bool known = false;           ///< whether there was enough to see: false for tiny, blank or unreadable pictures
-  float compression_error = 0;  ///< what all encodes together changed, RMS in levels, 0…30
+  float compression_error = 0;  ///< what all encodes together changed, RMS in levels, 0…20
   float true_scale = 1;         ///< resolution of the recording as a share of the nominal one (per axis), 0.2…1
+  float effective_scale = 1;    ///< the resolution that is left after `true_scale` and `blur_sigma`, 0.15…1
   float blur_sigma = 0;         ///< standard deviation of the blur of lens and motion, pixels, 0…4
-  float noise_sigma = 0;        ///< what is left of a sensor's noise, standard deviation in levels, 0…30
-  float error = 0;              ///< RMS of luma against the clean picture: all damage together, 0…60
+  float noise_sigma = 0;        ///< what is left of a sensor's noise, standard deviation in levels, 0…20
+  float error = 0;              ///< RMS of luma against the clean picture: all damage together, 0…40
   float black_level = 16;       ///< darkest level in use, 0…255; median over the pictures
   float white_level = 235;      ///< brightest level in use, 0…255; median over the pictures
 };
+
+/// Note [Damage]
+/// A quantiser tells of the last encode alone, and a noise estimate takes what an encoder has smeared for a clean picture. So
+/// windows of 96 to 256 pixels are cut out of the pictures; pixel/damage_features.h turns each into numbers, and a small
+/// network (weights in plan/damage_weights.inc, made by `ground.sh damage`) says how likely each value is. Likelihoods of
+/// windows are averaged as logarithms, sharper the more there are; the median of what comes out is the estimate. A window
+/// that shows nothing (sky) is as likely to be anything and so changes little.
+/// Blur and a smaller recording both take away what is fine, and after an encode they often cannot be told apart.
+/// `effective_scale` holds for both; `true_scale` is below 1 only where the picture speaks for an enlargement.
+/// engine/training/README.md states the errors.
+class DamageMeter {
+ public:
+  void Add(const pixel::Image& image);
+  DamageEstimate Estimate() const;
+
+  static constexpr int kTargets = 6;
+  static constexpr int kPlaces = 16;  ///< of each target's scale
+  using Likelihoods = std::array<std::array<double, kPlaces>, kTargets>;  ///< logarithms
+
+  /// What the network says of one window.
+  static Likelihoods Judge(const pixel::DamageFeatures& features);
+
+ private:
+  Likelihoods sums_ = {};
+  int windows_ = 0;
+  std::vector<float> blacks_;
+  std::vector<float> whites_;
+};
+
+/// The estimate in words: “heavily compressed, enlarged before from about 240p”; “clean” where nothing is wrong, empty where
+/// nothing is known. `size` is that of the source.
+std::string DescribeDamage(const DamageEstimate& damage, Size size);
 
 }  // namespace reelmend::plan

@@ -16,6 +16,7 @@
 #include "media/video_decoder.h"
 #include "pixel/stages.h"
 #include "plan/compression_error.h"
+#include "plan/damage.h"
 #include "plan/device_name.h"
 #include "plan/network_choice.h"
 #include "plan/picture_stats.h"
@@ -59,12 +60,13 @@ class TraitMeter {
     noise_.push_back(pixel::EstimateNoise(image, pool_));
     if (const auto error = CompressionErrorOf(frame)) coding_.push_back(*error);
     spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), image.color().range));
+    damage_.Add(image);
   }
 
   /// `rate_error` stands in for the compression error where no frame told of it.
   SourceTraits Traits(float rate_error) {
     if (noise_.empty()) return {};
-    return {Median(noise_), spread_, coding_.empty() ? rate_error : Median(coding_)};
+    return {Median(noise_), spread_, coding_.empty() ? rate_error : Median(coding_), damage_.Estimate()};
   }
 
  private:
@@ -80,6 +82,7 @@ class TraitMeter {
   std::vector<float> noise_;
   std::vector<float> coding_;
   float spread_ = 0;
+  DamageMeter damage_;
 };
 
 /// Looks at one frame each near a few places of the video (the same for every segment of it), since the first
@@ -247,6 +250,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
   plan.device_restores_faces = device_restores_faces;
   PlanFaces(options, plan);
   plan.stages = DescribeStages(options, plan);
+  plan.condition = DescribeDamage(plan.traits.damage, {plan.source.width, plan.source.height});
   return plan;
 }
 

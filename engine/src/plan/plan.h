@@ -12,6 +12,7 @@
 #include "media/demuxer.h"
 #include "media/geometry.h"
 #include "pixel/tone_map.h"
+#include "plan/damage.h"
 #include "plan/network_choice.h"
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
@@ -23,6 +24,7 @@ struct SourceTraits {
   float noise_sigma = 0;  ///< noise of luma, standard deviation in 8-bit levels; median of the measured frames
   float luma_spread = 1;  ///< share of the legal luma range in use; largest of the measured frames
   float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
+  DamageEstimate damage;       ///< judged by the pictures alone (Note [Damage]); nothing decides by it yet
 };
 
 /// Applied strengths, each 0…1.
@@ -49,6 +51,7 @@ struct Plan {
   float network_strength = 0;          ///< strength of restoration given to the network
   std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
   std::vector<PlannedStage> stages;     ///< the stages with reasons, for people
+  std::string condition;               ///< what is wrong with the source, in words (DescribeDamage)
   bool device_restores_faces = true;
   std::string engine_folder;           ///< EnhanceOptions::engine_folder
   bool may_write_engines = true;

@@ -369,6 +369,7 @@ class EnhanceRun : public std::enable_shared_from_this<EnhanceRun> {
     const float faces = result.faces > 0 ? s.face_restoration : 0;
     result.applied = {denoise, s.sharpen, s.adaptive_contrast, faces, plan_.model};
     result.plan = plan_.stages;
+    result.condition = plan_.condition;
     result.stages = clocks_.Report();
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     result.start_seconds = std::chrono::duration<double>(started_.value_or(Clock::now()) - start_).count();

@@ -14,7 +14,7 @@ export function JobFacts({ detail }: { detail: ConsoleJobDetail }) {
   return (
     <div className="stack-l">
       <Panel title="Source">
-        <Facts facts={[...urlFacts(detail), ...(job.source === null ? [] : sourceFacts(job.source))]} />
+        <Facts facts={[...urlFacts(detail), ...(job.source === null ? [] : sourceFacts(job.source)), ...conditionFacts(job.enhancements)]} />
       </Panel>
       {job.output !== null && (
         <Panel title="Result">
@@ -43,6 +43,11 @@ function sourceFacts(source: Source): Fact[] {
     ['Length', `${source.duration.toFixed(2)} s`],
     ['File', formatBytes(source.size_bytes)],
   ];
+}
+
+/** What the engine found wrong with the source. */
+function conditionFacts(applied: AppliedEnhancements | null): Fact[] {
+  return applied?.condition === undefined ? [] : [['Condition', applied.condition]];
 }
 
 /** FFmpeg names a demuxer after all formats it reads; these are names for people. */

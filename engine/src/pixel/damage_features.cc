@@ -1,0 +1,594 @@
+// MeasureDamageFeatures. Twin of engine/training/ground/damage_features.py: whoever changes one changes both.
+#include "pixel/damage_features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+#include <numeric>
+
+namespace reelmend::pixel {
+namespace {
+
+constexpr int kTile = 32;
+constexpr int kBands = 16;
+constexpr int kAxisBands = 7;
+constexpr int kSegment = 128;
+constexpr int kHop = 64;
+constexpr int kBins = kSegment / 2;
+constexpr int kClip = 24;        // levels that a gradient counts at most in a profile
+constexpr double kRounded = 0.05;  // power that rounding to whole levels leaves in every coefficient
+constexpr double kSmall = 0.1;     // levels
+
+double Log(double x) { return std::log(std::max(x, 1e-12)); }
+
+/// Integers with a width and a height, rows without gaps.
+struct Grid {
+  Grid(int w, int h) : width(w), height(h), values(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
+  std::int16_t* Row(int y) { return values.data() + static_cast<std::ptrdiff_t>(y) * width; }
+  const std::int16_t* Row(int y) const { return values.data() + static_cast<std::ptrdiff_t>(y) * width; }
+  int width;
+  int height;
+  std::vector<std::int16_t> values;
+};
+
+class Features {
+ public:
+  void Add(double value) { values_[count_++] = static_cast<float>(value); }
+  const DamageFeatures& values() const { return values_; }
+
+ private:
+  DamageFeatures values_ = {};
+  std::size_t count_ = 0;
+};
+
+Grid Across(const Grid& p) {
+  Grid out(p.width - 1, p.height);
+  for (int y = 0; y < p.height; ++y) {
+    const std::int16_t* row = p.Row(y);
+    for (int x = 0; x < out.width; ++x) out.Row(y)[x] = static_cast<std::int16_t>(std::abs(row[x + 1] - row[x]));
+  }
+  return out;
+}
+
+Grid Transposed(const Grid& p) {
+  Grid out(p.height, p.width);
+  for (int y = 0; y < p.height; ++y) {
+    for (int x = 0; x < p.width; ++x) out.Row(x)[y] = p.Row(y)[x];
+  }
+  return out;
+}
+
+/// |difference of Laplacians|; element (x, y) is centred on pixel (x + 1, y + 1).
+Grid Residue(const Grid& p) {
+  Grid out(p.width - 2, p.height - 2);
+  for (int y = 0; y < out.height; ++y) {
+    const std::int16_t* a = p.Row(y);
+    const std::int16_t* b = p.Row(y + 1);
+    const std::int16_t* c = p.Row(y + 2);
+    std::int16_t* to = out.Row(y);
+    for (int x = 0; x < out.width; ++x) {
+      const int above = a[x] - 2 * a[x + 1] + a[x + 2];
+      const int here = b[x] - 2 * b[x + 1] + b[x + 2];
+      const int below = c[x] - 2 * c[x + 1] + c[x + 2];
+      to[x] = static_cast<std::int16_t>(std::min(std::abs(above - 2 * here + below), 32767));
+    }
+  }
+  return out;
+}
+
+double MeanOf(const std::vector<std::int16_t>& values) {
+  return static_cast<double>(std::accumulate(values.begin(), values.end(), std::int64_t{0})) / static_cast<double>(values.size());
+}
+
+template <typename Counts>
+double QuantileOf(const Counts& counts, double share) {
+  const double total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  const double target = share * total;
+  double before = 0;
+  std::size_t at = 0;
+  while (at + 1 < counts.size() && before + static_cast<double>(counts[at]) < target) before += static_cast<double>(counts[at++]);
+  return static_cast<double>(at) + (target - before) / static_cast<double>(std::max<std::int64_t>(1, counts[at]));
+}
+
+// Spectra.
+
+using DctMatrix = std::array<std::array<float, kTile>, kTile>;
+
+const DctMatrix& Dct() {
+  static const DctMatrix matrix = [] {
+    DctMatrix made = {};
+    for (int k = 0; k < kTile; ++k) {
+      const double scale = std::sqrt((k == 0 ? 1.0 : 2.0) / kTile);
+      for (int n = 0; n < kTile; ++n) {
+        made[k][n] = static_cast<float>(scale * std::cos(std::numbers::pi * (2 * n + 1) * k / (2.0 * kTile)));
+      }
+    }
+    return made;
+  }();
+  return matrix;
+}
+
+using TilePower = std::array<std::array<float, kTile>, kTile>;  // [down][across]
+
+TilePower PowerOf(const Grid& p, int x0, int y0) {
+  const DctMatrix& dct = Dct();
+  float mean = 0;
+  for (int y = 0; y < kTile; ++y) {
+    for (int x = 0; x < kTile; ++x) mean += static_cast<float>(p.Row(y0 + y)[x0 + x]);
+  }
+  mean /= kTile * kTile;
+  TilePower half = {};  // transformed down
+  for (int n = 0; n < kTile; ++n) {
+    std::array<float, kTile> row;
+    for (int x = 0; x < kTile; ++x) row[x] = static_cast<float>(p.Row(y0 + n)[x0 + x]) - mean;
+    for (int k = 0; k < kTile; ++k) {
+      const float weight = dct[k][n];
+      for (int x = 0; x < kTile; ++x) half[k][x] += weight * row[x];
+    }
+  }
+  static const DctMatrix turned = [] {
+    DctMatrix made = {};
+    for (int k = 0; k < kTile; ++k) {
+      for (int n = 0; n < kTile; ++n) made[n][k] = Dct()[k][n];
+    }
+    return made;
+  }();
+  TilePower power = {};
+  for (int k = 0; k < kTile; ++k) {
+    std::array<float, kTile> sums = {};
+    for (int n = 0; n < kTile; ++n) {
+      const float value = half[k][n];
+      for (int u = 0; u < kTile; ++u) sums[u] += value * turned[n][u];
+    }
+    for (int u = 0; u < kTile; ++u) power[k][u] = sums[u] * sums[u];
+  }
+  return power;
+}
+
+/// ln of the mean power of the coefficients whose larger index lies in each band.
+template <std::size_t Bands>
+std::array<double, Bands> BandLogs(const TilePower& power) {
+  std::array<double, Bands> sums = {};
+  std::array<int, Bands> counts = {};
+  for (int k = 0; k < kTile; ++k) {
+    for (int u = 0; u < kTile; ++u) {
+      const std::size_t band = static_cast<std::size_t>(std::max(k, u)) * Bands / kTile;
+      sums[band] += static_cast<double>(power[k][u]);
+      ++counts[band];
+    }
+  }
+  for (std::size_t b = 0; b < Bands; ++b) sums[b] = Log(sums[b] / counts[b] + kRounded);
+  return sums;
+}
+
+/// Adds the logarithms of power by bands of four along an axis.
+void AddAxisLogs(const TilePower& power, bool by_rows, std::array<double, kAxisBands>& sums) {
+  for (int band = 0; band < kAxisBands; ++band) {
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) {
+      const int at = 4 + 4 * band + i;
+      for (int other = 0; other < kTile; ++other) sum += static_cast<double>(by_rows ? power[at][other] : power[other][at]);
+    }
+    sums[band] += Log(sum / (4 * kTile) + kRounded);
+  }
+}
+
+int BusyOf(const Grid& across, const Grid& down, int x0, int y0) {
+  int sum = 0;
+  for (int y = y0; y < y0 + kTile; ++y) {
+    const int right = std::min(x0 + kTile, across.width);
+    for (int x = x0; x < right; ++x) sum += across.Row(y)[x];
+    if (y >= down.height) continue;
+    for (int x = x0; x < x0 + kTile; ++x) sum += down.Row(y)[x];
+  }
+  return sum;
+}
+
+void AddSpectra(const Grid& p, const Grid& across, const Grid& down, Features& features) {
+  const int columns = p.width / kTile;
+  const int count = columns * (p.height / kTile);
+  std::vector<int> busy(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) busy[i] = BusyOf(across, down, i % columns * kTile, i / columns * kTile);
+  std::vector<int> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) { return busy[i]; });
+  const int part = std::max(1, count / 4);
+  const auto power_at = [&](int place) { return PowerOf(p, order[place] % columns * kTile, order[place] / columns * kTile); };
+  std::array<double, kBands> mean = {};
+  std::array<double, kBands> greatest;
+  greatest.fill(-1e9);
+  std::array<double, kAxisBands> by_rows = {};
+  std::array<double, kAxisBands> by_columns = {};
+  for (int i = count - part; i < count; ++i) {
+    const TilePower power = power_at(i);
+    const auto logs = BandLogs<kBands>(power);
+    for (int b = 0; b < kBands; ++b) {
+      mean[b] += logs[b] / part;
+      greatest[b] = std::max(greatest[b], logs[b]);
+    }
+    AddAxisLogs(power, true, by_rows);
+    AddAxisLogs(power, false, by_columns);
+  }
+  std::array<double, kBands / 2> flat = {};
+  for (int i = 0; i < part; ++i) {
+    const auto logs = BandLogs<kBands / 2>(power_at(i));
+    for (int b = 0; b < kBands / 2; ++b) flat[b] += logs[b] / part;
+  }
+  for (const double value : mean) features.Add(value);
+  for (const double value : greatest) features.Add(value);
+  for (const double value : flat) features.Add(value);
+  for (const double value : by_columns) features.Add(value / part);
+  for (const double value : by_rows) features.Add(value / part);
+}
+
+// Profiles: grids and periods.
+
+struct Profiles {
+  std::vector<double> first;   ///< mean gradient by column
+  std::vector<double> second;  ///< mean second difference
+  std::vector<double> peaks;   ///< share of rows whose gradient is above that of both sides
+};
+
+Profiles ProfilesOf(const Grid& p, const Grid& across) {
+  const auto width = static_cast<std::size_t>(p.width);
+  std::vector<int> first(width - 1);
+  std::vector<int> second(width - 2);
+  std::vector<int> peaks(width - 3);
+  for (int y = 0; y < p.height; ++y) {
+    const std::int16_t* row = p.Row(y);
+    const std::int16_t* d = across.Row(y);
+    for (std::size_t x = 0; x < first.size(); ++x) first[x] += std::min<int>(d[x], kClip);
+    for (std::size_t x = 0; x < second.size(); ++x) second[x] += std::min(std::abs(row[x] - 2 * row[x + 1] + row[x + 2]), kClip);
+    for (std::size_t x = 0; x < peaks.size(); ++x) peaks[x] += d[x + 1] > std::max(d[x], d[x + 2]) ? 1 : 0;
+  }
+  const auto mean = [&](const std::vector<int>& sums) {
+    std::vector<double> means(sums.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) means[i] = static_cast<double>(sums[i]) / p.height;
+    return means;
+  };
+  return {mean(first), mean(second), mean(peaks)};
+}
+
+double Mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// How far a profile is above its surroundings at the place where encoders have their grid of 8, and at the strongest other.
+void AddGrid(const std::vector<double>& profile, double scale, Features& features) {
+  constexpr std::size_t kOfEncoders = 6;  // element i lies between pixels i + 1 and i + 2
+  double elsewhere = -1e9;
+  double at_grid = 0;
+  for (std::size_t phase = 0; phase < 8; ++phase) {
+    double sum = 0;
+    int count = 0;
+    for (std::size_t i = phase; i < profile.size(); i += 8, ++count) sum += profile[i];
+    const double height = sum / count / scale;
+    if (phase == kOfEncoders) {
+      at_grid = height;
+    } else {
+      elsewhere = std::max(elsewhere, height);
+    }
+  }
+  features.Add(at_grid);
+  features.Add(elsewhere);
+}
+
+void AddGrids(const Profiles& profiles, Features& features) {
+  const std::vector<double>& first = profiles.first;
+  std::vector<double> raised(first.size() - 2);
+  for (std::size_t i = 0; i < raised.size(); ++i) raised[i] = first[i + 1] - (first[i] + first[i + 2]) / 2;
+  AddGrid(raised, Mean(first) + kSmall, features);
+  std::vector<double> peaks = profiles.peaks;
+  const double mean = Mean(peaks);
+  for (double& value : peaks) value -= mean;
+  AddGrid(peaks, 1, features);
+}
+
+struct Fourier {
+  std::array<double, kSegment> window;
+  std::array<double, kSegment> cosines;  ///< of n turns / kSegment
+  std::array<double, kSegment> sines;
+};
+
+const Fourier& FourierTable() {
+  static const Fourier table = [] {
+    Fourier made;
+    for (int n = 0; n < kSegment; ++n) {
+      const double turn = 2 * std::numbers::pi / kSegment;
+      made.window[n] = 0.5 - 0.5 * std::cos(turn * (n + 0.5));
+      made.cosines[n] = std::cos(turn * n);
+      made.sines[n] = std::sin(turn * n);
+    }
+    return made;
+  }();
+  return table;
+}
+
+using Spectrum = std::array<double, kBins>;
+
+/// Power of each bin of a profile less its mean, relative to the mean; added to `power`.
+void AddPeriodogram(const std::vector<double>& profile, Spectrum& power) {
+  const Fourier& table = FourierTable();
+  const double mean = Mean(profile);
+  std::vector<double> values(std::max<std::size_t>(profile.size(), kSegment));
+  for (std::size_t i = 0; i < profile.size(); ++i) values[i] = (profile[i] - mean) / (mean + kSmall);
+  const int segments = (static_cast<int>(values.size()) - kSegment) / kHop + 1;
+  for (int s = 0; s < segments; ++s) {
+    std::array<double, kSegment> part;
+    for (int n = 0; n < kSegment; ++n) part[n] = values[s * kHop + n] * table.window[n];
+    for (int bin = 0; bin < kBins; ++bin) {
+      double real = 0;
+      double imaginary = 0;
+      for (int n = 0, at = 0; n < kSegment; ++n, at = (at + bin + 1) % kSegment) {
+        real += part[n] * table.cosines[at];
+        imaginary += part[n] * table.sines[at];
+      }
+      power[bin] += (real * real + imaginary * imaginary) / segments;
+    }
+  }
+}
+
+void AddPeriods(const std::vector<double>& across, const std::vector<double>& down, Features& features) {
+  constexpr int kReach = 6;
+  Spectrum power = {};
+  AddPeriodogram(across, power);
+  AddPeriodogram(down, power);
+  Spectrum logs;
+  for (int bin = 0; bin < kBins; ++bin) logs[bin] = Log(power[bin] + 1e-6);
+  Spectrum lines;
+  for (int bin = 0; bin < kBins; ++bin) {
+    const int low = std::max(bin - kReach, 0);
+    const int high = std::min(bin + kReach + 1, kBins);
+    lines[bin] = logs[bin] - std::accumulate(logs.begin() + low, logs.begin() + high, 0.0) / (high - low);
+  }
+  for (int bin = 0; bin < kBins; bin += 2) features.Add(std::max(lines[bin], lines[bin + 1]));
+}
+
+// Gradients and residues by quantile.
+
+using LevelCounts = std::array<std::int32_t, 256>;
+
+LevelCounts GradientCounts(const Grid& p, int lag) {
+  LevelCounts across = {};
+  LevelCounts down = {};  // apart, so that equal numbers one after the other do not wait for each other
+  for (int y = 0; y < p.height; y += 2) {
+    const std::int16_t* row = p.Row(y);
+    for (int x = 0; x + lag < p.width; ++x) ++across[static_cast<std::size_t>(std::abs(row[x + lag] - row[x]))];
+    if (y + lag >= p.height) continue;
+    const std::int16_t* below = p.Row(y + lag);
+    for (int x = 0; x < p.width; ++x) ++down[static_cast<std::size_t>(std::abs(below[x] - row[x]))];
+  }
+  for (std::size_t i = 0; i < across.size(); ++i) across[i] += down[i];
+  return across;
+}
+
+Grid Halved(const Grid& p) {
+  Grid out(p.width / 2, p.height / 2);
+  for (int y = 0; y < out.height; ++y) {
+    const std::int16_t* a = p.Row(2 * y);
+    const std::int16_t* b = p.Row(2 * y + 1);
+    for (int x = 0; x < out.width; ++x) out.Row(y)[x] = static_cast<std::int16_t>(a[2 * x] + a[2 * x + 1] + b[2 * x] + b[2 * x + 1]);
+  }
+  return out;
+}
+
+void AddResidueQuantiles(const Grid& residue, int level, Features& features) {
+  std::vector<std::int32_t> counts(16 * 256);
+  for (int y = 0; y < residue.height; y += 2) {
+    const std::int16_t* row = residue.Row(y);
+    for (int x = 0; x < residue.width; ++x) ++counts[static_cast<std::size_t>(row[x] >> (2 * level))];
+  }
+  for (const double share : {0.1, 0.25, 0.5, 0.75, 0.9}) features.Add(Log(QuantileOf(counts, share)));
+}
+
+// Blocks and cells.
+
+struct Block {
+  double deviation;
+  double rough;  ///< mean residue
+};
+
+Block BlockAt(const Grid& p, const Grid& residue, int x0, int y0) {
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
+  std::int64_t rough = 0;
+  for (int y = y0; y < y0 + 8; ++y) {
+    const std::int16_t* row = p.Row(y + 1) + x0 + 1;
+    const std::int16_t* beside = residue.Row(y) + x0;
+    for (int x = 0; x < 8; ++x) {
+      sum += row[x];
+      squares += row[x] * row[x];
+      rough += beside[x];
+    }
+  }
+  return {std::sqrt(static_cast<double>(64 * squares - sum * sum) / 4096), static_cast<double>(rough) / 64};
+}
+
+void AddBlocks(const Grid& p, const Grid& residue, Features& features) {
+  const int rows = p.height / 8 - 1;
+  const int columns = p.width / 8 - 1;
+  std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+  for (int y = 0; y < rows; ++y) {
+    for (int x = 0; x < columns; ++x) blocks.push_back(BlockAt(p, residue, 8 * x, 8 * y));
+  }
+  std::ranges::stable_sort(blocks, {}, &Block::deviation);
+  const auto count = blocks.size();
+  for (const double share : {0.05, 0.15, 0.3, 0.5, 0.8}) {
+    const auto at = std::min(count - 1, static_cast<std::size_t>(share * static_cast<double>(count)));
+    features.Add(Log(blocks[at].deviation + kSmall));
+  }
+  for (const std::size_t part : {std::max<std::size_t>(1, count / 10), std::max<std::size_t>(1, count / 4)}) {
+    double sum = 0;
+    for (std::size_t i = 0; i < part; ++i) sum += blocks[i].rough;
+    features.Add(Log(sum / static_cast<double>(part) + kSmall));
+  }
+  const auto blank = std::ranges::count(blocks, 0.0, &Block::deviation);
+  features.Add(static_cast<double>(blank) / static_cast<double>(count));
+}
+
+struct Cells {
+  int columns;
+  int rows;
+  std::vector<int> steps;     ///< largest gradient in each cell of 4×4
+  std::vector<double> rough;  ///< mean residue
+};
+
+Cells CellsOf(const Grid& p, const Grid& across, const Grid& down, const Grid& residue) {
+  Cells cells{p.width / 4 - 1, p.height / 4 - 1, {}, {}};
+  for (int cy = 0; cy < cells.rows; ++cy) {
+    for (int cx = 0; cx < cells.columns; ++cx) {
+      int step = 0;
+      int sum = 0;
+      for (int y = 4 * cy; y < 4 * cy + 4; ++y) {
+        const std::int16_t* a = across.Row(y + 1) + 1;
+        const std::int16_t* d = down.Row(y + 1) + 1;
+        const std::int16_t* r = residue.Row(y);
+        for (int x = 4 * cx; x < 4 * cx + 4; ++x) {
+          step = std::max({step, int{a[x]}, int{d[x]}});
+          sum += r[x];
+        }
+      }
+      cells.steps.push_back(step);
+      cells.rough.push_back(sum / 16.0);
+    }
+  }
+  return cells;
+}
+
+bool IsBesideEdge(const Cells& cells, int cx, int cy, double threshold) {
+  for (int y = std::max(0, cy - 1); y <= std::min(cells.rows - 1, cy + 1); ++y) {
+    for (int x = std::max(0, cx - 1); x <= std::min(cells.columns - 1, cx + 1); ++x) {
+      if (cells.steps[static_cast<std::size_t>(y * cells.columns + x)] >= threshold) return true;
+    }
+  }
+  return false;
+}
+
+void AddRinging(const Cells& cells, double threshold, Features& features) {
+  double near_sum = 0;
+  double far_sum = 0;
+  double all_sum = 0;
+  int near_count = 0;
+  int far_count = 0;
+  for (int cy = 0; cy < cells.rows; ++cy) {
+    for (int cx = 0; cx < cells.columns; ++cx) {
+      const auto i = static_cast<std::size_t>(cy * cells.columns + cx);
+      all_sum += cells.rough[i];
+      if (cells.steps[i] >= threshold / 2) continue;
+      const bool beside = IsBesideEdge(cells, cx, cy, threshold);
+      (beside ? near_sum : far_sum) += cells.rough[i];
+      ++(beside ? near_count : far_count);
+    }
+  }
+  const double count = static_cast<double>(cells.rough.size());
+  const double near = (near_count > 0 ? near_sum / near_count : all_sum / count) + kSmall;
+  const double far = (far_count > 0 ? far_sum / far_count : all_sum / count) + kSmall;
+  features.Add(Log(near));
+  features.Add(Log(far));
+  features.Add(Log(near / far));
+  features.Add(near_count / count);
+}
+
+// Lines and levels.
+
+double MeanGradient(const Grid& p, int right, int below) {
+  std::int64_t sum = 0;
+  for (int y = 0; y + below < p.height; ++y) {
+    const std::int16_t* a = p.Row(y);
+    const std::int16_t* b = p.Row(y + below) + right;
+    int row = 0;
+    for (int x = 0; x + right < p.width; ++x) row += std::abs(b[x] - a[x]);
+    sum += row;
+  }
+  return static_cast<double>(sum) / (static_cast<double>(p.width - right) * (p.height - below));
+}
+
+/// Mean second difference down, of every second row from `first` on.
+double MeanCurvature(const Grid& p, int first) {
+  std::int64_t sum = 0;
+  int rows = 0;
+  for (int y = first; y + 2 < p.height; y += 2, ++rows) {
+    for (int x = 0; x < p.width; ++x) sum += std::abs(p.Row(y)[x] - 2 * p.Row(y + 1)[x] + p.Row(y + 2)[x]);
+  }
+  return static_cast<double>(sum) / (static_cast<double>(p.width) * rows);
+}
+
+double ShareOfNone(const Grid& grid) {
+  return static_cast<double>(std::ranges::count(grid.values, std::int16_t{0})) / static_cast<double>(grid.values.size());
+}
+
+void AddLines(const Grid& p, const Grid& across, const Grid& down, Features& features) {
+  features.Add(Log((MeanOf(across.values) + kSmall) / (MeanGradient(p, 2, 0) + kSmall)));
+  features.Add(Log((MeanOf(down.values) + kSmall) / (MeanGradient(p, 0, 2) + kSmall)));
+  features.Add(std::abs(Log((MeanCurvature(p, 0) + kSmall) / (MeanCurvature(p, 1) + kSmall))));
+  features.Add(ShareOfNone(across));
+  features.Add(ShareOfNone(down));
+}
+
+void AddLevels(const Grid& p, Features& features) {
+  constexpr double kLegal = 219;
+  std::array<std::int64_t, 256> counts = {};
+  for (const std::int16_t value : p.values) ++counts[static_cast<std::size_t>(value)];
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    sum += static_cast<double>(i) * static_cast<double>(counts[i]);
+    squares += static_cast<double>(i * i) * static_cast<double>(counts[i]);
+  }
+  const auto count = static_cast<double>(p.values.size());
+  features.Add(Log(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))) + kSmall));
+  features.Add((QuantileOf(counts, 0.99) - QuantileOf(counts, 0.01)) / kLegal);
+  features.Add(sum / count / kLegal);
+}
+
+}  // namespace
+
+LumaWindow CutWindow(const Image& image, int x0, int y0, int width, int height) {
+  LumaWindow window{width, height, {}};
+  window.levels.reserve(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+  const bool is_full = image.color().range == Range::kFull;
+  const ConstPlane luma = image.plane(0);
+  for (int y = y0; y < y0 + height; ++y) {
+    const std::uint16_t* row = luma.Row(y) + x0;
+    for (int x = 0; x < width; ++x) {
+      const int units = is_full ? 16 * kUnitsPerCode8 + row[x] * 219 / 255 : row[x];
+      window.levels.push_back(static_cast<std::uint8_t>(std::min(255, (units + kUnitsPerCode8 / 2) / kUnitsPerCode8)));
+    }
+  }
+  return window;
+}
+
+DamageFeatures MeasureDamageFeatures(const LumaWindow& window) {
+  Grid p(window.width, window.height);
+  std::ranges::copy(window.levels, p.values.begin());
+  const Grid turned = Transposed(p);
+  const Grid across = Across(p);
+  const Grid across_turned = Across(turned);
+  const Grid down = Transposed(across_turned);
+  const Grid residue = Residue(p);
+  const Profiles by_column = ProfilesOf(p, across);
+  const Profiles by_row = ProfilesOf(turned, across_turned);
+  Features features;
+  AddSpectra(p, across, down, features);
+  AddGrids(by_column, features);
+  AddGrids(by_row, features);
+  AddPeriods(by_column.first, by_row.first, features);
+  AddPeriods(by_column.second, by_row.second, features);
+  for (const int lag : {1, 2, 4, 8}) {
+    const LevelCounts counts = GradientCounts(p, lag);
+    for (const double share : {0.5, 0.75, 0.9, 0.97, 0.995}) features.Add(Log(QuantileOf(counts, share)));
+  }
+  AddResidueQuantiles(residue, 0, features);
+  const Grid half = Halved(p);
+  AddResidueQuantiles(Residue(half), 1, features);
+  AddResidueQuantiles(Residue(Halved(half)), 2, features);
+  AddBlocks(p, residue, features);
+  AddRinging(CellsOf(p, across, down, residue), std::max(10.0, QuantileOf(GradientCounts(p, 1), 0.97)), features);
+  AddLines(p, across, down, features);
+  AddLevels(p, features);
+  return features.values();
+}
+
+}  // namespace reelmend::pixel
