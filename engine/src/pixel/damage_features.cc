@@ -15,7 +15,6 @@ constexpr int kBands = 16;
 constexpr int kAxisBands = 7;
 constexpr int kSegment = 128;
 constexpr int kHop = 64;
-constexpr int kBins = kSegment / 2;
 constexpr int kClip = 24;        // levels that a gradient counts at most in a profile
 constexpr double kRounded = 0.05;  // power that rounding to whole levels leaves in every coefficient
 constexpr double kSmall = 0.1;     // levels
@@ -285,27 +284,30 @@ void AddGrids(const Profiles& profiles, Features& features) {
   AddGrid(peaks, 1, features);
 }
 
+constexpr int kBins = kSegment / 2;
+using Spectrum = std::array<double, kBins>;
+
 struct Fourier {
   std::array<double, kSegment> window;
-  std::array<double, kSegment> cosines;  ///< of n turns / kSegment
-  std::array<double, kSegment> sines;
+  std::array<Spectrum, kSegment> cosines;  ///< [sample][bin], so that bins are summed side by side
+  std::array<Spectrum, kSegment> sines;
 };
 
 const Fourier& FourierTable() {
   static const Fourier table = [] {
     Fourier made;
+    const double turn = 2 * std::numbers::pi / kSegment;
     for (int n = 0; n < kSegment; ++n) {
-      const double turn = 2 * std::numbers::pi / kSegment;
       made.window[n] = 0.5 - 0.5 * std::cos(turn * (n + 0.5));
-      made.cosines[n] = std::cos(turn * n);
-      made.sines[n] = std::sin(turn * n);
+      for (int bin = 0; bin < kBins; ++bin) {
+        made.cosines[n][bin] = std::cos(turn * (n * (bin + 1) % kSegment));
+        made.sines[n][bin] = std::sin(turn * (n * (bin + 1) % kSegment));
+      }
     }
     return made;
   }();
   return table;
 }
-
-using Spectrum = std::array<double, kBins>;
 
 /// Power of each bin of a profile less its mean, relative to the mean; added to `power`.
 void AddPeriodogram(const std::vector<double>& profile, Spectrum& power) {
@@ -315,17 +317,14 @@ void AddPeriodogram(const std::vector<double>& profile, Spectrum& power) {
   for (std::size_t i = 0; i < profile.size(); ++i) values[i] = (profile[i] - mean) / (mean + kSmall);
   const int segments = (static_cast<int>(values.size()) - kSegment) / kHop + 1;
   for (int s = 0; s < segments; ++s) {
-    std::array<double, kSegment> part;
-    for (int n = 0; n < kSegment; ++n) part[n] = values[s * kHop + n] * table.window[n];
-    for (int bin = 0; bin < kBins; ++bin) {
-      double real = 0;
-      double imaginary = 0;
-      for (int n = 0, at = 0; n < kSegment; ++n, at = (at + bin + 1) % kSegment) {
-        real += part[n] * table.cosines[at];
-        imaginary += part[n] * table.sines[at];
-      }
-      power[bin] += (real * real + imaginary * imaginary) / segments;
+    Spectrum real = {};
+    Spectrum imaginary = {};
+    for (int n = 0; n < kSegment; ++n) {
+      const double value = values[s * kHop + n] * table.window[n];
+      for (int bin = 0; bin < kBins; ++bin) real[bin] += value * table.cosines[n][bin];
+      for (int bin = 0; bin < kBins; ++bin) imaginary[bin] += value * table.sines[n][bin];
     }
+    for (int bin = 0; bin < kBins; ++bin) power[bin] += (real[bin] * real[bin] + imaginary[bin] * imaginary[bin]) / segments;
   }
 }
 

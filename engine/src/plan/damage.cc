@@ -56,7 +56,8 @@ std::vector<int> PlacesAlong(int begin, int length, int window, int most) {
   return places;
 }
 
-std::vector<Part> WindowsOf(const Part& picture) {
+/// One row of windows; the next picture has its own elsewhere, so that few windows see much.
+std::vector<Part> WindowsOf(const Part& picture, int number) {
   constexpr int kMostAcross = 3;
   constexpr int kMostDown = 2;
   const auto side = [](int length) { return std::min(pixel::kLargestWindow, (length - 7) / 8 * 8); };
@@ -64,9 +65,10 @@ std::vector<Part> WindowsOf(const Part& picture) {
   const int height = side(picture.height);
   std::vector<Part> windows;
   if (width < pixel::kSmallestWindow || height < pixel::kSmallestWindow) return windows;
-  for (const int y : PlacesAlong(picture.y, picture.height, height, kMostDown)) {
-    for (const int x : PlacesAlong(picture.x, picture.width, width, kMostAcross)) windows.push_back({x, y, width, height});
-  }
+  const std::vector<int> rows = PlacesAlong(picture.y, picture.height, height, kMostDown);
+  if (rows.empty()) return windows;
+  const int y = rows[static_cast<std::size_t>(number) % rows.size()];
+  for (const int x : PlacesAlong(picture.x, picture.width, width, kMostAcross)) windows.push_back({x, y, width, height});
   return windows;
 }
 
@@ -159,7 +161,7 @@ DamageMeter::Likelihoods DamageMeter::Judge(const pixel::DamageFeatures& feature
 void DamageMeter::Add(const pixel::Image& image) {
   const Part picture = WithoutBars(image.plane(0));
   if (picture.width <= 0 || picture.height <= 0) return;
-  for (const Part& part : WindowsOf(picture)) {
+  for (const Part& part : WindowsOf(picture, static_cast<int>(blacks_.size()))) {
     const pixel::LumaWindow window = pixel::CutWindow(image, part.x, part.y, part.width, part.height);
     if (IsBlank(window)) continue;
     const Likelihoods likely = Judge(pixel::MeasureDamageFeatures(window));

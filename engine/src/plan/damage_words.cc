@@ -17,11 +17,12 @@ struct Word {
 };
 
 constexpr std::array kCompression = {Word{2.5F, "lightly compressed"}, Word{4.0F, "compressed"}, Word{6.0F, "heavily compressed"}};
-constexpr std::array kBlur = {Word{0.9F, "soft"}, Word{1.6F, "blurred"}};
 constexpr std::array kNoise = {Word{2.5F, "some noise"}, Word{5.0F, "noisy"}, Word{10.0F, "very noisy"}};
 
-/// Below this the picture speaks clearly for an earlier enlargement (engine/training/README.md has the share of false ones).
+/// Below these the picture speaks clearly for it (engine/training/README.md has the share of false calls).
 constexpr float kEnlargedBelow = 0.75F;
+constexpr float kUnsharpBelow = 0.65F;
+constexpr float kSoftBelow = 0.8F;
 constexpr float kLegal = 219;      ///< levels between black and white
 constexpr float kFlatBelow = 0.55F;
 
@@ -42,18 +43,22 @@ int UsualHeight(double height) {
   return distance(nearest) < 0.18 ? nearest : static_cast<int>(std::lround(height / 10)) * 10;
 }
 
+/// What has taken away fine detail. Where blur and an enlargement cannot be told apart, only what is left is said.
+std::string Sharpness(const DamageEstimate& damage, Size size) {
+  const double height = std::min(size.width, size.height);
+  const auto usual = [&](float scale) { return std::to_string(UsualHeight(height * static_cast<double>(scale))) + "p"; };
+  if (damage.true_scale < kEnlargedBelow) return "enlarged before from about " + usual(damage.true_scale);
+  if (damage.effective_scale < kUnsharpBelow) return "only as sharp as about " + usual(damage.effective_scale);
+  return damage.effective_scale < kSoftBelow ? "a little soft" : "";
+}
+
 }  // namespace
 
 std::string DescribeDamage(const DamageEstimate& damage, Size size) {
   if (!damage.known) return "";
   std::vector<std::string> said;
   Add(kCompression, damage.compression_error, said);
-  if (damage.true_scale < kEnlargedBelow) {
-    const double height = std::min(size.width, size.height) * static_cast<double>(damage.true_scale);
-    said.push_back("enlarged before from about " + std::to_string(UsualHeight(height)) + "p");
-  } else {
-    Add(kBlur, damage.blur_sigma, said);
-  }
+  if (const std::string sharpness = Sharpness(damage, size); !sharpness.empty()) said.push_back(sharpness);
   Add(kNoise, damage.noise_sigma, said);
   const float used = std::max(0.0F, damage.white_level - damage.black_level) / kLegal;
   if (used < kFlatBelow) said.push_back("flat (" + std::to_string(std::lround(100 * used)) + " % of the range)");

@@ -12,6 +12,7 @@ import torch
 from . import photos
 from .chroma import fit_chroma
 from .clips import ClipSource, make_shard
+from .damage_estimate import damage_command
 from .export import to_fp32
 from .neighbours import compare
 from .network import grow, rescaled_strength
@@ -288,6 +289,10 @@ def parser():
     v.add_argument('--count', type=int, default=12, help='photographs a chain')
     v.add_argument('--clips', type=int, default=4, help='photographs a chain whose clips are scored by VMAF (0: none)')
     v.set_defaults(action=score_real)
+    m = commands.add_parser('damage', help='the measurement of damage: pictures, features, training, the engine\'s files, scores')
+    m.add_argument('--minutes', type=float, help='at most so long on pictures, and on features; the rest is made by the next run')
+    m.add_argument('--steps', type=int, default=800)
+    m.set_defaults(action=lambda a: damage_command(a.minutes, a.steps))
     x = commands.add_parser('export', help='the averaged weights of a checkpoint as a file that the engine runs')
     x.add_argument('checkpoint')
     x.add_argument('file')
