@@ -1,9 +1,10 @@
 // MeasureDamageFeatures against what engine/training/ground/damage_features.py makes of the same windows.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <cmath>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "helpers/test_paths.h"
 #include "pixel/damage_features.h"
@@ -55,7 +56,7 @@ TEST(DamageFeatures, AreFiniteForBlankWindows) {
 }
 
 TEST(DamageFeatures, WindowsHaveLevelsOfLimitedRange) {
-  const PictureSize size = {128, 128};
+  const testing::PictureSize size = {128, 128};
   const Image limited = testing::Constant(size, {1, 1}, 235 * 256.0, 32768, 32768, {Matrix::kBt709, Range::kLimited});
   const Image full = testing::Constant(size, {1, 1}, 255 * 256.0, 32768, 32768, {Matrix::kBt709, Range::kFull});
   EXPECT_EQ(CutWindow(limited, 8, 16, 96, 104).levels, std::vector<std::uint8_t>(96 * 104, 235));

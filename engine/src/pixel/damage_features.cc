@@ -552,8 +552,8 @@ LumaWindow CutWindow(const Image& image, int x0, int y0, int width, int height) 
   for (int y = y0; y < y0 + height; ++y) {
     const std::uint16_t* row = luma.Row(y) + x0;
     for (int x = 0; x < width; ++x) {
-      const int units = is_full ? 16 * kUnitsPerCode8 + row[x] * 219 / 255 : row[x];
-      window.levels.push_back(static_cast<std::uint8_t>(std::min(255, (units + kUnitsPerCode8 / 2) / kUnitsPerCode8)));
+      const int units = is_full ? 16 * kUnitsPer8BitLevel + row[x] * 219 / 255 : row[x];
+      window.levels.push_back(static_cast<std::uint8_t>(std::min(255, (units + kUnitsPer8BitLevel / 2) / kUnitsPer8BitLevel)));
     }
   }
   return window;

@@ -21,7 +21,7 @@ struct Part {
 
 /// The picture without black bars. Every fourth pixel is looked at; both ends must be dark all along.
 Part WithoutBars(pixel::ConstPlane luma) {
-  constexpr int kDark = 24 * pixel::kUnitsPerCode8;
+  constexpr int kDark = 24 * pixel::kUnitsPer8BitLevel;
   constexpr int kStep = 4;
   const auto dark_row = [&](int y) {
     for (int x = 0; x < luma.width; x += kStep) {
@@ -123,7 +123,7 @@ std::pair<float, float> LevelsInUse(const pixel::Image& image, const Part& part)
   int total = 0;
   for (int y = part.y; y < part.y + part.height; y += kStep) {
     const std::uint16_t* row = image.plane(0).Row(y);
-    for (int x = part.x; x < part.x + part.width; x += kStep, ++total) ++counts[row[x] / pixel::kUnitsPerCode8];
+    for (int x = part.x; x < part.x + part.width; x += kStep, ++total) ++counts[row[x] / pixel::kUnitsPer8BitLevel];
   }
   int low = 0;
   for (int sum = counts[0]; low < 255 && 200 * sum <= total;) sum += counts[static_cast<std::size_t>(++low)];
@@ -175,18 +175,9 @@ void DamageMeter::Add(const pixel::Image& image) {
   whites_.push_back(white);
 }
 
-DamageEstimate DamageMeter::Estimate() const {
+DamageEstimate DamageMeter::Read(const Likelihoods& logs) {
+  const auto value = [&](Target target) { return ValueAt(target, MedianPlace(logs[target])); };
   DamageEstimate estimate;
-  if (!blacks_.empty()) {
-    estimate.black_level = Median(blacks_);
-    estimate.white_level = Median(whites_);
-  }
-  if (windows_ == 0) return estimate;
-  const auto value = [&](Target target) {
-    std::array<double, kPlaces> logs = sums_[target];
-    for (double& log : logs) log /= std::sqrt(windows_);
-    return ValueAt(target, MedianPlace(logs));
-  };
   estimate.known = true;
   estimate.compression_error = value(kCompression);
   estimate.true_scale = value(kScale);
@@ -194,6 +185,22 @@ DamageEstimate DamageMeter::Estimate() const {
   estimate.blur_sigma = value(kBlur);
   estimate.noise_sigma = value(kNoise);
   estimate.error = value(kError);
+  return estimate;
+}
+
+DamageEstimate DamageMeter::Estimate() const {
+  DamageEstimate estimate;
+  if (windows_ > 0) {
+    Likelihoods logs = sums_;
+    for (auto& target : logs) {
+      for (double& log : target) log /= std::sqrt(windows_);
+    }
+    estimate = Read(logs);
+  }
+  if (!blacks_.empty()) {
+    estimate.black_level = Median(blacks_);
+    estimate.white_level = Median(whites_);
+  }
   return estimate;
 }
 

@@ -46,6 +46,8 @@ class DamageMeter {
 
   /// What the network says of one window.
   static Likelihoods Judge(const pixel::DamageFeatures& features);
+  /// The median of each distribution; levels are left alone.
+  static DamageEstimate Read(const Likelihoods& logs);
 
  private:
   Likelihoods sums_ = {};

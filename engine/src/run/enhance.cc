@@ -452,7 +452,7 @@ EnhancePlan PlanEnhance(const std::string& input_path, const EnhanceOptions& opt
   const plan::Plan made =
       plan::MakePlan(input_path, supported, threads, callbacks.is_cancelled, processor->restores_faces(),
                          processor->network_device());
-  return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages};
+  return {made.source, made.output.width, made.output.height, processor->name(), made.model, made.stages, made.condition};
 }
 
 }  // namespace reelmend

@@ -1,0 +1,103 @@
+// The estimate of a source's damage, and the words for it.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "helpers/test_paths.h"
+#include "plan/damage.h"
+
+namespace reelmend::plan {
+namespace {
+
+DamageEstimate Clean() {
+  DamageEstimate damage;
+  damage.known = true;
+  return damage;
+}
+
+TEST(DamageMeter, JudgesAsTheTrainingGroundDoes) {
+  std::ifstream file(test_paths::SourceDir() + "/tests/damage_witness.txt");
+  int patterns = 0;
+  for (int number, width, height; file >> number >> width >> height; ++patterns) {
+    pixel::DamageFeatures features;
+    for (float& feature : features) ASSERT_TRUE(file >> feature);
+    const DamageEstimate made = DamageMeter::Read(DamageMeter::Judge(features));
+    const float values[] = {made.compression_error, made.true_scale, made.blur_sigma,
+                            made.noise_sigma,       made.error,      made.effective_scale};
+    for (const float value : values) {
+      float expected = 0;
+      ASSERT_TRUE(file >> expected);
+      EXPECT_NEAR(value, expected, 0.002 + 0.005 * static_cast<double>(expected)) << "pattern " << number;
+    }
+  }
+  EXPECT_EQ(patterns, 4);
+}
+
+/// Stripes and squares inside black bars.
+pixel::Image Picture(int width, int height, int bar) {
+  pixel::Image image(width, height, {1, 1}, {});
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const bool is_bar = y < bar || y >= height - bar;
+      image.plane(0).Row(y)[x] = static_cast<std::uint16_t>((is_bar ? 16 : 60 + (x * 7 + y * 3) % 90 + (x / 16 + y / 16) % 2 * 60) * 256);
+    }
+  }
+  return image;
+}
+
+TEST(DamageMeter, LeavesBlackBarsAside) {
+  DamageMeter with_bars;
+  with_bars.Add(Picture(640, 480, 64));
+  DamageMeter without;
+  without.Add(Picture(640, 480, 0));
+  EXPECT_TRUE(with_bars.Estimate().known);
+  EXPECT_EQ(with_bars.Estimate().black_level, without.Estimate().black_level);
+  EXPECT_GE(without.Estimate().black_level, 60);
+  EXPECT_LE(without.Estimate().white_level, 210);
+}
+
+TEST(DamageMeter, KnowsNothingOfBlankAndTinyPictures) {
+  for (const auto& [width, height] : {std::pair{64, 48}, std::pair{1, 1}, std::pair{640, 90}}) {
+    DamageMeter meter;
+    meter.Add(Picture(width, height, 0));
+    EXPECT_FALSE(meter.Estimate().known) << width << "x" << height;
+  }
+  DamageMeter black;
+  black.Add(Picture(640, 480, 240));
+  EXPECT_FALSE(black.Estimate().known);
+  EXPECT_FALSE(DamageMeter().Estimate().known);
+}
+
+struct Wording {
+  float DamageEstimate::* field;
+  float value;
+  std::string text;
+};
+
+TEST(DescribeDamage, SaysWhatIsWrongInWords) {
+  EXPECT_EQ(DescribeDamage({}, {1280, 720}), "");
+  EXPECT_EQ(DescribeDamage(Clean(), {1280, 720}), "clean");
+  const Wording wordings[] = {{&DamageEstimate::compression_error, 3, "lightly compressed"},
+                              {&DamageEstimate::compression_error, 5, "compressed"},
+                              {&DamageEstimate::compression_error, 9, "heavily compressed"},
+                              {&DamageEstimate::true_scale, 0.34F, "enlarged before from about 240p"},
+                              {&DamageEstimate::true_scale, 0.5F, "enlarged before from about 360p"},
+                              {&DamageEstimate::effective_scale, 0.5F, "only as sharp as about 360p"},
+                              {&DamageEstimate::effective_scale, 0.7F, "a little soft"},
+                              {&DamageEstimate::noise_sigma, 6, "noisy"},
+                              {&DamageEstimate::white_level, 108, "flat (42 % of the range)"}};
+  for (const Wording& wording : wordings) {
+    DamageEstimate damage = Clean();
+    damage.*wording.field = wording.value;
+    EXPECT_EQ(DescribeDamage(damage, {1280, 720}), wording.text);
+    EXPECT_EQ(DescribeDamage(damage, {720, 1280}), wording.text) << "a portrait video";
+  }
+  DamageEstimate both = Clean();
+  both.compression_error = 8;
+  both.true_scale = 0.33F;
+  EXPECT_EQ(DescribeDamage(both, {1280, 720}), "heavily compressed, enlarged before from about 240p");
+}
+
+}  // namespace
+}  // namespace reelmend::plan
