@@ -94,14 +94,14 @@ def make_shard_features(split, every=1):
     made.parent.mkdir(parents=True, exist_ok=True)
     np.savez(made, features=np.array([features_of(source.record(n)[0][0]) for n in some], np.float32),
              known=np.array([known_of(source.plans[n]) for n in some], np.float32),
-             chains=np.array([source.plans[n]['chain'] for n in some], str), clips=np.arange(len(some)))
+             chains=np.array([source.plans[n]['chain'] for n in some], str),
+             clips=np.unique([f"{source.plans[n]['photo']} {source.plans[n]['clip']}" for n in some], return_inverse=True)[1])
 
 
-def table(split, shards=True):
+def table(split, which='*'):
     """(features [n, COUNT], targets [n, len(TARGETS)] as logarithms, known {name: [n]}, chains [n], clips [n]: windows of one
     have the same number)."""
-    paths = sorted((FOLDER / 'features' / version()).glob(f'{split}-*.npz'))
-    held = [np.load(p) for p in paths if shards or not p.stem.endswith('shards')]
+    held = [np.load(p) for p in sorted((FOLDER / 'features' / version()).glob(f'{split}-{which}.npz'))]
     held = [h for h in held if len(h['features'])]
     if not held:
         raise GroundError('no_features: make pictures with known damage first (ground.sh damage).')
@@ -216,6 +216,12 @@ def share(marks):
     return float(np.mean(marks)) if len(marks) else None
 
 
+def middle(errors):
+    """The median of those that are known; None of none."""
+    errors = errors[np.isfinite(errors)]
+    return float(np.median(errors)) if len(errors) else None
+
+
 def scored(likely, known, chains, clips):
     """How good the estimates are, windows of a clip taken together: [{'chain', 'clips', median error of each estimate, shares}],
     the first row of all chains. How sharp crops at their own size are nobody knows: they count among the false calls alone."""
@@ -232,7 +238,7 @@ def scored(likely, known, chains, clips):
         small = here & (known['scale'] < 0.6)
         rows.append({
             'chain': chain or 'all', 'clips': int(here.sum()),
-            **{n: float(np.nanmedian(np.abs(found[n] - known[n])[sure])) if sure.any() else None for n in TARGETS},
+            **{n: middle(np.abs(found[n] - known[n])[sure]) for n in TARGETS},
             'scale_near': share(near['scale']), 'effective_near': share(near['effective']),
             'told': share(np.r_[found['compression'][heavy] > BETWEEN, found['compression'][light] <= BETWEEN]),
             'enlarged_found': share(found['scale'][small] < ENLARGED_BELOW),
@@ -291,13 +297,15 @@ def damage_command(minutes=None, steps=800):
     torch.set_num_threads(1)
     print(f'{make_files(minutes)} photographs without pictures', flush=True)
     make_shard_features('training')
+    make_shard_features('validation', 3)
     print(f'{make_features(minutes)} photographs without features', flush=True)
     features, targets, known, _, _ = table('training')
     judge = trained(features, targets, known, steps)
     export(judge)
-    features, _, known, chains, clips = table('validation', shards=False)
-    for row in scored(likelihoods(judge, features), known, chains, clips):
-        print(json.dumps({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}))
+    for which in ('shards', '[0-9]*'):
+        features, _, known, chains, clips = table('validation', which)
+        for row in scored(likelihoods(judge, features), known, chains, clips):
+            print(json.dumps({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}))
 
 
 def export(judge):
