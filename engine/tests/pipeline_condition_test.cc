@@ -93,6 +93,9 @@ TEST(DescribeDamage, SaysWhatIsWrongInWords) {
     EXPECT_EQ(DescribeDamage(damage, {1280, 720}), wording.text);
     EXPECT_EQ(DescribeDamage(damage, {720, 1280}), wording.text) << "a portrait video";
   }
+  DamageEstimate blank = Clean();
+  blank.white_level = blank.black_level;
+  EXPECT_EQ(DescribeDamage(blank, {1280, 720}), "clean");
   DamageEstimate both = Clean();
   both.compression_error = 8;
   both.true_scale = 0.33F;

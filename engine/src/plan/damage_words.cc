@@ -25,6 +25,7 @@ constexpr float kUnsharpBelow = 0.65F;
 constexpr float kSoftBelow = 0.8F;
 constexpr float kLegal = 219;      ///< levels between black and white
 constexpr float kFlatBelow = 0.55F;
+constexpr float kFlatFrom = 0.05F;  ///< a blank picture or a title has nothing to lift
 
 template <std::size_t N>
 void Add(const std::array<Word, N>& words, float value, std::vector<std::string>& said) {
@@ -61,7 +62,7 @@ std::string DescribeDamage(const DamageEstimate& damage, Size size) {
   if (const std::string sharpness = Sharpness(damage, size); !sharpness.empty()) said.push_back(sharpness);
   Add(kNoise, damage.noise_sigma, said);
   const float used = std::max(0.0F, damage.white_level - damage.black_level) / kLegal;
-  if (used < kFlatBelow) said.push_back("flat (" + std::to_string(std::lround(100 * used)) + " % of the range)");
+  if (used < kFlatBelow && used >= kFlatFrom) said.push_back("flat (" + std::to_string(std::lround(100 * used)) + " % of the range)");
   if (said.empty()) return "clean";
   std::string text = said.front();
   for (std::size_t i = 1; i < said.size(); ++i) text += ", " + said[i];

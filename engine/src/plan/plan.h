@@ -24,7 +24,7 @@ struct SourceTraits {
   float noise_sigma = 0;  ///< noise of luma, standard deviation in 8-bit levels; median of the measured frames
   float luma_spread = 1;  ///< share of the legal luma range in use; largest of the measured frames
   float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
-  DamageEstimate damage;       ///< judged by the pictures alone (Note [Damage]); nothing decides by it yet
+  DamageEstimate damage = {};  ///< judged by the pictures alone (Note [Damage]); nothing decides by it yet
 };
 
 /// Applied strengths, each 0…1.
