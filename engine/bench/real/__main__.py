@@ -41,7 +41,7 @@ def parser():
     p.add_argument('--sheets', metavar='DIR', help='writes sheets of crops side by side')
     p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and their key')
     p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder')
-    p.add_argument('--documents', metavar='DIR', help='writes real.webp, before-after.webp and real.md for the documents')
+    p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP, before-after.webp and real.md; engine/models/real is where `ground.sh tables` looks')
     p.add_argument('--threads', type=int, default=2, help='of peers')
     p.add_argument('--product', nargs='+', default=['scripts/reelmend'], help=argparse.SUPPRESS)
     p.add_argument('--peers', default='build/bench-real/models', help=argparse.SUPPRESS)
@@ -116,7 +116,7 @@ class Run:
         reference = first.luma[at] if truth is None else luma(truth)
         for size in (sheets.CROP, sheets.PAIR):
             part = sheets.most_textured(reference, size)
-            crops = {name: made.rgb(min(at, len(made.luma) - 1))[part] for name, made in found.items() if len(made.luma) > at}
+            crops = {name: made.rgb(at, part) for name, made in found.items() if len(made.luma) > at}
             if size == sheets.PAIR:
                 self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
                 if label == SHOWN:
@@ -173,7 +173,9 @@ def write_documents(run, folder):
     if run.shown and {'lanczos', run.args.candidate} <= set(run.shown):
         picture = sheets.before_after(run.shown['lanczos'], run.shown[run.args.candidate])
         picture.save(folder / 'before-after.webp', quality=82, method=6)
-    (folder / 'real.md').write_text(goals.as_markdown(run.clips, [m.name for m in run.methods]))
+    found = goals.goals(run.clips, run.args.candidate)
+    text = f'{goals.as_markdown(run.clips, [m.name for m in run.methods])}\n{goals.goals_as_markdown(found)}'
+    (folder / 'real.md').write_text(text + ''.join(f'\n![{group}](real/{group}.webp)\n' for group in run.rows))
 
 
 def measured(args, work):
@@ -190,6 +192,7 @@ def measured(args, work):
         run.watch(file)
     write_pictures(run)
     print(goals.as_markdown(run.clips, [m.name for m in run.methods]), file=sys.stderr)
+    print(goals.goals_as_markdown(goals.goals(run.clips, args.candidate)), file=sys.stderr)
     return run.result()
 
 

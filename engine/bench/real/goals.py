@@ -124,6 +124,13 @@ def as_markdown(clips, order):
     return '\n'.join(lines) + '\n'
 
 
+def goals_as_markdown(found):
+    """A table of goals: what is wanted, what was got."""
+    words = {True: 'yes', False: 'no', None: 'not measured'}
+    lines = [f'| {g["goal"]} | {g["wanted"]} | {"" if g["got"] is None else g["got"]} | {words[g["passed"]]} |' for g in found]
+    return '\n'.join(['| goal | wanted | got | reached |', '| --- | --- | --- | --- |', *lines]) + '\n'
+
+
 def _line(name, cells):
     return f'| {name} | ' + ' | '.join(cells) + ' |'
 

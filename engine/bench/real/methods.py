@@ -20,7 +20,7 @@ from ground.openvino_net import OpenVinoNet
 from ground.photos import GroundError
 from ground.resize import resize, to_bytes
 
-from .pictures import decode, luma, to_rgb
+from .pictures import cut, decode, luma, to_rgb
 
 OFF = ('--denoise', 'off', '--sharpen', 'off', '--face-restoration', 'off', '--adaptive-contrast', 'off')
 # Where the truth is known, its levels are those of the source: adaptive contrast would only be a difference.
@@ -179,7 +179,7 @@ class Peer:
 class Made:
     """What a method made of a clip."""
     luma: list         # [H, W] bytes each, BT.709
-    rgb: object        # function: number of the frame → R'G'B' bytes
+    rgb: object        # function: number of the frame, (rows, columns) from and to even ones → R'G'B' bytes
     network: str = ''
     ms: float = 0.0    # of one frame, in networks
 
@@ -187,10 +187,10 @@ class Made:
 def made_by_product(product, method, clip, work, span=None):
     levels = LEVELS_KEPT if clip.truth is not None and '--adaptive-contrast' not in method.arguments else ()
     frames, network = product.enhance(clip.file, work / 'made.mp4', (*method.arguments, *levels), span=span)
-    return Made([f[0] for f in frames], lambda n: to_rgb(frames[n]), network)
+    return Made([f[0] for f in frames], lambda n, part: to_rgb(cut(frames[n], part)), network)
 
 
 def made_by_peer(peer, method, sources, shape):
     """`sources`: RGB frames as the product decodes them."""
     pictures = [peer(rgb, shape) for rgb in sources[:method.frames or None]]
-    return Made([to_bytes(luma(p)) for p in pictures], lambda n: pictures[n], method.peer, peer.milliseconds())
+    return Made([to_bytes(luma(p)) for p in pictures], lambda n, part: pictures[n][part], method.peer, peer.milliseconds())

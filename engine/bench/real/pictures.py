@@ -26,6 +26,12 @@ def _plane(plane):
     return np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[:plane.height, :plane.width].copy()
 
 
+def cut(planes, part):
+    """A part (rows, columns; from and to even ones) of 4:2:0 planes."""
+    half = tuple(slice(side.start // 2, side.stop // 2) for side in part)
+    return [planes[0][part], *(c[half] for c in planes[1:])]
+
+
 def to_rgb(planes):
     """R'G'B' bytes [H, W, 3] of 4:2:0 planes in BT.709, chroma sited left."""
     y = (planes[0].astype(np.float32) - 16) * (255 / 219)

@@ -27,7 +27,9 @@ def middle(shape, share=SHARE):
 
 
 def square(shape, side=JOD_SIDE):
-    return tuple(slice((n - min(n, side)) // 2, (n + min(n, side)) // 2) for n in shape[:2])
+    """The slices of the square in the middle, or of what there is of it; from and to even places."""
+    firsts = [(n - min(n, side)) // 4 * 2 for n in shape[:2]]
+    return tuple(slice(first, first + min(n, side)) for first, n in zip(firsts, shape))
 
 
 def _detail(picture):
@@ -88,5 +90,5 @@ class Scorer:
             row['flicker'] = unsteadiness(pictures, clip.motion)
         if self.vdp is not None and has_jod:
             part = square(made.luma[0].shape)
-            row['jod'] = self.jod(np.stack([made.rgb(n)[part] for n in range(count)]), clip.truth[:count][(slice(None), *part)], rate)
+            row['jod'] = self.jod(np.stack([made.rgb(n, part) for n in range(count)]), clip.truth[:count][(slice(None), *part)], rate)
         return row

@@ -16,7 +16,7 @@ from ground.recipes import NETWORKS  # noqa: E402
 from ground.resize import resize, to_bytes  # noqa: E402
 from ground.trainer import build  # noqa: E402
 from real import clips, goals, methods, scores, sheets  # noqa: E402
-from real.pictures import decode, luma, to_rgb  # noqa: E402
+from real.pictures import cut, decode, luma, to_rgb  # noqa: E402
 
 
 @pytest.fixture
@@ -219,3 +219,12 @@ def test_the_most_textured_part_is_found():
     picture[120:170, 200:260] += 60 * np.random.default_rng(5).standard_normal((50, 60))
     rows, columns = sheets.most_textured(picture, (60, 80))
     assert 110 <= rows.start <= 125 and 180 <= columns.start <= 205
+
+
+def test_a_part_of_a_frame_has_its_own_colours():
+    rng = np.random.default_rng(6)
+    planes = [resize(rng.uniform(60, 200, (12, 16)), 96, 128), *(resize(rng.uniform(80, 170, (6, 8)), 48, 64) for _ in 'br')]
+    planes = [to_bytes(p) for p in planes]
+    part = scores.square((96, 128), 60)
+    whole, small = to_rgb(planes)[part].astype(int), to_rgb(cut(planes, part)).astype(int)
+    assert small.shape == (60, 60, 3) and np.abs(whole - small)[4:-4, 4:-4].max() <= 1
