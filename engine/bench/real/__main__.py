@@ -1,6 +1,7 @@
 """The command; scripts/bench-real gives it the product's command line and the folder of open networks."""
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -178,6 +179,10 @@ def write_documents(run, folder):
     (folder / 'real.md').write_text(text + ''.join(f'\n![{group}](real/{group}.webp)\n' for group in run.rows))
 
 
+def stopped(*_):
+    raise KeyboardInterrupt
+
+
 def measured(args, work):
     from .scores import Scorer  # loads networks
 
@@ -186,10 +191,15 @@ def measured(args, work):
     say(f'methods: {", ".join(m.name for m in run.methods)}')
     run.scorer = Scorer(not args.no_jod)
     pictures, frames = args.pictures or (1 if args.quick else 2), args.frames or (3 if args.quick else 6)
-    for clip in clips.clips_of(pictures, frames, work, args.chains or (QUICK_CHAINS if args.quick else None)):
-        run.measure(clip)
-    for file in real_files(args):
-        run.watch(file)
+    files = real_files(args)
+    signal.signal(signal.SIGTERM, stopped)
+    try:
+        for clip in clips.clips_of(pictures, frames, work, args.chains or (QUICK_CHAINS if args.quick else None)):
+            run.measure(clip)
+        for file in files:
+            run.watch(file)
+    except KeyboardInterrupt:
+        say('stopped; this is what was measured until then')
     write_pictures(run)
     print(goals.as_markdown(run.clips, [m.name for m in run.methods]), file=sys.stderr)
     print(goals.goals_as_markdown(goals.goals(run.clips, args.candidate)), file=sys.stderr)
