@@ -32,7 +32,7 @@ def parser():
     p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of detail or detail-large that is not shipped')
     p.add_argument('--clips', action='append', metavar='DIR', help='folder of real clips (default: shared/media beside the repository)')
     p.add_argument('--limit', type=int, default=12, help='real clips a folder')
-    p.add_argument('--pictures', type=int, choices=range(1, len(clips.PICTURES) + 1), metavar='N', help='photographs a chain (2)')
+    p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs a chain (2); 0: real clips alone')
     p.add_argument('--frames', type=int, help='of each clip (6)')
     p.add_argument('--chains', nargs='+', choices=clips.CHAINS, help='only these')
     p.add_argument('--methods', nargs='+', help='only these')
@@ -89,7 +89,7 @@ class Run:
         """Scores a clip whose truth is known."""
         begun = time.perf_counter()
         found = self.made(clip)
-        with_jod = found if not self.args.quick else (goals.BASE, self.args.candidate)
+        with_jod = (goals.BASE, self.args.candidate, *(() if self.args.quick else AGAINST))
         rows = {name: self.scorer.scores(made, clip, clips.RATE, name in with_jod) for name, made in found.items()}
         with av.open(str(clip.file)) as opened:
             width, height = opened.streams.video[0].width, opened.streams.video[0].height
@@ -180,6 +180,7 @@ def write_documents(run, folder):
 
 
 def stopped(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: what was measured is still to be written
     raise KeyboardInterrupt
 
 
@@ -190,8 +191,9 @@ def measured(args, work):
     run = Run(args, work)
     say(f'methods: {", ".join(m.name for m in run.methods)}')
     run.scorer = Scorer(not args.no_jod)
-    pictures, frames = args.pictures or (1 if args.quick else 2), args.frames or (3 if args.quick else 6)
-    files = real_files(args)
+    pictures, frames = (1, 3) if args.quick else (2, 6)
+    pictures, frames = pictures if args.pictures is None else args.pictures, args.frames or frames
+    files = real_files(args)  # before the work: a wrong name ends the run at once
     signal.signal(signal.SIGTERM, stopped)
     try:
         for clip in clips.clips_of(pictures, frames, work, args.chains or (QUICK_CHAINS if args.quick else None)):
