@@ -39,6 +39,7 @@ def parser():
     p.add_argument('--x4plus', type=int, default=0, metavar='N', help='N frames of each clip through realesrgan-x4plus, too: half a minute each')
     p.add_argument('--candidate', default='auto', help='the method that the goals and the judge ask for (auto)')
     p.add_argument('--no-jod', action='store_true', help='leaves ColorVideoVDP out')
+    p.add_argument('--no-times', action='store_true', help='does not time the product’s networks')
     p.add_argument('--sheets', metavar='DIR', help='writes sheets of crops side by side')
     p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and their key')
     p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder')
@@ -94,7 +95,8 @@ class Run:
         with av.open(str(clip.file)) as opened:
             width, height = opened.streams.video[0].width, opened.streams.video[0].height
         for name, made in found.items():
-            rows[name].update(network=made.network, ms=made.ms or self.product.milliseconds(made.network, width, height))
+            timed = not self.args.no_times and not made.ms
+            rows[name].update(network=made.network, ms=self.product.milliseconds(made.network, width, height) if timed else made.ms)
         plan = self.product.plan(clip.file, methods.LEVELS_KEPT) if 'auto' in found else None
         self.clips.append({'name': clip.name, 'chain': clip.chain, 'source': [width, height], 'motion': clip.motion, 'plan': plan, 'methods': rows})
         self.keep(clip, found, clip.name.removeprefix(f'{clip.chain}-'), clip.chain)
@@ -102,7 +104,7 @@ class Run:
 
     def watch(self, file):
         """A real clip: what was decided, and pictures."""
-        clip, span = real_clip(file)
+        clip, span = real_clip(file, min(REAL_FRAMES, self.args.frames or REAL_FRAMES))
         found = self.made(clip, span)
         self.real.append({'name': file.name, 'span_s': span, 'plan': self.product.plan(file),
                           'methods': {name: {'network': made.network} for name, made in found.items()}})
@@ -132,13 +134,13 @@ class Run:
                 'goals': goals.goals(self.clips, self.args.candidate) if self.clips else []}
 
 
-def real_clip(file):
-    """(a Clip without truth, (start, end) of some frames of it in seconds)."""
+def real_clip(file, frames):
+    """(a Clip without truth, (start, end) of so many frames of it in seconds)."""
     with av.open(str(file)) as opened:
         rate = float(opened.streams.video[0].average_rate or clips.RATE)
         duration = (opened.duration or 0) / av.time_base
     start = min(START_S, duration / 2)
-    return clips.Clip(file.name, 'real', file, None, None), (start, start + (REAL_FRAMES + 0.5) / rate)
+    return clips.Clip(file.name, 'real', file, None, None), (start, start + (frames - 0.5) / rate)
 
 
 def real_files(args):
@@ -166,6 +168,14 @@ def write_pictures(run):
         write_documents(run, Path(args.documents))
 
 
+def tables(run):
+    """The scores and the goals, where a truth was known."""
+    if not run.clips:
+        return ''
+    found = goals.goals(run.clips, run.args.candidate)
+    return f'{goals.as_markdown(run.clips, [m.name for m in run.methods])}\n{goals.goals_as_markdown(found)}'
+
+
 def write_documents(run, folder):
     """Pictures small enough for a repository, and the tables."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,9 +184,7 @@ def write_documents(run, folder):
     if run.shown and {'lanczos', run.args.candidate} <= set(run.shown):
         picture = sheets.before_after(run.shown['lanczos'], run.shown[run.args.candidate])
         picture.save(folder / 'before-after.webp', quality=82, method=6)
-    found = goals.goals(run.clips, run.args.candidate)
-    text = f'{goals.as_markdown(run.clips, [m.name for m in run.methods])}\n{goals.goals_as_markdown(found)}'
-    (folder / 'real.md').write_text(text + ''.join(f'\n![{group}](real/{group}.webp)\n' for group in run.rows))
+    (folder / 'real.md').write_text(tables(run) + ''.join(f'\n![{group}](real/{group}.webp)\n' for group in run.rows))
 
 
 def stopped(*_):
@@ -185,14 +193,14 @@ def stopped(*_):
 
 
 def measured(args, work):
-    from .scores import Scorer  # loads networks
+    from .scores import Scorer  # loads networks; real clips alone need none
 
     torch.set_num_threads(args.threads)
     run = Run(args, work)
     say(f'methods: {", ".join(m.name for m in run.methods)}')
-    run.scorer = Scorer(not args.no_jod)
     pictures, frames = (1, 3) if args.quick else (2, 6)
     pictures, frames = pictures if args.pictures is None else args.pictures, args.frames or frames
+    run.scorer = Scorer(not args.no_jod) if pictures else None
     files = real_files(args)  # before the work: a wrong name ends the run at once
     signal.signal(signal.SIGTERM, stopped)
     try:
@@ -203,8 +211,7 @@ def measured(args, work):
     except KeyboardInterrupt:
         say('stopped; this is what was measured until then')
     write_pictures(run)
-    print(goals.as_markdown(run.clips, [m.name for m in run.methods]), file=sys.stderr)
-    print(goals.goals_as_markdown(goals.goals(run.clips, args.candidate)), file=sys.stderr)
+    print(tables(run), file=sys.stderr)
     return run.result()
 
 

@@ -20,7 +20,7 @@ LOSSLESS = {'codec': 'ffv1', 'quality': 0}
 # Validation photographs that hold a whole frame of 1440×1080 (or 1080×1440): people, a shop at night, a book, leaves.
 PICTURES = ('mdx-panasonic-dmc-fz18.jpg', 'immich-japanese-shop.jpg', 'immich-book-beside-flowers.webp', 'mdx-apple-iphone-6.webp')
 # Width and height of the damaged video and of the truth (the product's 1080p), landscape; portrait pictures exchange them.
-SOURCES = ((352, 264), (480, 360))
+SOURCES = ((480, 360), (352, 264))
 TRUTH = (1440, 1080)
 LETTERS = (12, 44)  # pixels of the truth: heights of small text, 3 to 11 in the source
 

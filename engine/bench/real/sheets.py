@@ -40,6 +40,8 @@ def sheet(rows, columns=COLUMNS):
             if name in crops:
                 whole.paste(Image.fromarray(crops[name]), (at * (width + GAP), HEADER + row * (height + GAP)))
     for row, (label, _) in enumerate(rows):
+        if not label:
+            continue
         y = HEADER + row * (height + GAP)
         draw.rectangle([0, y, draw.textlength(label, ImageFont.load_default(14.0)) + 8, y + 18], PAPER)
         text(draw, (4, y + 1), label)
