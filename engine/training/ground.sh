@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a command of the training ground in its own Python environment, which it makes the first time.
+# Runs a command of the training ground, or its tests (`test`), in its own Python environment, which it makes the first time.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 venv=${REELMEND_TRAINING_VENV:-$here/../../.venv-training}
@@ -15,4 +15,5 @@ fi
 # anew, which takes four times as long as the arithmetic.
 export MALLOC_MMAP_THRESHOLD_=2000000000 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=268435456
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
+if [ "${1:-}" = test ]; then shift; exec "$python" -m pytest -q "$here/tests" "$@"; fi
 exec "$python" -m "${REELMEND_TRAINING_MODULE:-ground}" "$@"

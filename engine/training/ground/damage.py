@@ -141,9 +141,9 @@ def draw_plan(rng):
     return plan
 
 
-def chain_plan(name, rng):
-    """The plan of a validation chain: its damage is fixed, the motion is drawn."""
-    fixed = dict(CHAINS[name])
+def chain_plan(name, rng, chains=CHAINS):
+    """The plan of a chain (those that validate): its damage is fixed, the motion is drawn."""
+    fixed = dict(chains[name])
     codings = fixed.pop('codings', [])
     t = fixed.get('true_size', 1.0)
     plan = {**plain_plan(), 'motion': [int(v) for v in rng.integers(-4, 5, 2)], 'chain': name, **fixed}
@@ -238,16 +238,17 @@ def bobbed(picture, parity):
     return out
 
 
-def recorded(rng, pictures, plan, side):
-    """High-resolution RGB [N, H, W, 3] as recorded at the true size, before any encode."""
+def recorded(rng, pictures, plan, shape):
+    """High-resolution RGB [N, H, W, 3] as recorded at the true size, before any encode. `shape`: the nominal size
+    (height, width) of the video."""
     if plan['blur']:
-        scale = pictures.shape[1] / side
+        scale = pictures.shape[1] / shape[0]
         pictures = convolved(pictures, kernel_of(plan['blur'], scale))
     small = []
-    wanted = even_size(side, plan['true_size'])
+    wanted = [even_size(side, plan['true_size']) for side in shape]
     for picture in pictures:
         source = degrade.to_linear(picture) if plan['linear'] else picture
-        low = resize(source, wanted, wanted, plan['filter'])
+        low = resize(source, *wanted, plan['filter'])
         low = np.clip(degrade.to_gamma(low) if plan['linear'] else low, 0, 255).astype(np.float32)
         if plan['noise']:
             low = low + noise_of(rng, low, plan)
@@ -262,29 +263,30 @@ def yuv(rgb):
     return [to_bytes(luma(rgb)), *(to_bytes(mean_of_four(c)) for c in chroma(rgb))]
 
 
-def enlarged(planes, side, kernel):
-    return [to_bytes(resize(planes[0], side, side, kernel)),
-            *(to_bytes(resize(c, side // 2, side // 2, kernel)) for c in planes[1:])]
+def enlarged(planes, shape, kernel):
+    height, width = shape
+    return [to_bytes(resize(planes[0], height, width, kernel)),
+            *(to_bytes(resize(c, height // 2, width // 2, kernel)) for c in planes[1:])]
 
 
 def _change(before, after):
     return float(np.sqrt(np.mean([(a[0].astype(np.float32) - b[0]) ** 2 for a, b in zip(after, before)])))
 
 
-def damaged(rng, pictures, between, plan, side):
+def damaged(rng, pictures, between, plan, shape):
     """(clip [[Y', Cb, Cr], …] as delivered, facts). `pictures` and `between` (those half a step later, or None) are RGB
-    [N, 2·side, 2·side, 3] float32 with the plan's levels. facts: 'coding' of each encode, the root mean square of
-    what it changed in luma (codes) and the bits a pixel it took."""
-    small = recorded(rng, pictures, plan, side)
+    [N, H, W, 3] float32 with the plan's levels, larger than `shape`, the nominal size (height, width) of the video. facts:
+    'coding' of each encode, the root mean square of what it changed in luma (codes) and the bits a pixel it took."""
+    small = recorded(rng, pictures, plan, shape)
     if plan['interlaced'] == 'comb':
-        small = [combed(a, b) for a, b in zip(small, recorded(rng, between, plan, side))]
+        small = [combed(a, b) for a, b in zip(small, recorded(rng, between, plan, shape))]
     elif plan['interlaced'] == 'bob':
         small = [bobbed(p, f % 2) for f, p in enumerate(small)]
     clip, facts = [yuv(small[s]) for s in plan['shown']], {'coding': []}
     at_true_size = [c for c in plan['codings'] if c['size'] < 1]
     clip = _encoded(clip, at_true_size, facts)
-    if clip[0][0].shape[0] != side:
-        clip = [enlarged(planes, side, plan['up']) for planes in clip]
+    if clip[0][0].shape != tuple(shape):
+        clip = [enlarged(planes, shape, plan['up']) for planes in clip]
     if plan['sharpened_after']:
         clip = [[to_bytes(unsharp(p[0].astype(np.float32), **plan['sharpened_after'])), *p[1:]] for p in clip]
     return _encoded(clip, [c for c in plan['codings'] if c['size'] == 1], facts), facts

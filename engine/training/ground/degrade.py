@@ -113,8 +113,7 @@ def code_sized(clip, coding, rate=25):
     """(the clip as `code` gives it, bits that it took)."""
     import av  # here, because training on finished shards needs none of it
 
-    memory = io.BytesIO(_by_program(clip, coding, rate) if coding['codec'] == 'libtheora' else _by_library(clip, coding, rate))
-    with av.open(memory) as source:
+    with av.open(io.BytesIO(encoded(clip, coding, rate))) as source:
         frames, size = [], 0
         for packet in source.demux(video=0):
             size += packet.size
@@ -129,6 +128,13 @@ def code_sized(clip, coding, rate=25):
     return decoded, 8 * size
 
 
+def encoded(clip, coding, rate=25, container=None):
+    """The bytes of a file. container: FFmpeg's name of its format; default: one that holds what the codec makes."""
+    if coding['codec'] == 'libtheora':
+        return _by_program(clip, coding, rate)
+    return _by_library(clip, coding, rate, container or ('nut' if coding['codec'] in ('flv', 'h263p') else 'matroska'))
+
+
 def _by_program(clip, coding, rate):
     """The bytes of an encode by a whole FFmpeg (of imageio-ffmpeg), for encoders that PyAV's library lacks."""
     import imageio_ffmpeg
@@ -141,7 +147,7 @@ def _by_program(clip, coding, rate):
     return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
 
 
-def _by_library(clip, coding, rate):
+def _by_library(clip, coding, rate, container):
     import av
 
     layout = 'yuv444p' if clip[0][1].shape == clip[0][0].shape else 'yuv420p'
@@ -149,7 +155,6 @@ def _by_library(clip, coding, rate):
     memory = io.BytesIO()
     if coding['codec'] == 'mjpeg':
         layout = layout.replace('yuv', 'yuvj')
-    container = 'nut' if coding['codec'] in ('flv', 'h263p') else 'matroska'
     with av.open(memory, 'w', format=container) as sink:
         stream = sink.add_stream(coding['codec'], rate, options=_options(coding))
         stream.width, stream.height, stream.pix_fmt = width, height, layout

@@ -57,7 +57,7 @@ def make_clip(rng, picture, plan, kept=range(FRAMES)):
 
     high = windows(places)
     between = windows(later) if combed else None
-    clip, facts = damage.damaged(rng, high, between, plan, SIDE)
+    clip, facts = damage.damaged(rng, high, between, plan, (SIDE, SIDE))
     records = []
     for f in kept:
         truth = ycbcr(high[plan['shown'][f]])

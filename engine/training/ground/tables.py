@@ -129,6 +129,16 @@ def _engine(files):
         'Lanczos-3.\n' + text)
 
 
+def _real_damage():
+    """What `npm run bench:real -- --documents engine/models/real` wrote; nothing where it did not."""
+    page = MODELS / 'real' / 'real.md'
+    return '' if not page.exists() else (
+        '\n## Damaged videos, enhanced\n\nPrinted by `npm run bench:real -- --documents engine/models/real` (method and '
+        'columns: `engine/bench/real/README.md`): validation photographs as moving pictures through fixed chains of damage, and '
+        'real clips, each enhanced to 1080p. Means of all damaged chains; crops are where the picture has most texture.\n\n'
+        + page.read_text())
+
+
 def _training(models):
     rows = []
     for m in models:
@@ -194,7 +204,7 @@ def write_tables(wanted, benches=()):
     models = _models()
     text = INTRODUCTION + _files(models) + SCORES
     text += ''.join(_scores(m) for m in models) + _on_sets(models, named) + _papers()
-    text += _engine(benches) + _neighbours() + _training(models)
+    text += _engine(benches) + _real_damage() + _neighbours() + _training(models)
     for png in sorted(MODELS.glob('curves-*.png')):
         text += f'\n![{png.stem}]({png.name})\n'
     (MODELS / 'README.md').write_text(text + _data(models))

@@ -1,0 +1,233 @@
+"""The command; scripts/bench-real gives it the product's command line and the folder of open networks."""
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import av
+import torch
+from ground.photos import GroundError
+
+from . import clips, goals, methods, sheets
+from .pictures import luma, to_rgb
+
+# Of the folder that most checkouts have beside them: old cameras and phones, the web of 2005, twice compressed.
+REAL = ('camera-mjpeg.avi', 'nasa-2v-2a-2s.mp4', 'wmv2.wmv', 'pancake-opus.mkv', 'file+with+data&streams.mp4', 'msmpeg4v2.avi',
+        'weird-aspect-mpeg1.mpg', 'iphone-gps-mebx.mov')
+VIDEOS = {'.mp4', '.mov', '.mkv', '.webm', '.avi', '.mpg', '.wmv', '.flv', '.3gp', '.ts', '.ogv', '.m4v'}
+SHOWN = 'camera-mjpeg.avi'  # the README's before and after; its licence: free to use
+REAL_FRAMES, START_S = 3, 1.0
+# A quick run: the damage that differs most, and the methods that the goals ask for.
+QUICK_CHAINS = ('clean', 'phone', 'theora', 'enlarged', 'blurred', 'text')
+QUICK_METHODS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'clearreality')
+AGAINST = ('fast', 'realesr-animevideov3')  # what a judge compares with
+
+
+def parser():
+    p = argparse.ArgumentParser(prog='npm run bench:real --', description='Damaged videos after enhancement, beside the networks that people use today.')
+    p.add_argument('--quick', action='store_true', help='six chains, one picture, three frames, one real clip')
+    p.add_argument('--detail', action='append', default=[], metavar='[NAME=]FILE', help='ONNX file of detail or detail-large that is not shipped')
+    p.add_argument('--clips', action='append', metavar='DIR', help='folder of real clips (default: shared/media beside the repository)')
+    p.add_argument('--limit', type=int, default=12, help='real clips a folder')
+    p.add_argument('--pictures', type=int, choices=range(len(clips.PICTURES) + 1), metavar='N', help='photographs a chain (2); 0: real clips alone')
+    p.add_argument('--frames', type=int, help='of each clip (6)')
+    p.add_argument('--chains', nargs='+', choices=clips.CHAINS, help='only these')
+    p.add_argument('--methods', nargs='+', help='only these')
+    p.add_argument('--x4plus', type=int, default=0, metavar='N', help='N frames of each clip through realesrgan-x4plus, too: half a minute each')
+    p.add_argument('--candidate', default='auto', help='the method that the goals and the judge ask for (auto)')
+    p.add_argument('--no-jod', action='store_true', help='leaves ColorVideoVDP out')
+    p.add_argument('--no-times', action='store_true', help='does not time the product’s networks')
+    p.add_argument('--sheets', metavar='DIR', help='writes sheets of crops side by side')
+    p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and their key')
+    p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder')
+    p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP, before-after.webp and real.md; engine/models/real is where `ground.sh tables` looks')
+    p.add_argument('--threads', type=int, default=2, help='of peers')
+    p.add_argument('--product', nargs='+', default=['scripts/reelmend'], help=argparse.SUPPRESS)
+    p.add_argument('--peers', default='build/bench-real/models', help=argparse.SUPPRESS)
+    p.add_argument('--media', help=argparse.SUPPRESS)
+    return p
+
+
+def say(words):
+    print(f'bench:real: {words}', file=sys.stderr, flush=True)
+
+
+class Run:
+    """One run: the methods, the scorer, and what they found."""
+
+    def __init__(self, args, work):
+        self.args, self.work = args, work
+        details = [methods.parse_detail(text) for text in args.detail]
+        if details:
+            methods.write_manifest(work, details)
+        self.product = methods.Product(args.product, work if details else None)
+        installed = {r['name'] for r in json.loads((Path(args.peers) / 'manifest.json').read_text())['models']}
+        wanted = args.methods or (QUICK_METHODS if args.quick else None)
+        self.methods = [m for m in methods.chosen(self.product.networks(), installed, args.x4plus)
+                        if wanted is None or m.name in wanted]
+        self.peers = {m.name: methods.Peer(args.peers, m.peer, args.threads) for m in self.methods if m.peer}
+        self.scorer, self.clips, self.real = None, [], []
+        self.rows, self.pairs, self.shown = {}, [], None
+
+    def made(self, clip, span=None):
+        """{method: Made} of a clip."""
+        found, sources = {}, []
+        for method in self.methods:
+            if not method.peer:
+                found[method.name] = methods.made_by_product(self.product, method, clip, self.work, span)
+                continue
+            if not sources:
+                frames, _ = self.product.enhance(clip.file, self.work / 'source.mp4', ('--model', 'none', *methods.OFF), 'source', span)
+                sources = [to_rgb(f) for f in frames]
+            shape = next(iter(found.values())).luma[0].shape
+            found[method.name] = methods.made_by_peer(self.peers[method.name], method, sources, shape)
+        return found
+
+    def measure(self, clip):
+        """Scores a clip whose truth is known."""
+        begun = time.perf_counter()
+        found = self.made(clip)
+        with_jod = (goals.BASE, self.args.candidate, *(() if self.args.quick else AGAINST))
+        rows = {name: self.scorer.scores(made, clip, clips.RATE, name in with_jod) for name, made in found.items()}
+        with av.open(str(clip.file)) as opened:
+            width, height = opened.streams.video[0].width, opened.streams.video[0].height
+        for name, made in found.items():
+            timed = not self.args.no_times and not made.ms
+            rows[name].update(network=made.network, ms=self.product.milliseconds(made.network, width, height) if timed else made.ms)
+        plan = self.product.plan(clip.file, methods.LEVELS_KEPT) if 'auto' in found else None
+        self.clips.append({'name': clip.name, 'chain': clip.chain, 'source': [width, height], 'motion': clip.motion, 'plan': plan, 'methods': rows})
+        self.keep(clip, found, clip.name.removeprefix(f'{clip.chain}-'), clip.chain)
+        say(f'{clip.name}: {time.perf_counter() - begun:.0f} s')
+
+    def watch(self, file):
+        """A real clip: what was decided, and pictures."""
+        clip, span = real_clip(file, min(REAL_FRAMES, self.args.frames or REAL_FRAMES))
+        found = self.made(clip, span)
+        self.real.append({'name': file.name, 'span_s': span, 'plan': self.product.plan(file),
+                          'methods': {name: {'network': made.network} for name, made in found.items()}})
+        self.keep(clip, found, 'real', file.name)
+        say(f'{file.name}: done')
+
+    def keep(self, clip, found, group, label):
+        """Crops of the middle frame for sheets and for the judge."""
+        first = next(iter(found.values()))
+        at = len(first.luma) // 2
+        truth = None if clip.truth is None else clip.truth[at]
+        reference = first.luma[at] if truth is None else luma(truth)
+        for size in (sheets.CROP, sheets.PAIR):
+            part = sheets.most_textured(reference, size)
+            crops = {name: made.rgb(at, part) for name, made in found.items() if len(made.luma) > at}
+            if size == sheets.PAIR:
+                self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
+                if label == SHOWN:
+                    self.shown = crops
+            else:
+                self.rows.setdefault(group, []).append((label, {**crops, **({} if truth is None else {'truth': truth[part]})}))
+
+    def result(self):
+        order = [m.name for m in self.methods]
+        return {'seed': clips.SEED, 'candidate': self.args.candidate, 'methods': order, 'output': 'H.264, CRF 1',
+                'means': goals.damaged_means(self.clips), 'chains': goals.table(self.clips), 'clips': self.clips, 'real': self.real,
+                'goals': goals.goals(self.clips, self.args.candidate) if self.clips else []}
+
+
+def real_clip(file, frames):
+    """(a Clip without truth, (start, end) of so many frames of it in seconds)."""
+    with av.open(str(file)) as opened:
+        rate = float(opened.streams.video[0].average_rate or clips.RATE)
+        duration = (opened.duration or 0) / av.time_base
+    start = min(START_S, duration / 2)
+    return clips.Clip(file.name, 'real', file, None, None), (start, start + (frames - 0.5) / rate)
+
+
+def real_files(args):
+    """The real clips of the folders; of the usual one a choice."""
+    usual = args.clips is None
+    folders = [Path(f) for f in args.clips or ([args.media] if args.media and Path(args.media).is_dir() else [])]
+    found = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise GroundError(f'no_clips: {folder} is not a folder.')
+        names = REAL if usual else sorted(f.name for f in folder.iterdir() if f.suffix.lower() in VIDEOS)
+        found += [folder / name for name in names if (folder / name).is_file()][:args.limit]
+    return found[:1] if args.quick else found
+
+
+def write_pictures(run):
+    args = run.args
+    if args.sheets:
+        Path(args.sheets).mkdir(parents=True, exist_ok=True)
+        for group, rows in run.rows.items():
+            sheets.sheet(rows).save(Path(args.sheets) / f'{group}.png')
+    if args.blind:
+        sheets.write_blind(args.blind, run.pairs, clips.SEED)
+    if args.documents:
+        write_documents(run, Path(args.documents))
+
+
+def tables(run):
+    """The scores and the goals, where a truth was known."""
+    if not run.clips:
+        return ''
+    found = goals.goals(run.clips, run.args.candidate)
+    return f'{goals.as_markdown(run.clips, [m.name for m in run.methods])}\n{goals.goals_as_markdown(found)}'
+
+
+def write_documents(run, folder):
+    """Pictures small enough for a repository, and the tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for group, rows in run.rows.items():
+        sheets.sheet(rows).save(folder / f'{group}.webp', quality=82, method=6)
+    if run.shown and {'lanczos', run.args.candidate} <= set(run.shown):
+        picture = sheets.before_after(run.shown['lanczos'], run.shown[run.args.candidate])
+        picture.save(folder / 'before-after.webp', quality=82, method=6)
+    (folder / 'real.md').write_text(tables(run) + ''.join(f'\n![{group}](real/{group}.webp)\n' for group in run.rows))
+
+
+def stopped(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: what was measured is still to be written
+    raise KeyboardInterrupt
+
+
+def measured(args, work):
+    from .scores import Scorer  # loads networks; real clips alone need none
+
+    torch.set_num_threads(args.threads)
+    run = Run(args, work)
+    say(f'methods: {", ".join(m.name for m in run.methods)}')
+    pictures, frames = (1, 3) if args.quick else (2, 6)
+    pictures, frames = pictures if args.pictures is None else args.pictures, args.frames or frames
+    run.scorer = Scorer(not args.no_jod) if pictures else None
+    files = real_files(args)  # before the work: a wrong name ends the run at once
+    signal.signal(signal.SIGTERM, stopped)
+    try:
+        for clip in clips.clips_of(pictures, frames, work, args.chains or (QUICK_CHAINS if args.quick else None)):
+            run.measure(clip)
+        for file in files:
+            run.watch(file)
+    except KeyboardInterrupt:
+        say('stopped; this is what was measured until then')
+    write_pictures(run)
+    print(tables(run), file=sys.stderr)
+    return run.result()
+
+
+def main():
+    args = parser().parse_args()
+    try:
+        if args.judged:
+            print(json.dumps(sheets.judged(args.judged)))
+            return 0
+        with tempfile.TemporaryDirectory(prefix='bench-real-') as work:
+            print(json.dumps(measured(args, Path(work))))
+    except GroundError as error:
+        print(f'bench:real: {error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""The table by chain and method, and which goals a run reaches."""
+import numpy as np
+
+METRICS = ('vmaf', 'neg', 'psnr_y', 'jod', 'features', 'flicker', 'invented')
+CLEAN, TEXT, BLURRED = 'clean', 'text', ('enlarged', 'blurred')
+BASE, FAITHFUL = 'lanczos', 'fast'
+PEERS = ('realesr-animevideov3', 'clearreality')
+
+
+def table(clips):
+    """{chain: {method: {metric: mean}}} of [{'chain', 'methods': {method: {metric: value}}}]."""
+    chains = {}
+    for clip in clips:
+        for method, row in clip['methods'].items():
+            chains.setdefault(clip['chain'], {}).setdefault(method, []).append(row)
+    return {chain: {m: means(rows) for m, rows in methods.items()} for chain, methods in chains.items()}
+
+
+def means(rows):
+    """{metric: mean} of rows that have it."""
+    kept = {metric: [row[metric] for row in rows if row.get(metric) is not None] for metric in (*METRICS, 'ms')}
+    return {metric: float(np.mean(values)) for metric, values in kept.items() if values}
+
+
+def damaged_means(clips):
+    """{method: {metric: mean}} over all chains but the clean one, each chain counting alike."""
+    chains = [methods for chain, methods in table(clips).items() if chain != CLEAN]
+    names = {name for methods in chains for name in methods}
+    return {name: means([methods[name] for methods in chains if name in methods]) for name in names}
+
+
+def goal(name, wanted, got, passed):
+    """One goal; `passed` None: this run does not tell."""
+    return {'goal': name, 'wanted': wanted, 'got': got, 'passed': passed}
+
+
+def _least(name, wanted, got):
+    return goal(name, f'≥ {wanted:g}', None if got is None else round(got, 3), None if got is None else bool(got >= wanted))
+
+
+def _most(name, wanted, got):
+    return goal(name, f'≤ {wanted:g}', None if got is None else round(got, 3), None if got is None else bool(got <= wanted))
+
+
+def _gain(rows, metric, other=BASE, method='auto'):
+    """Of a method over another, in one table; None where either was not measured."""
+    a, b = (rows.get(name, {}).get(metric) for name in (method, other))
+    return None if a is None or b is None else a - b
+
+
+def _worst(gains):
+    gains = [g for g in gains if g is not None]
+    return min(gains) if gains else None
+
+
+def _over_peers(rows, method):
+    """The method above each peer in VMAF-NEG and PSNR-Y, at a tenth of the peer's time."""
+    found = []
+    for peer in PEERS:
+        for metric, unit in (('neg', 'VMAF-NEG'), ('psnr_y', 'PSNR-Y')):
+            found.append(_least(f'{unit} over {peer}', 0, _gain(rows, metric, peer, method)))
+        times = [rows.get(name, {}).get('ms') for name in (method, peer)]
+        found.append(_most(f'time as a share of that of {peer}', 0.1, times[0] / times[1] if all(times) else None))
+    return found
+
+
+def _clip_gains(clips, metric, method):
+    return [_gain(clip['methods'], metric, BASE, method) for clip in clips]
+
+
+def _flicker(clips, method):
+    """Mean ratio to Lanczos' own; of one code where that is less (an encoder that copies leaves none)."""
+    ratios = [c['methods'][method]['flicker'] / max(1.0, c['methods'][BASE]['flicker']) for c in clips
+              if all('flicker' in c['methods'].get(name, {}) for name in (method, BASE))]
+    return float(np.mean(ratios)) if ratios else None
+
+
+def _invented(chain):
+    """The least that a network of others invents in text; None where none ran."""
+    found = [chain[p]['invented'] for p in PEERS if 'invented' in chain.get(p, {})]
+    return min(found) if found else None
+
+
+def goals(clips, method='auto'):
+    """[{'goal', 'wanted', 'got', 'passed'}] of the measured clips: what `method` must reach."""
+    rows, chains = damaged_means(clips), table(clips)
+    damaged = {name: methods for name, methods in chains.items() if name != CLEAN}
+    text = chains.get(TEXT, {})
+    return [
+        _least('VMAF over Lanczos, damaged chains', 20, _gain(rows, 'vmaf', BASE, method)),
+        _least('VMAF-NEG over Lanczos, damaged chains', 15, _gain(rows, 'neg', BASE, method)),
+        _least('PSNR-Y over Lanczos, damaged chains', 0, _gain(rows, 'psnr_y', BASE, method)),
+        *(_least(f'VMAF-NEG over Lanczos, chain {chain}', 15, _gain(chains.get(chain, {}), 'neg', BASE, method))
+          for chain in BLURRED),
+        _least('VMAF-NEG over `fast`, worst chain', 0,
+               _worst(_gain(methods, 'neg', FAITHFUL, method) for methods in damaged.values())),
+        _least('JOD over Lanczos, worst clip', 0, _worst(_clip_gains(clips, 'jod', method))),
+        *_over_peers(rows, method),
+        _least('PSNR-Y over `fast`, clean sources', -0.05, _gain(chains.get(CLEAN, {}), 'psnr_y', FAITHFUL, method)),
+        _most('flicker as a multiple of Lanczos’', 1.1, _flicker(clips, method)),
+        _least('PSNR-Y over Lanczos, small text', 0, _gain(text, 'psnr_y', BASE, method)),
+        _less_invented(text, method),
+    ]
+
+
+def _less_invented(text, method):
+    own, others = text.get(method, {}).get('invented'), _invented(text)
+    passed = None if own is None or others is None else own < others
+    wanted = 'less than networks of others' if others is None else f'< {others:.3f}'
+    return goal('invented detail, small text', wanted, None if own is None else round(own, 3), passed)
+
+
+def as_markdown(clips, order):
+    """The means of the damaged chains by method, and VMAF-NEG by chain, as two tables."""
+    rows, chains = damaged_means(clips), table(clips)
+    names = [name for name in order if name in rows]
+    head = ('| method | VMAF | VMAF-NEG | PSNR-Y | JOD | features | flicker | invented | ms a frame |\n'
+            '| --- | --- | --- | --- | --- | --- | --- | --- | --- |')
+    lines = [head, *(_line(name, [_cell(rows[name].get(metric)) for metric in (*METRICS, 'ms')]) for name in names)]
+    kinds = list(chains)
+    lines += ['', _line('VMAF-NEG', kinds), _line('---', ['---'] * len(kinds))]
+    lines += [_line(name, [_cell(chains[kind].get(name, {}).get('neg'), 1) for kind in kinds]) for name in order
+              if any(name in chains[kind] for kind in kinds)]
+    return '\n'.join(lines) + '\n'
+
+
+def goals_as_markdown(found):
+    """A table of goals: what is wanted, what was got."""
+    words = {True: 'yes', False: 'no', None: 'not measured'}
+    lines = [f'| {g["goal"]} | {g["wanted"]} | {"" if g["got"] is None else g["got"]} | {words[g["passed"]]} |' for g in found]
+    return '\n'.join(['| goal | wanted | got | reached |', '| --- | --- | --- | --- |', *lines]) + '\n'
+
+
+def _line(name, cells):
+    return f'| {name} | ' + ' | '.join(cells) + ' |'
+
+
+def _cell(value, digits=2):
+    return '' if value is None else f'{value:.{digits}f}'

@@ -1,0 +1,196 @@
+"""What is compared. The product's methods run its own command line on the damaged file, so that its plan is measured as it
+is; peers are ONNX files that `models add` installed, run by OpenVINO on the frames that the product decodes.
+
+The product's output is H.264 at CRF 1, the highest quality that the High profile has (CRF 0 is lossless, which it has not).
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx
+from ground.openvino_net import OpenVinoNet
+from ground.photos import GroundError
+from ground.resize import resize, to_bytes
+
+from .pictures import cut, decode, luma, to_rgb
+
+OFF = ('--denoise', 'off', '--sharpen', 'off', '--face-restoration', 'off', '--adaptive-contrast', 'off')
+# Where the truth is known, its levels are those of the source: adaptive contrast would only be a difference.
+LEVELS_KEPT = ('--adaptive-contrast', 'off')
+QUALITY = ('--crf', '1', '--preset', 'superfast')
+PASSES = 2  # of a ×2 network, from 264 or 360 lines to 1080
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    arguments: tuple = ()    # of the product's command line
+    network: str = ''        # the product's network whose time is quoted; '': the plan's choice
+    peer: str = ''           # name of an installed ×4 network that runs without the product
+    frames: int = 0          # of each clip; 0: all
+
+
+# Every method of the product by its name. Those whose network is not installed are left out (`chosen`).
+PRODUCT = (
+    Method('lanczos', ('--model', 'none', *OFF), 'none'),
+    Method('fast', ('--model', 'fast'), 'fast'),
+    Method('quality', ('--model', 'quality'), 'quality'),
+    Method('detail', ('--model', 'detail', '--denoise', '1'), 'detail'),
+    Method('detail-large', ('--model', 'detail-large', '--denoise', '1'), 'detail-large'),
+    Method('auto'),
+)
+PEERS = ('realesr-animevideov3', 'clearreality', 'realesrgan-x4plus')
+SLOW_PEERS = {'realesrgan-x4plus'}  # half a minute a frame of 352×264 on two cores: asked for by a number of frames
+
+
+def chosen(installed, peers, slow_frames=0):
+    """The methods of a run, in the order of the tables. `installed`: names of the product's networks; `peers`: of installed
+    open ones; `slow_frames`: how many frames of each clip go through slow ones (0: none)."""
+    own = [m for m in PRODUCT if m.network in ('', 'none', *installed)]
+    others = [Method(name, peer=name, frames=slow_frames if name in SLOW_PEERS else 0)
+              for name in PEERS if name in peers and (slow_frames or name not in SLOW_PEERS)]
+    return own + others
+
+
+def detail_entry(name, path):
+    """The manifest's entry of a `detail` network that is not installed yet; its planes tell the layout."""
+    planes = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1].dim_value
+    layouts = {2: 'luma+strength', 4: 'ycbcr+strength'}
+    if planes not in layouts:
+        raise GroundError(f'no_detail: {path} has {planes} input planes; `detail` has 2 or 4.')
+    return {'name': name, 'task': 'super-resolution', 'scale': 2, 'file': path.name, 'precision': 'fp32',
+            'layout': layouts[planes], 'multiple': 2, 'halo': 48}
+
+
+def parse_detail(text):
+    """(name, path) of NAME=FILE or FILE."""
+    name, equals, file = text.rpartition('=')
+    path = Path(file)
+    if name not in ('', 'detail', 'detail-large') or not path.is_file():
+        raise GroundError(f'no_detail: {text} is neither FILE, detail=FILE nor detail-large=FILE of a file that exists.')
+    return (name if equals else 'detail'), path
+
+
+def write_manifest(folder, details):
+    """A folder of networks for the product, with the given [(name, path)]."""
+    entries = []
+    for name, path in details:
+        copy = folder / f'{name}.onnx'
+        shutil.copyfile(path, copy)
+        entries.append(detail_entry(name, copy))
+    (folder / 'manifest.json').write_text(json.dumps({'version': 1, 'models': entries}))
+
+
+class Product:
+    """The product's command line. `command`: how it is called; `models`: a folder of networks beside the shipped ones."""
+
+    def __init__(self, command, models=None):
+        self.command = list(command)
+        self.environment = {**os.environ, **({'REELMEND_MODELS_DIR': str(models)} if models else {})}
+        self.times = {}
+
+    def run(self, *arguments):
+        done = subprocess.run([*self.command, *arguments], env=self.environment, capture_output=True, text=True)
+        if done.returncode:
+            raise GroundError(f'product: {" ".join(arguments[:2])}: {done.stderr.strip().splitlines()[-1:]}')
+        return done.stdout
+
+    @cache
+    def installed(self):
+        """The files of networks for whole frames that jobs may use."""
+        return [row for row in json.loads(self.run('models', 'list', '--json')) if row['layout'] != 'face']
+
+    def networks(self):
+        """Their names."""
+        return {row['name'] for row in self.installed()}
+
+    def enhance(self, file, out, arguments, resolution='1080p', span=None):
+        """(frames as planes, the network that ran). `span`: (start, end) in seconds."""
+        part = () if span is None else ('--from', f'{span[0]:.4f}', '--to', f'{span[1]:.4f}')
+        said = self.run('enhance', str(file), str(out), '--resolution', resolution, *QUALITY, *part, *arguments)
+        frames = decode(out)
+        Path(out).unlink()
+        return frames, re.search(r'model (\S+)', said).group(1)
+
+    def plan(self, file, arguments=()):
+        """What `auto` decides about a file, and why."""
+        plan = json.loads(self.run('plan', str(file), '--resolution', '1080p', '--json', *arguments))
+        return {'model': plan['model'], 'stages': [[s['name'], round(s['strength'], 3), s['why']] for s in plan['stages']]}
+
+    def milliseconds(self, network, width, height):
+        """Of one frame through a ×2 network twice, timed by the engine in the product's process; 0 without a network."""
+        if network == 'none':
+            return 0.0
+        width, height = max(width, height), min(width, height)
+        return sum(self._pass_ms(network, f'{width << n}x{height << n}') for n in range(PASSES))
+
+    def _pass_ms(self, network, size):
+        if (network, size) not in self.times:
+            rows = [row for row in self.installed() if row['name'] == network]
+            with tempfile.TemporaryDirectory() as folder:
+                write_timed(Path(folder), rows)
+                said = Product(self.command, folder).run('models', 'bench', network, '--size', size, '--json')
+            self.times[network, size] = min(json.loads(line)['msPerFrame'] for line in said.splitlines())
+        return self.times[network, size]
+
+
+def write_timed(folder, rows):
+    """A folder of networks that holds only the file that enlarges by 2 and is the fastest: int8 where there is one. Timing all
+    files of a network takes minutes."""
+    enlarging = [row for row in rows if row['scale'] == 2]
+    row = next((r for r in enlarging if r['precision'] == 'int8'), enlarging[0])
+    shutil.copyfile(row['path'], folder / Path(row['path']).name)
+    kept = {key: row[key] for key in ('name', 'task', 'scale', 'precision', 'layout', 'multiple', 'halo') if key in row}
+    (folder / 'manifest.json').write_text(json.dumps({'version': 1, 'models': [{**kept, 'file': Path(row['path']).name}]}))
+
+
+class Peer:
+    """A ×4 network of others, as its users run it: the whole enlargement, then reduced to the size that is wanted."""
+
+    def __init__(self, folder, name, threads):
+        rows = json.loads((Path(folder) / 'manifest.json').read_text())['models']
+        file = next(row['file'] for row in rows if row['name'] == name and row['scale'] == 4)
+        self.net = OpenVinoNet((Path(folder) / file).read_bytes(), 4, threads=threads)
+        self.ms = []
+
+    def __call__(self, rgb, shape):
+        """R'G'B' bytes [h, w, 3] → [*shape, 3]."""
+        h, w = rgb.shape[:2]
+        x = np.ascontiguousarray(rgb.transpose(2, 0, 1)[None].astype(np.float32) / 255)
+        begun = time.perf_counter()
+        large = np.array(self.net.request(h, w).infer([x])[0])[0]
+        self.ms.append(1000 * (time.perf_counter() - begun))
+        return to_bytes(resize(255 * np.clip(large, 0, 1).transpose(1, 2, 0), *shape, 'lanczos3'))
+
+    def milliseconds(self):
+        """Of one frame: the median, so that the first, which compiles, does not count."""
+        return float(np.median(self.ms))
+
+
+@dataclass
+class Made:
+    """What a method made of a clip."""
+    luma: list         # [H, W] bytes each, BT.709
+    rgb: object        # function: number of the frame, (rows, columns) from and to even ones → R'G'B' bytes
+    network: str = ''
+    ms: float = 0.0    # of one frame, in networks
+
+
+def made_by_product(product, method, clip, work, span=None):
+    levels = LEVELS_KEPT if clip.truth is not None and '--adaptive-contrast' not in method.arguments else ()
+    frames, network = product.enhance(clip.file, work / 'made.mp4', (*method.arguments, *levels), span=span)
+    return Made([f[0] for f in frames], lambda n, part: to_rgb(cut(frames[n], part)), network)
+
+
+def made_by_peer(peer, method, sources, shape):
+    """`sources`: RGB frames as the product decodes them."""
+    pictures = [peer(rgb, shape) for rgb in sources[:method.frames or None]]
+    return Made([to_bytes(luma(p)) for p in pictures], lambda n, part: pictures[n][part], method.peer, peer.milliseconds())

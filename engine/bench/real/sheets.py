@@ -1,0 +1,97 @@
+"""Pictures for people: sheets of crops side by side, and pairs in a blind order."""
+import json
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+CROP = (180, 240)        # height and width of a cell, pixels of the result
+PAIR = (400, 480)        # of a picture to judge
+COLUMNS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'truth')
+LABELS = {'lanczos': 'Lanczos', 'truth': 'truth'}
+GAP, HEADER = 4, 22
+PAPER, INK = (250, 250, 250), (20, 20, 20)
+
+
+def most_textured(picture, size):
+    """The slices of the part of a luma picture whose gradients are largest."""
+    p = np.asarray(picture, np.float32)
+    energy = np.hypot(*np.gradient(p))
+    total = np.pad(energy.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    (h, w), step = (min(n, side) for n, side in zip(size, p.shape)), 8
+    sums = total[h:, w:] - total[:-h, w:] - total[h:, :-w] + total[:-h, :-w]
+    y, x = np.unravel_index(np.argmax(sums[::step, ::step]), sums[::step, ::step].shape)
+    return slice(y * step, y * step + h), slice(x * step, x * step + w)
+
+
+def text(draw, at, words, fill=INK):
+    draw.text(at, words, fill, ImageFont.load_default(14.0))
+
+
+def sheet(rows, columns=COLUMNS):
+    """A picture of labelled columns. rows: [(label, {column: RGB crop})]; columns that no row has are left out."""
+    names = [c for c in columns if any(c in crops for _, crops in rows)]
+    height, width = rows[0][1][names[0]].shape[:2]
+    whole = Image.new('RGB', (len(names) * (width + GAP) - GAP, HEADER + len(rows) * (height + GAP) - GAP), PAPER)
+    draw = ImageDraw.Draw(whole)
+    for at, name in enumerate(names):
+        text(draw, (at * (width + GAP) + 4, 2), LABELS.get(name, name))
+        for row, (_, crops) in enumerate(rows):
+            if name in crops:
+                whole.paste(Image.fromarray(crops[name]), (at * (width + GAP), HEADER + row * (height + GAP)))
+    for row, (label, _) in enumerate(rows):
+        if not label:
+            continue
+        y = HEADER + row * (height + GAP)
+        draw.rectangle([0, y, draw.textlength(label, ImageFont.load_default(14.0)) + 8, y + 18], PAPER)
+        text(draw, (4, y + 1), label)
+    return whole
+
+
+def pairs_of(name, crops, candidate, others):
+    """[(clip, candidate, other, {method: crop})] that a judge is shown."""
+    return [(name, candidate, other, {m: crops[m] for m in (candidate, other)}) for other in others
+            if candidate in crops and other in crops]
+
+
+def blind_order(pairs, seed):
+    """[(number, A, B, pair)]: the pairs in an order, and with sides, that chance decides."""
+    rng = np.random.default_rng(seed)
+    order = []
+    for number, at in enumerate(rng.permutation(len(pairs))):
+        pair = pairs[at]
+        sides = pair[1:3] if rng.random() < 0.5 else pair[2:0:-1]
+        order.append((f'{number + 1:03d}', *sides, pair))
+    return order
+
+
+def write_blind(folder, pairs, seed):
+    """Writes NNN.png of every pair, A left and B right; key.json, which the judge does not open; answers.json, which the judge
+    fills in with A, B or = (`judged`)."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    key = {}
+    for number, a, b, (name, candidate, other, crops) in blind_order(pairs, seed):
+        sheet([('', {'A': crops[a], 'B': crops[b]})], ('A', 'B')).save(folder / f'{number}.png')
+        key[number] = {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': other}
+    (folder / 'key.json').write_text(json.dumps(key, indent=1) + '\n')
+    (folder / 'answers.json').write_text(json.dumps(dict.fromkeys(key, ''), indent=1) + '\n')
+
+
+def judged(folder):
+    """{other: {'pairs', 'taken', 'share'}}: how often the candidate was taken before each other method; ties count half."""
+    key, answers = (json.loads((Path(folder) / f'{name}.json').read_text()) for name in ('key', 'answers'))
+    found = {}
+    for number, answer in answers.items():
+        if answer not in ('A', 'B', '='):
+            continue
+        row = found.setdefault(key[number]['other'], {'pairs': 0, 'taken': 0.0})
+        row['pairs'] += 1
+        row['taken'] += 0.5 if answer == '=' else float(key[number][answer] == key[number]['candidate'])
+    return {other: {**row, 'share': row['taken'] / row['pairs']} for other, row in found.items()}
+
+
+def before_after(before, after):
+    """Two crops side by side with a line between, as the README shows them."""
+    line = np.full((before.shape[0], GAP, 3), 255, np.uint8)
+    return Image.fromarray(np.concatenate([before, line, after], 1))
