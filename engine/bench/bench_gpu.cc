@@ -56,6 +56,9 @@ std::size_t Moved(const DenoiseKernel& k, Extent) { return Bytes(k.in) * 2; }
 std::size_t Moved(const CurveKernel& k, Extent) {
   return static_cast<std::size_t>(k.across) * k.down * pixel::kSamplesPerTile * 2;
 }
+std::size_t Moved(const LevelKernel& k, Extent) {
+  return static_cast<std::size_t>(k.tiles) * (pixel::kMaxBins * 4 + pixel::kMaxSegments * sizeof(CurvePiece) * 2);
+}
 std::size_t Moved(const FinishLumaKernel& k, Extent) {
   return Bytes(k.luma.in.planes[0]) * 3 / 2 + (k.luma.mixes_chroma ? Bytes(k.luma.in.planes[1]) * 2 : 0);
 }

@@ -134,7 +134,7 @@ float NoiseOf(const Plane& plane) {
 float StrengthFor(const Sample& sample, const Options& o) {
   if (o.strength) return *o.strength;
   if (o.degrade == "bicubic") return 0;
-  return plan::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), 1, sample.compression_error});
+  return plan::ChooseNetworkStrength({}, {NoiseOf(sample.low[0]), {}, sample.compression_error});
 }
 
 void Keep(const std::string& folder, const Sample& sample, const std::string& method, const std::vector<Plane>& frames,

@@ -173,6 +173,26 @@ TEST(CudaStages, ContrastAgreesOverTimeAndAcrossCuts) {
   }
 }
 
+TEST(CudaStages, SpreadLevelsAgreeOverTimeAndAcrossCuts) {
+  for (const PictureSize size : {PictureSize{320, 180}, PictureSize{66, 130}, PictureSize{16, 16}}) {
+    for (const auto range : {pixel::Range::kLimited, pixel::Range::kFull}) {
+      for (const bool leads_local : {false, true}) {
+        const pixel::PackedLayout layout = Formats()[0].layout;
+        StageOptions o = Plain(size, layout, size);
+        o.color.range = o.output_color.range = range;
+        o.contrast_strength = 0.5F;
+        o.level_lift = {0.9F, {0.25F, 0.68F}, 0.02F, leads_local};
+        auto frames = Sequence(size, layout, 18, 1.5);
+        for (RawFrame& cut : Sequence(size, layout, 4, -50)) frames.push_back(std::move(cut));
+        for (RawFrame& frame : frames) {  // flat
+          for (std::uint8_t& level : frame.bytes[0]) level = static_cast<std::uint8_t>(124 + (level - 124) / 2);
+        }
+        ExpectAgreement(o, layout, frames, "levels " + pixel::testing::Name(size), 0.01);
+      }
+    }
+  }
+}
+
 TEST(CudaStages, SharpeningAgrees) {
   for (const PictureSize size : {PictureSize{132, 70}, PictureSize{2, 2}, PictureSize{128, 8}, PictureSize{258, 34}}) {
     for (const float strength : {0.1F, 0.25F, 1.0F}) {

@@ -114,7 +114,7 @@ class CpuTwin {
         .Run(image, resized, pool_);
     pixel::ConvertColor(resized, o_.output_color, pool_);
     if (o_.contrast_strength > 0) {
-      if (!contrast_) contrast_ = std::make_unique<pixel::AdaptiveContrast>(o_.output_width, o_.output_height);
+      if (!contrast_) contrast_ = std::make_unique<pixel::AdaptiveContrast>(o_.output_width, o_.output_height, o_.level_lift);
       if (is_cut) contrast_->Reset();
       contrast_->Run(resized, o_.contrast_strength, pool_);
     }

@@ -107,7 +107,7 @@ TEST(FitNetwork, PrefersInt8WhereItIsFastAndGood) {
 
 TEST(NetworkStrength, FollowsNoiseAndCompression) {
   const auto strength = [](float noise, float coding) {
-    return plan::ChooseNetworkStrength({}, {noise, 0.9F, coding});
+    return plan::ChooseNetworkStrength({}, {noise, {}, coding});
   };
   EXPECT_EQ(strength(0, 0), 0);
   EXPECT_EQ(strength(0.3F, 0.3F), 0);
@@ -118,9 +118,9 @@ TEST(NetworkStrength, FollowsNoiseAndCompression) {
   EXPECT_EQ(strength(80, 0), 1);
   EnhanceOptions options;
   options.denoise = {Strength::Mode::kOff, 0};
-  EXPECT_EQ(plan::ChooseNetworkStrength(options, {25, 0.9F, 5}), 0);
+  EXPECT_EQ(plan::ChooseNetworkStrength(options, {25, {}, 5}), 0);
   options.denoise = {Strength::Mode::kFixed, 0.3F};
-  EXPECT_EQ(plan::ChooseNetworkStrength(options, {0, 0.9F, 0}), 0.3F);
+  EXPECT_EQ(plan::ChooseNetworkStrength(options, {0, {}, 0}), 0.3F);
 }
 
 TEST(CompressionError, FallsWithTheRate) {

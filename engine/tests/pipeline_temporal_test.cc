@@ -68,10 +68,11 @@ media::UniqueFrame Negative(const AVFrame& frame) {
 plan::Plan NoisyPlan() {
   plan::Plan plan;
   plan.output = {2 * kWidth, 2 * kHeight};
-  plan.traits = {6, 0.4F};
+  plan.traits.noise_sigma = 6;
   plan.strengths.denoise = 0.4F;
   plan.strengths.sharpen = 0.1F;
   plan.strengths.adaptive_contrast = 0.6F;
+  plan.level_lift = {0.8F, {0.3F, 0.7F}, 0, true};
   return plan;
 }
 

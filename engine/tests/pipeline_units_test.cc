@@ -57,29 +57,79 @@ TEST(FitTarget, IsAlwaysEvenAndInsideTheBox) {
   }
 }
 
+plan::SourceTraits Traits(float noise, pixel::Levels levels = {}, float compression_error = 0) {
+  return {noise, {levels, 0}, compression_error};
+}
+
 TEST(ChooseStrengths, LeavesACleanSourceAlone) {
-  const plan::Strengths s = plan::ChooseStrengths({}, {0.5F, 0.9F}, 1.0);
+  const plan::Strengths s = plan::ChooseStrengths({}, Traits(0.5F), 1.0);
   EXPECT_EQ(s.denoise, 0);
   EXPECT_EQ(s.sharpen, 0);
   EXPECT_EQ(s.adaptive_contrast, 0);
   EXPECT_EQ(s.face_restoration, 0);
 }
 
-TEST(ChooseStrengths, FollowsNoiseScaleAndSpread) {
-  EXPECT_GT(plan::ChooseStrengths({}, {6, 0.9F}, 1).denoise, 0.3F);
-  EXPECT_LE(plan::ChooseStrengths({}, {60, 0.9F}, 1).denoise, 0.6F);
-  EXPECT_GT(plan::ChooseStrengths({}, {0, 0.9F}, 2).sharpen, 0.1F);
-  EXPECT_LT(plan::ChooseStrengths({}, {6, 0.9F}, 2).sharpen, plan::ChooseStrengths({}, {0, 0.9F}, 2).sharpen);
-  EXPECT_GT(plan::ChooseStrengths({}, {0, 0.2F}, 1).adaptive_contrast, 0.15F);
-  EXPECT_EQ(plan::ChooseStrengths({}, {0, 0.0F}, 1).adaptive_contrast, 0);
-  EXPECT_EQ(plan::ChooseStrengths({}, {0, 0.4F}, 1).adaptive_contrast, 0);
+TEST(ChooseStrengths, FollowsNoiseAndScale) {
+  EXPECT_GT(plan::ChooseStrengths({}, Traits(6), 1).denoise, 0.3F);
+  EXPECT_LE(plan::ChooseStrengths({}, Traits(60), 1).denoise, 0.6F);
+  EXPECT_GT(plan::ChooseStrengths({}, Traits(0), 2).sharpen, 0.1F);
+  EXPECT_LT(plan::ChooseStrengths({}, Traits(6), 2).sharpen, plan::ChooseStrengths({}, Traits(0), 2).sharpen);
+}
+
+float ContrastFor(pixel::Levels levels, float noise = 0, float compression_error = 0) {
+  return plan::ChooseStrengths({}, Traits(noise, levels, compression_error), 1).adaptive_contrast;
+}
+
+TEST(ChooseStrengths, ContrastIsForFlatPicturesOnly) {
+  struct Case {
+    const char* name;
+    pixel::Levels levels;
+  };
+  for (const Case& c : {Case{"well exposed", {0.01F, 0.98F}}, {"a night with lamps", {0, 0.97F}}, {"a night", {0, 0.3F}},
+                        {"a document", {0.6F, 1}}, {"a title", {0, 1}}, {"blank", {0.5F, 0.5F}}, {"soft", {0.1F, 0.85F}}}) {
+    EXPECT_EQ(ContrastFor(c.levels), 0) << c.name;
+  }
+  EXPECT_FLOAT_EQ(ContrastFor({0.30F, 0.72F}), 0.5F) << "42 % of the range";
+  float last = 0.5F;
+  for (float used = 0.42F; used < 0.8F; used += 0.01F) {
+    const float strength = ContrastFor({0.5F - used / 2, 0.5F + used / 2});
+    EXPECT_LE(strength, last);
+    EXPECT_GE(strength, last - 0.05F) << "no steps";
+    last = strength;
+  }
+  EXPECT_EQ(last, 0);
+}
+
+TEST(ChooseStrengths, ContrastDoesNotRaiseWhatIsMostlyNoise) {
+  float last = 1;
+  for (const float error : {2.0F, 5.0F, 7.0F, 9.0F, 12.0F, 16.0F}) {
+    EXPECT_LE(ContrastFor({0.30F, 0.72F}, error), last);
+    EXPECT_EQ(ContrastFor({0.30F, 0.72F}, error), ContrastFor({0.30F, 0.72F}, 0, error));
+    last = ContrastFor({0.30F, 0.72F}, error);
+  }
+  EXPECT_EQ(last, 0);
+  EXPECT_FLOAT_EQ(ContrastFor({0.30F, 0.72F}, 5), 0.5F);
+}
+
+TEST(ChooseLevelLift, FollowsTheStrengthThatWasAskedFor) {
+  const plan::SourceTraits flat = Traits(0, {0.30F, 0.72F});
+  const auto amount = [&](Strength strength, const plan::SourceTraits& traits) {
+    EnhanceOptions options;
+    options.adaptive_contrast = strength;
+    return plan::ChooseLevelLift(options, traits, plan::ChooseStrengths(options, traits, 1).adaptive_contrast).amount;
+  };
+  EXPECT_EQ(amount({Strength::Mode::kAuto, 0}, flat), 1);
+  EXPECT_EQ(amount({Strength::Mode::kOff, 0}, flat), 0);
+  EXPECT_FLOAT_EQ(amount({Strength::Mode::kFixed, 0.25F}, flat), 0.5F);
+  EXPECT_EQ(amount({Strength::Mode::kFixed, 1}, flat), 1);
+  EXPECT_EQ(amount({Strength::Mode::kFixed, 1}, Traits(0)), 0) << "equalised locally, as asked for; its levels are good";
 }
 
 TEST(ChooseStrengths, TakesFixedAndOffAsTheyAre) {
   EnhanceOptions options;
   options.denoise = {Strength::Mode::kFixed, 0.7F};
   options.sharpen = {Strength::Mode::kOff, 0.7F};
-  const plan::Strengths s = plan::ChooseStrengths(options, {60, 0.1F}, 3);
+  const plan::Strengths s = plan::ChooseStrengths(options, Traits(60), 3);
   EXPECT_FLOAT_EQ(s.denoise, 0.7F);
   EXPECT_EQ(s.sharpen, 0);
 }
@@ -244,17 +294,49 @@ TEST(Orient, MovesEverySampleToItsPlace) {
   }
 }
 
-TEST(PictureStats, TellTheSpread) {
-  pixel::Image flat(64, 64, {1, 1}, {});
-  pixel::Image ramp(64, 64, {1, 1}, {});
-  for (int y = 0; y < 64; ++y) {
-    for (int x = 0; x < 64; ++x) {
-      flat.plane(0).Row(y)[x] = 30 << 8;
-      ramp.plane(0).Row(y)[x] = static_cast<std::uint16_t>((16 + x * 219 / 63) << 8);
+/// A ramp between two levels (8-bit), with black bars of so many rows above and below.
+pixel::Image Ramp(int from, int to, int bar_rows = 0) {
+  pixel::Image image(128, 96, {1, 1}, {});
+  for (int y = 0; y < 96; ++y) {
+    const bool is_bar = y < bar_rows || y >= 96 - bar_rows;
+    for (int x = 0; x < 128; ++x) {
+      image.plane(0).Row(y)[x] = static_cast<std::uint16_t>((is_bar ? 16 + x % 2 : from + x * (to - from) / 127) << 8);
     }
   }
-  EXPECT_LT(plan::LumaSpread(plan::MeasureLuma(flat), pixel::Range::kLimited), 0.05F);
-  EXPECT_GT(plan::LumaSpread(plan::MeasureLuma(ramp), pixel::Range::kLimited), 0.9F);
+  return image;
+}
+
+pixel::Levels LevelsOf(const std::vector<pixel::Image>& pictures) {
+  std::vector<plan::LumaFacts> facts;
+  for (const pixel::Image& picture : pictures) facts.push_back(plan::MeasureLuma(picture));
+  return plan::LevelsOfVideo(facts).levels;
+}
+
+template <typename... Images>
+std::vector<pixel::Image> Pictures(Images... images) {
+  std::vector<pixel::Image> list;
+  (list.push_back(std::move(images)), ...);
+  return list;
+}
+
+TEST(PictureStats, TellTheLevels) {
+  EXPECT_GT(LevelsOf(Pictures(Ramp(16, 235))).used(), 0.95F);
+  const pixel::Levels flat = LevelsOf(Pictures(Ramp(82, 173)));
+  EXPECT_NEAR(flat.black, 66 / 219.0, 0.01);
+  EXPECT_NEAR(flat.white, 157 / 219.0, 0.01);
+}
+
+TEST(PictureStats, LeaveOutBarsBlanksAndATitle) {
+  const auto expect_flat = [](const char* name, const pixel::Levels& levels) {
+    EXPECT_NEAR(levels.black, 66 / 219.0, 0.02) << name;
+    EXPECT_NEAR(levels.white, 157 / 219.0, 0.02) << name;
+  };
+  expect_flat("bars", LevelsOf(Pictures(Ramp(82, 173, 12), Ramp(82, 173, 12))));
+  expect_flat("blank first", LevelsOf(Pictures(Ramp(16, 16), Ramp(82, 173), Ramp(235, 235))));
+  expect_flat("title first", LevelsOf(Pictures(Ramp(16, 235), Ramp(82, 173), Ramp(82, 173), Ramp(82, 173))));
+  EXPECT_GT(LevelsOf(Pictures(Ramp(16, 235), Ramp(16, 235), Ramp(82, 173), Ramp(82, 173))).used(), 0.9F);
+  EXPECT_LT(LevelsOf(Pictures(Ramp(82, 173, 12), Ramp(82, 173))).black, 0.05F) << "what is black in one picture only is no bar";
+  EXPECT_EQ(LevelsOf(Pictures(Ramp(40, 40))).used(), 1) << "nothing is known of it";
 }
 
 TEST(Devices, TellTheProcessorFirst) {

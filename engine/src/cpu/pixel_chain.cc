@@ -34,7 +34,9 @@ PixelChain::PixelChain(const plan::Plan& plan, AVCodecID codec, int threads, dev
       prepared_(std::move(prepared)) {
   const auto [width, height] = plan.output;
   if (plan.strengths.sharpen > 0) sharpener_ = std::make_unique<pixel::Sharpener>(width, height);
-  if (plan.strengths.adaptive_contrast > 0) contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height);
+  if (plan.strengths.adaptive_contrast > 0) {
+    contrast_ = std::make_unique<pixel::AdaptiveContrast>(width, height, plan.level_lift);
+  }
 }
 
 template <typename Work>

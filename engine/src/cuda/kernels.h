@@ -22,7 +22,7 @@ struct List {
 using KernelList = List<ImportKernel, LumaToTensorKernel, RgbToTensorKernel, YcbcrToTensorKernel, TensorToLumaKernel,
                         TensorToRgbPictureKernel, TensorToYcbcrPictureKernel, ToneKernelCall, ShrinkKernel, SceneKernel,
                         TemporalKernel, DenoiseKernel, HorizontalFirstPass, VerticalSecondPass, VerticalFirstPass,
-                        HorizontalSecondPass, CurveKernel, FinishLumaKernel, FinishChromaKernel>;
+                        HorizontalSecondPass, CurveKernel, LevelKernel, FinishLumaKernel, FinishChromaKernel>;
 
 /// Names in the order of KernelList, for messages and benchmarks.
 inline constexpr const char* kKernelNames[] = {"import",
@@ -42,6 +42,7 @@ inline constexpr const char* kKernelNames[] = {"import",
                                                "vertical, first pass",
                                                "horizontal, second pass",
                                                "curves",
+                                               "levels",
                                                "finish luma",
                                                "finish chroma"};
 static_assert(sizeof kKernelNames / sizeof *kKernelNames == KernelList::kCount);

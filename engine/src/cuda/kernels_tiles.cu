@@ -7,6 +7,7 @@ template cudaError_t LaunchOnGpu<SceneKernel>(const void*, Extent, cudaStream_t)
 template cudaError_t LaunchOnGpu<TemporalKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<DenoiseKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<CurveKernel>(const void*, Extent, cudaStream_t);
+template cudaError_t LaunchOnGpu<LevelKernel>(const void*, Extent, cudaStream_t);
 template cudaError_t LaunchOnGpu<FinishLumaKernel>(const void*, Extent, cudaStream_t);
 
 }  // namespace reelmend::cuda

@@ -246,6 +246,7 @@ class CudaChain : public device::StageChain {
     o.temporal_strength = plan::TemporalStrength(plan_.strengths.denoise);
     o.noise_sigma = plan_.traits.noise_sigma;
     o.contrast_strength = plan_.strengths.adaptive_contrast;
+    o.level_lift = plan_.level_lift;
     o.sharpen_strength = plan_.strengths.sharpen;
     o.output_width = plan_.output.width;
     o.output_height = plan_.output.height;

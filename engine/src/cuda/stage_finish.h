@@ -6,6 +6,7 @@
 #include "cuda/stage_time.h"
 #include "cuda/views.h"
 #include "pixel/contrast_curve.h"
+#include "pixel/contrast_levels.h"
 
 namespace reelmend::cuda {
 
@@ -101,6 +102,63 @@ struct CurveKernel {
         const float slope = (curve[i + 1] - curve[i]) / domain.segment_width;
         const float edge = domain.base + domain.segment_width * static_cast<float>(i);
         pieces[static_cast<std::ptrdiff_t>(tile) * pixel::kMaxSegments + i] = {curve[i] - slope * edge, slope};
+      }
+    });
+  }
+};
+
+/// Folds the curve of the levels (Note [Levels] in pixel/contrast_levels.h) into the tiles' pieces, which get their
+/// strength here. One block.
+struct LevelKernel {
+  static constexpr int kThreads = 256;
+  struct Shared {
+    std::uint32_t bins[pixel::kMaxBins];
+    CurvePiece pieces[pixel::kMaxSegments];
+    float local;
+  };
+
+  pixel::RangeLayout layout;
+  pixel::LevelLift lift;
+  int tiles = 1;
+  float strength = 0;  ///< of the local part
+  const TemporalState* state = nullptr;
+  const std::uint32_t* history = nullptr;  ///< CurveKernel's
+  pixel::Levels* recent = nullptr;         ///< [kContrastWindow]
+  CurvePiece* pieces = nullptr;            ///< CurveKernel's
+  float* chroma_gain = nullptr;
+
+  REELMEND_HD void Decide(Shared& s) const {
+    const int newest = state->contrast_slot;
+    const int pictures = Min(state->contrast_before + 1, pixel::kContrastWindow);
+    recent[newest] = pixel::MeasureLevels(s.bins, layout, lift.bars);
+    const auto levels = pixel::LevelCurve::Of(lift, pixel::MeanLevels(recent, newest, pictures));
+    const pixel::CurveDomain& domain = layout.domain;
+    for (int i = 0; i < domain.segments; ++i) {
+      const float left = levels.ChangeAt(i, domain);
+      const float slope = (levels.ChangeAt(i + 1, domain) - left) / domain.segment_width;
+      s.pieces[i] = {left - slope * (domain.base + domain.segment_width * static_cast<float>(i)), slope};
+    }
+    s.local = strength * levels.local;
+    *chroma_gain = levels.chroma();
+  }
+
+  template <typename Block>
+  REELMEND_HD void operator()(Block& block, Shared& s, int, int, int) const {
+    block.Each([&](int thread) {
+      if (thread >= layout.bins) return;
+      const std::uint32_t* slot = history + static_cast<std::ptrdiff_t>(state->contrast_slot) * tiles * pixel::kMaxBins;
+      s.bins[thread] = 0;
+      for (int tile = 0; tile < tiles; ++tile) s.bins[thread] += slot[tile * pixel::kMaxBins + thread];
+    });
+    block.Each([&](int thread) {
+      if (thread == 0) Decide(s);
+    });
+    block.Each([&](int thread) {
+      for (int i = thread; i < tiles * pixel::kMaxSegments; i += kThreads) {
+        const int segment = i % pixel::kMaxSegments;
+        if (segment >= layout.domain.segments) continue;
+        pieces[i] = {s.pieces[segment].value + s.local * pieces[i].value,
+                     s.pieces[segment].slope + s.local * pieces[i].slope};
       }
     });
   }
@@ -239,6 +297,8 @@ struct FinishChromaKernel {
   Picture in;
   bool converts = false;
   float matrix[2][2] = {{1, 0}, {0, 1}};
+  const float* gain = nullptr;  ///< of LevelKernel; null: 1
+  float limit = 0;              ///< pixel::ChromaLimit
   EncoderPicture out;
 
   REELMEND_HD void operator()(int x, int y, int) const {
@@ -250,6 +310,13 @@ struct FinishChromaKernel {
       const float r = static_cast<float>(cr) - 32768.0F;
       cb = ToSample(Fma(r, matrix[0][1], Fma(b, matrix[0][0], 32768.0F)));
       cr = ToSample(Fma(r, matrix[1][1], Fma(b, matrix[1][0], 32768.0F)));
+    }
+    if (gain != nullptr && *gain > 1) {
+      const float b = static_cast<float>(cb) - 32768.0F;
+      const float r = static_cast<float>(cr) - 32768.0F;
+      const float factor = pixel::ChromaFactor(b, r, *gain, limit);
+      cb = ToSample(Fma(b, factor, 32768.0F));
+      cr = ToSample(Fma(r, factor, 32768.0F));
     }
     const std::ptrdiff_t at = y * out.chroma_stride + static_cast<std::ptrdiff_t>(x) * out.chroma_step;
     out.chroma[0][at] = ToLevel8(cb);

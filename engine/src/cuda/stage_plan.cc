@@ -138,6 +138,21 @@ void StagePlan::MakeContrast() {
   contrast_.strength = std::min(options_.contrast_strength, 1.0F);
   for (int i = 0; i < across.count; ++i) contrast_.centre_x[i] = across.Centre(i, pixel::kCentreAlignment);
   for (int i = 0; i < down.count; ++i) contrast_.centre_y[i] = down.Centre(i, 1);
+  if (options_.level_lift.amount > 0) MakeLevels(tiles);
+}
+
+void StagePlan::MakeLevels(std::size_t tiles) {
+  LevelKernel levels;
+  levels.layout = curves_->layout;
+  levels.lift = options_.level_lift;
+  levels.tiles = static_cast<int>(tiles);
+  levels.strength = contrast_.strength;
+  levels.history = curves_->history;
+  levels.pieces = curves_->pieces;
+  levels.recent = const_cast<pixel::Levels*>(arena_.Send(std::vector<pixel::Levels>(pixel::kContrastWindow)));
+  levels.chroma_gain = const_cast<float*>(arena_.SendOne(1.0F));
+  levels_ = levels;
+  contrast_.strength = 1;  // the pieces have it in them
 }
 
 void StagePlan::FindCuts(const Picture& picture, StreamHandle stream) {
@@ -266,6 +281,10 @@ void StagePlan::Complete(int index, StreamHandle stream) {
   curves.state = slot.state;
   curves.luma = ReaderOf(slot.finished);
   Put(MakeCall(curves, {curves.across, curves.down, 1}), stream);
+  if (!levels_) return;
+  LevelKernel levels = *levels_;
+  levels.state = slot.state;
+  Put(MakeCall(levels, {}), stream);
 }
 
 void StagePlan::Finish(const EncoderPicture& out, int index, StreamHandle stream) {
@@ -284,6 +303,8 @@ void StagePlan::Finish(const EncoderPicture& out, int index, StreamHandle stream
   chroma.in = finished;
   chroma.out = out;
   chroma.converts = luma.luma.converts;
+  chroma.gain = levels_ ? levels_->chroma_gain : nullptr;
+  chroma.limit = pixel::ChromaLimit(is_limited);
   const pixel::ColorSpec& to = options_.output_color;
   const auto c = pixel::MakeColorCoefficients(finished.color.matrix, finished.color.range, to.matrix, to.range);
   for (int i = 0; i < 2; ++i) {

@@ -31,6 +31,7 @@ struct StageOptions {
   float denoise_strength = 0;
   float noise_sigma = 0;  ///< in 8-bit levels
   float contrast_strength = 0;
+  pixel::LevelLift level_lift;
   float sharpen_strength = 0;
   int output_width = 0;
   int output_height = 0;
@@ -85,6 +86,7 @@ class StagePlan {
   void MakeNetwork();
   void MakeSlots();
   void MakeContrast();
+  void MakeLevels(std::size_t tiles);
   LumaReader ReaderOf(const Picture& picture) const;
   void Put(const KernelCall& call, StreamHandle stream) { device_->Launch(call, stream); }
   Picture Denoise(const Picture* picture, StreamHandle stream);
@@ -112,6 +114,7 @@ class StagePlan {
   std::unique_ptr<ResizeStage> fit_;     ///< what the network makes → output
   std::vector<Slot> slots_;
   std::optional<CurveKernel> curves_;
+  std::optional<LevelKernel> levels_;  ///< only where the plan lifts levels
   ContrastMap contrast_;
   std::unique_ptr<NetworkRunner> network_;  ///< last: its work ends before what it reads goes away
 };

@@ -10,6 +10,7 @@
 // - A tile's histogram is the sum over the last kWindow pictures, in whole numbers. So a still scene keeps
 //   its brightness, and after kWindow pictures the result does not depend on where processing began:
 //   segments of one video can be enhanced apart and joined.
+// - Before it, the levels of flat footage are spread: Note [Levels] in contrast_levels.h. Both are one curve.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,6 +20,7 @@
 
 #include "reelmend/error.h"
 #include "pixel/contrast_curve.h"
+#include "pixel/contrast_levels.h"
 #include "pixel/scratch.h"
 #include "pixel/stages.h"
 
@@ -129,8 +131,10 @@ using Curve = std::array<float, kMaxSegments + 1>;
 struct AdaptiveContrast::Impl {
   using Histograms = std::array<TileHistogram, kMaxTiles * kMaxTiles>;
 
-  Impl(int width, int height)
-      : across(width, TileCount(width)), down(height, TileCount(height)), history(kWindow) {}
+  Impl(int width, int height, const LevelLift& lift_in)
+      : lift(lift_in), across(width, TileCount(width)), down(height, TileCount(height)), history(kWindow) {}
+
+  LevelLift lift;
 
   TileAxis across;
   TileAxis down;
@@ -139,8 +143,10 @@ struct AdaptiveContrast::Impl {
   std::vector<Histograms> history;  // ring of the last pictures
   Histograms sums{};
   std::array<Curve, kMaxTiles * kMaxTiles> curves{};
+  std::array<Levels, kWindow> recent{};  // ring as `history`
   int pictures = 0;  // in the window
   int next = 0;
+  int newest = 0;
 
   int tiles() const { return across.count * down.count; }
 
@@ -182,7 +188,46 @@ struct AdaptiveContrast::Impl {
     };
     pool.ParallelRows(tiles(), 1, std::ref(count));
     pictures = std::min(pictures + 1, kWindow);
+    newest = next;
     next = (next + 1) % kWindow;
+  }
+
+  /// Folds the levels' curve into those of the tiles, which get their strength here. Returns the factor of chroma.
+  float SpreadLevels(float strength) {
+    TileHistogram picture{};
+    for (int tile = 0; tile < tiles(); ++tile) {
+      for (int i = 0; i < layout.bins; ++i) picture[i] += history[newest][tile][i];
+    }
+    recent[newest] = MeasureLevels(picture.data(), layout, lift.bars);
+    const LevelCurve levels = LevelCurve::Of(lift, MeanLevels(recent.data(), newest, pictures));
+    for (int i = 0; i <= layout.domain.segments; ++i) {
+      const float change = levels.ChangeAt(i, layout.domain);
+      for (int tile = 0; tile < tiles(); ++tile) {
+        curves[tile][i] = change + strength * levels.local * curves[tile][i];
+      }
+    }
+    return levels.chroma();
+  }
+
+  void SpreadChroma(Image& image, float gain, ThreadPool& pool) const {
+    if (gain <= 1) return;
+    const float limit = ChromaLimit(range == Range::kLimited);
+    const Plane cb = image.plane(1);
+    const Plane cr = image.plane(2);
+    const auto rows = [&](int first, int last) {
+      for (int y = first; y < last; ++y) {
+        std::uint16_t* b = cb.Row(y);
+        std::uint16_t* r = cr.Row(y);
+        for (int x = 0; x < cb.width; ++x) {
+          const float from_b = static_cast<float>(b[x]) - 32768.0F;
+          const float from_r = static_cast<float>(r[x]) - 32768.0F;
+          const float factor = ChromaFactor(from_b, from_r, gain, limit);
+          b[x] = static_cast<std::uint16_t>(from_b * factor + 32768.5F);
+          r[x] = static_cast<std::uint16_t>(from_r * factor + 32768.5F);
+        }
+      }
+    };
+    pool.ParallelRows(cb.height, kGrainRows, std::ref(rows));
   }
 
   /// Curves of the tile columns for row `y`, times the strength.
@@ -236,7 +281,8 @@ struct AdaptiveContrast::Impl {
   }
 };
 
-AdaptiveContrast::AdaptiveContrast(int width, int height) : impl_(std::make_unique<Impl>(width, height)) {}
+AdaptiveContrast::AdaptiveContrast(int width, int height, const LevelLift& lift)
+    : impl_(std::make_unique<Impl>(width, height, lift)) {}
 
 AdaptiveContrast::~AdaptiveContrast() = default;
 
@@ -255,8 +301,13 @@ void AdaptiveContrast::Run(Image& image, float strength, ThreadPool& pool) {
   }
   const Plane luma = image.plane(0);
   impl.Observe(luma, pool);
+  float applied = std::min(strength, 1.0F);
+  if (impl.lift.amount > 0) {
+    impl.SpreadChroma(image, impl.SpreadLevels(applied), pool);
+    applied = 1;  // the curves have it in them
+  }
   const auto rows = [&](int first, int last) {
-    for (int y = first; y < last; ++y) impl.ApplyRow(luma.Row(y), y, std::min(strength, 1.0F));
+    for (int y = first; y < last; ++y) impl.ApplyRow(luma.Row(y), y, applied);
   };
   pool.ParallelRows(luma.height, kGrainRows, std::ref(rows));
 }

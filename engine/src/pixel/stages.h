@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "pixel/contrast_levels.h"
 #include "pixel/image.h"
 #include "pixel/thread_pool.h"
 
@@ -99,11 +100,12 @@ class Sharpener {
 };
 
 /// Contrast-limited adaptive equalisation of luma (after Zuiderveld 1994, 8×8 tiles, clip limit), blended by
-/// strength; the tile curves are low-passed over frames so that a still scene keeps its brightness; Reset()
-/// at scene cuts. In place on `image`. Chroma untouched.
+/// strength, and the levels of flat footage spread over the range (contrast_levels.h); the curves are low-passed over
+/// frames so that a still scene keeps its brightness; Reset() at scene cuts. In place on `image`. Chroma changes with
+/// the levels only.
 class AdaptiveContrast {
  public:
-  AdaptiveContrast(int width, int height);
+  AdaptiveContrast(int width, int height, const LevelLift& lift = {});
   ~AdaptiveContrast();
   void Run(Image& image, float strength, ThreadPool& pool);
   void Reset();

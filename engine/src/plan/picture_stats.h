@@ -2,16 +2,41 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <vector>
 
+#include "pixel/contrast_levels.h"
 #include "pixel/image.h"
 
 namespace reelmend::plan {
 
-/// Share of luma samples in each of 64 equal bins (every fourth sample of every fourth row).
-using LumaHistogram = std::array<float, 64>;
-LumaHistogram MeasureLuma(const pixel::Image& image);
+/// Black bars: shares of the picture's height and width.
+struct Bars {
+  float top = 0;
+  float bottom = 0;
+  float left = 0;
+  float right = 0;
 
-/// Distance between the 2nd and the 98th percentile as a share of the legal range, 0…1.
-float LumaSpread(const LumaHistogram& histogram, pixel::Range range);
+  /// Share of the picture's area.
+  float area() const { return 1 - (1 - top - bottom) * (1 - left - right); }
+};
+
+/// Luma of one picture, counted in the bins of pixel::LayoutOf (every fourth sample of every fourth row).
+struct LumaFacts {
+  std::array<std::uint32_t, pixel::kMaxBins> histogram = {};
+  pixel::Range range = pixel::Range::kLimited;
+  Bars bars;  ///< rows and columns at the edges that are black, whatever the reason
+};
+LumaFacts MeasureLuma(const pixel::Image& image);
+
+/// Levels of a video.
+struct VideoLevels {
+  pixel::Levels levels;
+  float bars = 0;  ///< share of the picture that bars take
+};
+
+/// From pictures all over the video. Blank pictures do not count. Bars are what is black at the edges of all others. The
+/// levels are medians, so that a title among them changes nothing; of two in the middle, the wider one counts.
+VideoLevels LevelsOfVideo(const std::vector<LumaFacts>& pictures);
 
 }  // namespace reelmend::plan

@@ -26,6 +26,7 @@ namespace reelmend::plan {
 namespace {
 
 constexpr float kUnnoticeable = 0.6F;  ///< error in 8-bit levels that 8 bits and a good encoder leave
+constexpr float kFullLevels = 0.5F;    ///< strength of the adaptive contrast that spreads the levels in full
 
 float Resolve(const Strength& strength, float automatic) {
   switch (strength.mode) {
@@ -34,6 +35,16 @@ float Resolve(const Strength& strength, float automatic) {
     case Strength::Mode::kFixed: return strength.value;
   }
   return 0;
+}
+
+/// How much of the spreading of levels a source bears: little where the picture is hardly more than its error.
+float LevelShare(const SourceTraits& traits) {
+  constexpr float kLevels = 219;
+  constexpr float kMostlyError = 6;
+  constexpr float kHardlyError = 16;
+  const float error = std::hypot(traits.noise_sigma, traits.compression_error);
+  const float used = kLevels * traits.levels.levels.used();
+  return std::clamp((used - kMostlyError * error) / ((kHardlyError - kMostlyError) * std::max(error, 1e-3F)), 0.0F, 1.0F);
 }
 
 void CheckStrength(const Strength& strength, const char* name) {
@@ -59,14 +70,14 @@ class TraitMeter {
     }
     noise_.push_back(pixel::EstimateNoise(image, pool_));
     if (const auto error = CompressionErrorOf(frame)) coding_.push_back(*error);
-    spread_ = std::max(spread_, LumaSpread(MeasureLuma(image), image.color().range));
+    luma_.push_back(MeasureLuma(image));
     damage_.Add(image);
   }
 
   /// `rate_error` stands in for the compression error where no frame told of it.
   SourceTraits Traits(float rate_error) {
     if (noise_.empty()) return {};
-    return {Median(noise_), spread_, coding_.empty() ? rate_error : Median(coding_), damage_.Estimate()};
+    return {Median(noise_), LevelsOfVideo(luma_), coding_.empty() ? rate_error : Median(coding_), damage_.Estimate()};
   }
 
  private:
@@ -81,7 +92,7 @@ class TraitMeter {
   pixel::ThreadPool pool_;
   std::vector<float> noise_;
   std::vector<float> coding_;
-  float spread_ = 0;
+  std::vector<LumaFacts> luma_;
   DamageMeter damage_;
 };
 
@@ -183,12 +194,18 @@ Strengths ChooseStrengths(const EnhanceOptions& options, const SourceTraits& tra
   const float denoise = std::clamp((traits.noise_sigma - 1.5F) * 0.1F, 0.0F, 0.6F);
   const float enlargement = static_cast<float>(std::clamp(scale - 1.0, 0.0, 1.0));
   const float sharpen = 0.25F * enlargement * (denoise > 0 ? 0.5F : 1.0F);
-  const float flatness = std::clamp((0.35F - traits.luma_spread) / 0.15F, 0.0F, 1.0F);
-  const float content = std::clamp((traits.luma_spread - 0.05F) / 0.15F, 0.0F, 1.0F);
-  const float contrast = 0.2F * std::min(flatness, content);
+  const float contrast = kFullLevels * LevelShare(traits) * (pixel::LevelGain(traits.levels.levels) - 1) / (pixel::kMaxLevelGain - 1);
   const float faces = error < kUnnoticeable ? 0.0F : std::min(0.8F, error / 8);
   return {Resolve(options.denoise, denoise), Resolve(options.sharpen, sharpen),
           Resolve(options.adaptive_contrast, contrast), Resolve(options.face_restoration, faces)};
+}
+
+pixel::LevelLift ChooseLevelLift(const EnhanceOptions& options, const SourceTraits& traits, float strength) {
+  pixel::LevelLift lift{0, traits.levels.levels, traits.levels.bars, false};
+  if (strength <= 0 || pixel::LevelGain(lift.video) <= 1) return lift;
+  lift.leads_local = options.adaptive_contrast.mode == Strength::Mode::kAuto;
+  lift.amount = lift.leads_local ? LevelShare(traits) : std::min(1.0F, strength / kFullLevels);
+  return lift;
 }
 
 float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& traits) {
@@ -246,6 +263,7 @@ Plan MakePlan(const std::string& input_path, const EnhanceOptions& options, int 
                            RateError(demuxer, *first, plan.source, plan.frame_rate));
   const double scale = static_cast<double>(plan.output.width) / plan.source.width;
   plan.strengths = ChooseStrengths(options, plan.traits, scale);
+  plan.level_lift = ChooseLevelLift(options, plan.traits, plan.strengths.adaptive_contrast);
   PlanNetwork(options, {first->width, first->height}, device, plan);
   plan.device_restores_faces = device_restores_faces;
   PlanFaces(options, plan);

@@ -59,7 +59,10 @@ std::string WhySharpen(const EnhanceOptions& options, const Plan& plan, float en
 
 std::string WhyContrast(const EnhanceOptions& options, const Plan& plan) {
   if (const std::string asked = Asked(options.adaptive_contrast); !asked.empty()) return asked;
-  return "the picture uses " + Figure(100 * plan.traits.luma_spread, 0) + " % of the range";
+  const pixel::Levels& levels = plan.traits.levels.levels;
+  const std::string use = "the picture uses " + Figure(100 * levels.used(), 0) + " % of the range";
+  if (plan.strengths.adaptive_contrast <= 0) return use;
+  return use + ", from " + Figure(100 * levels.black, 0) + " to " + Figure(100 * levels.white, 0) + " %";
 }
 
 }  // namespace
