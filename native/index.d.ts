@@ -94,6 +94,8 @@ export interface ModelFile {
   lossDb?: number;
   /** largest strength of restoration it was trained for; 0: it only enlarges. 1 when absent */
   maxStrength?: number;
+  /** it sees the damage itself: the strength says how much of the restoration is wanted, not how damaged the source is */
+  blind?: boolean;
   /** layout face: largest change of a sample, in 8-bit levels; 255 when absent */
   maxChange?: number;
   allowBf16?: boolean;

@@ -268,6 +268,7 @@ ModelFile ToModelFile(const Options& options) {
   file.sha256 = options.Text("sha256").value_or("");
   file.loss_db = options.Number("lossDb", -100, 100).value_or(0);
   file.max_strength = static_cast<float>(options.Number("maxStrength", 0, 1).value_or(file.max_strength));
+  file.is_blind = options.Boolean("blind").value_or(false);
   file.max_change = static_cast<float>(options.Number("maxChange", 0, 255).value_or(file.max_change));
   file.allow_bf16 = options.Boolean("allowBf16").value_or(false);
   return file;

@@ -39,6 +39,7 @@ const entry = z.object({
   multiple: z.number().int().min(1).max(64).default(1),
   halo: z.number().int().min(0).max(1024).default(32),
   max_strength: z.number().min(0).max(1).optional(),
+  blind: z.boolean().optional(),
   max_change: z.number().min(0).max(255).optional(),
   sha256: z
     .string()

@@ -38,6 +38,7 @@ struct ModelFile {
   std::string sha256;     ///< of the file, 64 hexadecimal digits; empty: not checked
   double loss_db = 0;     ///< PSNR lost against the fp32 file of the same network, in dB
   float max_strength = 1; ///< largest strength of restoration it was trained for; 0: it only enlarges
+  bool is_blind = false;  ///< it sees the damage itself; the strength says how much of the restoration is wanted
   float max_change = 255;   ///< layout kFace: largest change of a sample, in 8-bit levels; larger ones are clipped
   bool allow_bf16 = false;  ///< true if its measured loss in bfloat16 is as small as allowed for int8
 

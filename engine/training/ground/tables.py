@@ -18,7 +18,8 @@ the files in this folder as OpenVINO runs them. `manifest.json` says the same to
 
 Layout `luma+strength`, input `x`: float32 [1, 2, H, W], H and W even. Plane 0: luma, gamma-coded, 0 black, 1 white.
 Plane 1: the strength of restoration, 0 to 1: the root mean square of what noise and coding added to the luma, in 8-bit
-codes / 50 (0: enlarge only; 0.5: noise of sigma 25). Output `y`: float32 [1, 1, scale·H, scale·W], luma, not clipped.
+codes / 50 (0: enlarge only; 0.5: noise of sigma 25); for the blind networks (`detail`) how much of the restoration is wanted
+(0: the faithful result, 1: all of it). Output `y`: float32 [1, 1, scale·H, scale·W], luma, not clipped.
 
 Layout `ycbcr+strength`, input `x`: float32 [1, 4, H, W]: the same, and Cb and Cr on luma's grid, 0 neutral, −0.5 to 0.5.
 Output `y`: float32 [1, 3, scale·H, scale·W], Y, Cb and Cr, not clipped.

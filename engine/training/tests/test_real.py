@@ -1,5 +1,6 @@
 """Real damage: what a plan says is what happens, truth and motion are known, and strengths mean what they say."""
 import argparse
+import hashlib
 import json
 import subprocess
 
@@ -249,6 +250,33 @@ def test_a_release_is_scored_on_the_damage_it_was_trained_on(shards, file):
     assert f'| blurred | {round(scores["real"]["blurred"]["psnr_gain"], 2)}' in tables._scores(
         {'file': file, 'scale': network.scale, 'scores': scores})
     json.dumps(scores)
+
+
+@pytest.mark.parametrize('name,start', [('detail', 'fast-x2.onnx'), ('detail-restore', 'fast-x1.onnx')])
+def test_a_release_of_real_damage_is_a_blind_network_beside_the_others(tmp_path, monkeypatch, name, start):
+    from ground import release
+    from ground.quantise import QuantNet
+    net = release.load_averaged(release.load_state(release.MODELS / start))
+    quant = QuantNet(net)
+    quant.calibrate([(torch.rand(2, 2, 32, 32, generator=torch.Generator().manual_seed(1)), None)])
+    shipped = json.loads((release.MODELS / 'manifest.json').read_text())['models']
+    (tmp_path / 'manifest.json').write_text(json.dumps({'version': 1, 'models': shipped}))
+    monkeypatch.setattr(release, 'MODELS', tmp_path)
+    monkeypatch.setattr(release, 'data_of', list)
+    gain = {'f32': 1.0, 'bf16': 0.98}
+    monkeypatch.setattr(release, 'scores_of', lambda data, network, precision='f32', recipe=None: {
+        'real': {'twice': {'psnr_gain': gain[precision]}}})
+    training = {'recipe': 'real', 'command': '', 'steps': 1, 'device': '', 'hours': 0}
+    written = release.release(NETWORKS[name], net, quant, training)
+    models = json.loads((tmp_path / 'manifest.json').read_text())['models']
+    own = [m for m in models if m['name'] == 'detail']
+    assert [m['precision'] for m in own] == ['fp32', 'int8'] and own == sorted(written, key=lambda m: m['precision'])
+    assert all(m['blind'] is True and m['max_strength'] == 1 and m['scale'] == NETWORKS[name].scale for m in own)
+    assert [m for m in models if m['name'] != 'detail'] == shipped and not any('blind' in m for m in shipped)
+    for entry in own:
+        data = (tmp_path / entry['file']).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == entry['sha256'] and entry['layout'] == 'luma+strength'
+    assert own[0]['scores']['bf16_loss_db'] == 0.02 and own[1]['scores']['loss_db'] == 0
 
 
 def test_flicker_follows_the_motion_of_the_rows(shards):
