@@ -371,6 +371,36 @@ TEST_F(NetworkPipeline, TheStreamsQuantiserSetsTheStrength) {
   EXPECT_LT(strength("-c:v mpeg4 -q:v 2", "fine.avi"), strength("-c:v mpeg4 -q:v 20", "rough.avi"));
 }
 
+TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
+  NEEDS_OPENVINO();
+  // Strength shows: white is added by it.
+  ModelFile detail = Save("detail", NearestNetwork(2, 1, 1), 2);
+  detail.is_blind = true;
+  const ModelFile fast = Save("fast", NearestNetwork(2), 2);
+  EnhanceOptions options = Options({fast, detail}, "auto");
+  options.target = Target::k1080p;
+  options.denoise = {};
+  const std::string rough = Clip("rough.mp4", "320x180", "-c:v libx264 -qp 44 -pix_fmt yuv420p", 0.2);
+  const EnhanceResult restored = Enhance(rough, folder_.File("out.mp4"), options);
+  EXPECT_EQ(restored.applied.model, "detail");
+  EXPECT_FLOAT_EQ(restored.applied.denoise, 0.5F);
+  const auto model = std::ranges::find(restored.plan, "model", &PlannedStage::name);
+  EXPECT_EQ(model->why, "the source is heavily compressed: detail at 50 %");
+  const std::string fine = Clip("fine.mp4", "320x180", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
+  EXPECT_EQ(PlanEnhance(fine, options).model, "fast");
+  options.models = {fast};
+  EXPECT_EQ(PlanEnhance(rough, options).model, "fast");
+  options.models = {fast, detail};
+  options.denoise = {Strength::Mode::kOff, 0};
+  EXPECT_EQ(PlanEnhance(rough, options).model, "fast") << "no restoration is wanted";
+  options.model = "detail";
+  options.denoise = {};
+  const EnhancePlan asked = PlanEnhance(fine, options);
+  EXPECT_EQ(asked.model, "detail");
+  EXPECT_FLOAT_EQ(asked.stages[0].strength, 0.5F);
+  EXPECT_EQ(asked.stages[1].why, "asked for");
+}
+
 TEST_F(NetworkPipeline, ANetworkIsAskedForNoMoreThanItWasTrainedFor) {
   NEEDS_OPENVINO();
   // Strength shows: white is added by it.

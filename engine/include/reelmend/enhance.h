@@ -50,8 +50,9 @@ struct EnhanceOptions {
   Strength sharpen;
   Strength adaptive_contrast;
   Strength face_restoration;
-  /// Name of one of `models`, or "none" for the plain filter. "auto" takes `quality` on a GPU and `fast` on a CPU if that
-  /// model is installed, can run and has something to do (enlarge, or restore a source that is not clean), else none.
+  /// Name of one of `models`, or "none" for the plain filter. "auto" takes `detail` for a damaged source, else `quality`
+  /// on a GPU and `fast` on a CPU, if that model is installed, can run and has something to do (enlarge, or restore a
+  /// source that is not clean), else none.
   std::string model = "auto";
   std::vector<ModelFile> models;  ///< installed networks, all files of all names
   std::string device = "auto";  ///< "auto", "cpu", "cuda:N"

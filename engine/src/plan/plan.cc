@@ -137,16 +137,20 @@ AVRational UsableRate(const Rational& rate) {
 void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice device, Plan& plan) {
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
-  const float strength = ChooseNetworkStrength(options, plan.traits);
-  plan.model = ChooseModel(options, stored, plan.output, strength, device);
+  float strength = ChooseNetworkStrength(options, plan.traits);
+  plan.restoration = ChooseRestoration(DamageOf(plan.traits));
+  plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration);
   if (plan.model == "none") return;
   plan.models = options.models;
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;
   const ModelFile file = FitNetwork(options.models, plan.model, stored, plan.output, device)->file;
   plan.restores_luma = inference::TakesStrength(file.layout) && file.max_strength > 0;
+  plan.is_blind = file.is_blind;
+  if (file.is_blind) strength = ChooseBlindStrength(options, plan.restoration);
   plan.network_strength = std::min(strength, file.max_strength);
-  if (options.sharpen.mode == Strength::Mode::kAuto) plan.strengths.sharpen *= kSharpenAfterNetwork;
+  if (options.sharpen.mode != Strength::Mode::kAuto) return;
+  plan.strengths.sharpen *= kSharpenAfterNetwork * (file.is_blind ? 1 - plan.network_strength : 1.0F);
 }
 
 void PlanFaces(const EnhanceOptions& options, Plan& plan) {
@@ -217,20 +221,40 @@ float ChooseNetworkStrength(const EnhanceOptions& options, const SourceTraits& t
   return Resolve(options.denoise, error < kUnnoticeable ? 0.0F : std::min(1.0F, restorable / kFullStrength));
 }
 
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device) {
+Damage DamageOf(const SourceTraits& traits) {
+  Damage damage;
+  damage.compression_error = traits.compression_error;
+  damage.noise_sigma = traits.noise_sigma;
+  return damage;
+}
+
+float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration) {
+  constexpr float kAskedFor = 0.5F;
+  return Resolve(options.denoise, options.model == "auto" ? restoration.strength : std::max(kAskedFor, restoration.strength));
+}
+
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
+                           const RestorationChoice& restoration) {
   const bool has_time = device == NetworkDevice::kGpu;
+  for (const char* name : {"detail-large", "detail"}) {
+    if (restoration.strength <= 0 || (std::string(name) == "detail-large" && !has_time)) continue;
+    const auto fit = FitNetwork(models, name, in, out, device);
+    if (fit && fit->file.is_blind) return name;
+  }
   return has_time && FitNetwork(models, "quality", in, out, device) ? "quality" : "fast";
 }
 
-std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice device) {
+std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength, NetworkDevice device,
+                        const RestorationChoice& restoration) {
   constexpr float kWorthIt = 0.08F;
   if (options.model == "none") return "none";
   const bool is_automatic = options.model == "auto";
-  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, device) : options.model;
+  const RestorationChoice wanted = Resolve(options.denoise, 1) > 0 ? restoration : RestorationChoice{};
+  const std::string name = is_automatic ? AutomaticModel(options.models, in, out, device, wanted) : options.model;
   const auto fit = FitNetwork(options.models, name, in, out, device);
   if (!fit) return "none";
   const bool enlarges = out.width > in.width || out.height > in.height;
-  if (is_automatic && !enlarges && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
+  if (is_automatic && !enlarges && !fit->file.is_blind && std::min(network_strength, fit->file.max_strength) < kWorthIt) return "none";
   if (device == NetworkDevice::kGpu) return name;  // its processor says whether it runs networks
   try {
     inference::CreateBackend("openvino");

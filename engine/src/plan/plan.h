@@ -15,6 +15,7 @@
 #include "plan/damage.h"
 #include "plan/network_choice.h"
 #include "plan/picture_stats.h"
+#include "plan/restoration_choice.h"
 #include "reelmend/enhance.h"
 #include "reelmend/model.h"
 
@@ -41,6 +42,7 @@ struct Plan {
   Size output;
   media::Orientation orientation;
   SourceTraits traits;
+  RestorationChoice restoration;  ///< what the source's damage asks for
   Strengths strengths;
   pixel::LevelLift level_lift;         ///< of the adaptive contrast
   AVRational time_base = {1, 90'000};  ///< of the output's video
@@ -51,6 +53,7 @@ struct Plan {
   std::string model = "none";          ///< name of the network that runs
   std::vector<ModelFile> models;       ///< installed files
   float network_strength = 0;          ///< strength of restoration given to the network
+  bool is_blind = false;               ///< ModelFile::is_blind of the network
   std::optional<ModelFile> face_model;  ///< the network that restores faces, where their strength is above 0
   std::vector<PlannedStage> stages;     ///< the stages with reasons, for people
   std::string condition;               ///< what is wrong with the source, in words (DescribeDamage)
@@ -105,14 +108,21 @@ inline float TemporalStrength(float denoise) { return std::min(1.0F, 2 * denoise
 /// Why faces cannot be restored here; empty when they can.
 std::string WhyNoFaces(const EnhanceOptions& options, bool device_restores_faces);
 
-/// The model that `auto` stands for: on a GPU the larger network, if one is installed for these sizes; on a CPU
-/// `fast`.
-std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device);
+/// What is known of the damage of a source.
+Damage DamageOf(const SourceTraits& traits);
+
+/// Strength of a blind network. One that was asked for by name restores at least half, whatever was measured.
+float ChooseBlindStrength(const EnhanceOptions& options, const RestorationChoice& restoration);
+
+/// The model that `auto` stands for: for a damaged source `detail` (on a GPU `detail-large`), else on a GPU the larger
+/// network and on a CPU `fast`; each only if one is installed for these sizes, the last one in any case.
+std::string AutomaticModel(const std::vector<ModelFile>& models, Size in, Size out, NetworkDevice device,
+                           const RestorationChoice& restoration = {});
 
 /// Name of the network for a stored picture of size `in` that becomes `out`; "none" for the plain filter. Throws
 /// Error{kUnavailable} if a named network cannot run.
 std::string ChooseModel(const EnhanceOptions& options, Size in, Size out, float network_strength,
-                        NetworkDevice device = NetworkDevice::kCpu);
+                        NetworkDevice device = NetworkDevice::kCpu, const RestorationChoice& restoration = {});
 
 /// Tone mapping for frames of this colour; null for SDR with usual primaries.
 std::unique_ptr<pixel::ToneMapper> MakeToneMapper(const media::SourceColor& color, double peak_nits);

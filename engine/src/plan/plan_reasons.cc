@@ -36,6 +36,9 @@ std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
 std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enlargement) {
   if (options.model == "none") return "turned off";
   if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for";
+  if (plan.is_blind) {
+    return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %";
+  }
   if (plan.model != "none") {
     return enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits);
   }

@@ -1,0 +1,46 @@
+#include "plan/restoration_choice.h"
+
+#include <algorithm>
+
+namespace reelmend::plan {
+namespace {
+
+/// One kind of damage: 0 up to `none`, `most` from `full` on, linear between. `none` may be the larger one.
+struct DamageRule {
+  DamageKind kind;
+  float Damage::* measure;
+  float none;
+  float full;
+  float most;
+};
+
+constexpr DamageRule kRules[] = {
+    {DamageKind::kCompression, &Damage::compression_error, 2.0F, 7.0F, 0.5F},
+    {DamageKind::kBlur, &Damage::blur_sigma, 0.4F, 1.3F, 0.75F},
+    {DamageKind::kBlur, &Damage::effective_scale, 0.75F, 0.5F, 0.75F},
+    {DamageKind::kEnlargement, &Damage::true_scale, 0.95F, 0.55F, 0.75F},
+};
+constexpr float kWorthIt = 0.4F;
+
+}  // namespace
+
+RestorationChoice ChooseRestoration(const Damage& damage) {
+  RestorationChoice choice;
+  for (const DamageRule& rule : kRules) {
+    const float way = std::clamp((damage.*rule.measure - rule.none) / (rule.full - rule.none), 0.0F, 1.0F);
+    if (rule.most * way > choice.strength) choice = {rule.most * way, rule.kind};
+  }
+  return choice.strength < kWorthIt ? RestorationChoice{} : choice;
+}
+
+std::string DamageName(DamageKind kind) {
+  switch (kind) {
+    case DamageKind::kNone: return "";
+    case DamageKind::kCompression: return "heavily compressed";
+    case DamageKind::kBlur: return "blurred";
+    case DamageKind::kEnlargement: return "enlarged before";
+  }
+  return "";
+}
+
+}  // namespace reelmend::plan

@@ -1,0 +1,130 @@
+// Which network a damaged source gets, and how strong.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/restoration_choice.h"
+
+namespace reelmend {
+namespace {
+
+using plan::ChooseRestoration;
+using plan::Damage;
+using plan::DamageKind;
+using plan::NetworkDevice;
+
+TEST(ChooseRestoration, IsFaithfulToCleanAndNoisySources) {
+  for (const float noise : {0.0F, 5.0F, 40.0F}) {
+    for (const float compression_error : {0.0F, 1.0F, 3.0F}) {
+      for (const float blur : {0.0F, 0.5F}) {
+        const auto choice = ChooseRestoration({compression_error, noise, blur, 0.9F});
+        EXPECT_EQ(choice.strength, 0) << compression_error << ", blur " << blur;
+        EXPECT_EQ(choice.cause, DamageKind::kNone);
+      }
+    }
+  }
+}
+
+TEST(ChooseRestoration, NamesWhatIsWorst) {
+  struct Case {
+    Damage damage;
+    DamageKind cause;
+    float least;
+    const char* name;
+  };
+  for (const Case& c : {Case{{7, 0, 0, 1}, DamageKind::kCompression, 0.5F, "heavily compressed"},
+                        {{7, 0, 1.5F, 1}, DamageKind::kBlur, 0.75F, "blurred"},
+                        {{3, 0, 0.4F, 0.9F, 0.5F}, DamageKind::kBlur, 0.75F, "blurred"},
+                        {{0, 0, 0, 0.5F}, DamageKind::kEnlargement, 0.75F, "enlarged before"},
+                        {{7, 0, 0, 0.9F, 0.9F}, DamageKind::kCompression, 0.5F, "heavily compressed"}}) {
+    const auto choice = ChooseRestoration(c.damage);
+    EXPECT_EQ(choice.cause, c.cause) << c.name;
+    EXPECT_GE(choice.strength, c.least) << c.name;
+    EXPECT_EQ(plan::DamageName(choice.cause), c.name);
+  }
+}
+
+TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
+  float last = 0;
+  for (float scale = 1; scale > 0.1F; scale -= 0.01F) {
+    const float strength = ChooseRestoration({0, 0, 0, 1, scale}).strength;
+    EXPECT_GE(strength, last) << scale;
+    last = strength;
+  }
+  EXPECT_FLOAT_EQ(last, 0.75F);
+}
+
+TEST(ChooseRestoration, GrowsWithEveryDamage) {
+  const std::vector<float> errors = {0, 1, 2, 3, 4, 5, 6, 7, 9, 12, 30};
+  const std::vector<float> noises = {0, 2, 10, 50};
+  const std::vector<float> blurs = {0, 0.3F, 0.6F, 0.9F, 1.2F, 1.5F, 3};
+  const std::vector<float> scales = {1, 0.95F, 0.85F, 0.75F, 0.65F, 0.5F, 0.2F};
+  for (std::size_t e = 0; e < errors.size(); ++e) {
+    for (std::size_t n = 0; n < noises.size(); ++n) {
+      for (std::size_t b = 0; b < blurs.size(); ++b) {
+        for (std::size_t s = 0; s < scales.size(); ++s) {
+          const float strength = ChooseRestoration({errors[e], noises[n], blurs[b], scales[s]}).strength;
+          EXPECT_TRUE(strength == 0 || (strength >= 0.4F && strength <= 1)) << strength;
+          if (e > 0) {
+            EXPECT_GE(strength, ChooseRestoration({errors[e - 1], noises[n], blurs[b], scales[s]}).strength);
+          }
+          if (n > 0) {
+            EXPECT_GE(strength, ChooseRestoration({errors[e], noises[n - 1], blurs[b], scales[s]}).strength);
+          }
+          if (b > 0) {
+            EXPECT_GE(strength, ChooseRestoration({errors[e], noises[n], blurs[b - 1], scales[s]}).strength);
+          }
+          if (s > 0) {
+            EXPECT_GE(strength, ChooseRestoration({errors[e], noises[n], blurs[b], scales[s - 1]}).strength);
+          }
+        }
+      }
+    }
+  }
+}
+
+ModelFile Named(const std::string& name, bool is_blind, int scale = 2) {
+  ModelFile file;
+  file.name = name;
+  file.path = name;
+  file.scale = scale;
+  file.is_blind = is_blind;
+  return file;
+}
+
+TEST(AutomaticModel, IsDetailForDamagedSourcesWhereItIsInstalled) {
+  const ModelFile fast = Named("fast", false);
+  const ModelFile quality = Named("quality", false);
+  const ModelFile detail = Named("detail", true);
+  const ModelFile large = Named("detail-large", true);
+  const auto of = [](const std::vector<ModelFile>& models, NetworkDevice place, float strength, Size out = {1920, 1080}) {
+    return plan::AutomaticModel(models, {960, 540}, out, place, {strength, DamageKind::kBlur});
+  };
+  const std::vector<ModelFile> all = {fast, quality, detail, large};
+  EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F), "detail");
+  EXPECT_EQ(of(all, NetworkDevice::kGpu, 0.5F), "detail-large");
+  EXPECT_EQ(of(all, NetworkDevice::kCpu, 0), "fast");
+  EXPECT_EQ(of(all, NetworkDevice::kGpu, 0), "quality");
+  EXPECT_EQ(of({fast, quality, detail}, NetworkDevice::kGpu, 0.5F), "detail");
+  EXPECT_EQ(of({fast}, NetworkDevice::kCpu, 0.5F), "fast");
+  EXPECT_EQ(of({fast, Named("detail", false)}, NetworkDevice::kCpu, 0.5F), "fast") << "an operator's network of that name that is told the damage";
+  EXPECT_EQ(of(all, NetworkDevice::kCpu, 0.5F, {960, 540}), "fast") << "there is no detail for x1";
+}
+
+TEST(BlindStrength, IsWhatIsWanted) {
+  const auto of = [](const std::string& model, Strength denoise, float measured) {
+    EnhanceOptions options;
+    options.model = model;
+    options.denoise = denoise;
+    return plan::ChooseBlindStrength(options, {measured, DamageKind::kBlur});
+  };
+  EXPECT_EQ(of("auto", {}, 0.6F), 0.6F);
+  EXPECT_EQ(of("detail", {}, 0.6F), 0.6F);
+  EXPECT_EQ(of("detail", {}, 0), 0.5F) << "asked for by name";
+  EXPECT_EQ(of("detail", {Strength::Mode::kFixed, 0.2F}, 0.6F), 0.2F);
+  EXPECT_EQ(of("detail", {Strength::Mode::kOff, 0}, 0.6F), 0) << "the faithful result";
+}
+
+}  // namespace
+}  // namespace reelmend
