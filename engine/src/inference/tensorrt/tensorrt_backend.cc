@@ -36,7 +36,7 @@ struct Library {
   /// not know as a place. Of several kinds of GPUs, each has a file; opening costs address space, no memory.
   void OpenBuilderParts() const {
     Dl_info own = {};
-    if (variant::kBuilderParts == nullptr || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
+    if (variant::kBuilderParts.empty() || dladdr(reinterpret_cast<const void*>(make_builder), &own) == 0) return;
     std::error_code failed;
     const auto folder = std::filesystem::canonical(own.dli_fname, failed).parent_path();
     if (failed) return;

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "inference/gpu_backend.h"
 
@@ -29,7 +30,7 @@ inline constexpr const char* kTitle = "TensorRT-RTX";
 inline constexpr const char* kLibrary = "libtensorrt_rtx.so.1";
 inline constexpr const char* kParserLibrary = "libtensorrt_onnxparser_rtx.so.1";
 inline constexpr bool kBuildsAnywhere = true;
-inline constexpr const char* kBuilderParts = nullptr;
+inline constexpr std::string_view kBuilderParts;  ///< none
 
 /// RTX GPUs and their relatives. Compute capabilities 9.0 and 10.0 (H100, H200, B200) are not supported.
 inline bool Supports(const GpuTarget& target) {
@@ -110,7 +111,7 @@ inline constexpr const char* kParserLibrary = "libnvonnxparser.so.10";
 #endif
 inline constexpr bool kBuildsAnywhere = false;
 /// Prefix of the libraries that the builder opens by name on first use.
-inline constexpr const char* kBuilderParts = "libnvinfer_builder_resource";
+inline constexpr std::string_view kBuilderParts = "libnvinfer_builder_resource";
 
 inline bool Supports(const GpuTarget& target) { return target.major * 10 + target.minor >= 75; }
 
