@@ -107,7 +107,7 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
       ['LICENSE', 'build', 'engine', 'migrations', 'node_modules', 'openapi.yaml', 'package-lock.json', 'package.json', 'patches', 'scripts', 'src'].sort(),
     );
     const packages = await readdir(join(dir, 'node_modules'));
-    for (const tool of ['vitest', 'eslint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
+    for (const tool of ['vitest', 'oxlint', 'vite', 'react', 'cmake-js']) expect(packages).not.toContain(tool);
   });
 
   it('holds the mended PostgreSQL driver', async () => {

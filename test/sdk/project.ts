@@ -41,7 +41,7 @@ export async function createProject(): Promise<Project> {
     async compile(options, include) {
       const config = { compilerOptions: { ...strict, ...options }, include };
       await write('tsconfig.json', JSON.stringify(config));
-      const tsc = join(root, 'node_modules/.bin/tsc');
+      const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
       await exec(tsc, ['-p', 'tsconfig.json'], { cwd: project, timeout }).catch((error: { stdout: string }) => {
         throw new Error(error.stdout);
       });

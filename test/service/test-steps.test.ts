@@ -27,7 +27,7 @@ const service = [...imported('src/cli/main.ts'), ...files('migrations/*.sql', 's
 const needed: Record<string, string[]> = {
   'types, lint, directions': [
     ...files('scripts/lint', 'scripts/lint-engine', '*.ts', '*.tsx', '*tsconfig*.json', 'engine/src/'),
-    ...['eslint.config.js', '.dependency-cruiser.cjs', ...packages],
+    ...['.oxlintrc.json', '.dependency-cruiser.cjs', ...packages],
   ],
   'generated code is current': [
     ...['scripts/generate', 'openapi.yaml', ...packages],

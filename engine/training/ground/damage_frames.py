@@ -68,7 +68,7 @@ def _recorded(rng, high, plan):
     if plan['role'] == 'natural':
         small = [p[:SIDE, :SIDE, 0] for p in high]
     else:
-        small = [p[..., 0] for p in damage.recorded(rng, high, {**plan, 'noise': 0.0, 'sharpened': None}, SIDE)]
+        small = [p[..., 0] for p in damage.recorded(rng, high, {**plan, 'noise': 0.0, 'sharpened': None}, (SIDE, SIDE))]
     level = plan['noise'] * (1 - 0.4 * plan['noise_chroma'])  # luma has less of the noise that each colour has alone
     noisy = [p + degrade.sensor_noise(rng, (*p.shape, 1), level, p[..., None], plan['coarse'])[..., 0] if level else p
              for p in small]
@@ -88,7 +88,7 @@ def _delivered(pictures, plan, codings):
         clip.append([to_bytes(16 + p * (219 / 255)), grey, grey])
     clip = damage._encoded(clip, [c for c in codings if c['size'] < 1], {'coding': []})
     if clip[0][0].shape[0] != SIDE:
-        clip = [damage.enlarged(planes, SIDE, plan['up']) for planes in clip]
+        clip = [damage.enlarged(planes, (SIDE, SIDE), plan['up']) for planes in clip]
     if plan['sharpened_after']:
         clip = [[to_bytes(damage.unsharp(p[0].astype(np.float32), **plan['sharpened_after'])), *p[1:]] for p in clip]
     return damage._encoded(clip, [c for c in codings if c['size'] == 1], {'coding': []})[-1][0]
