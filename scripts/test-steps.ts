@@ -45,6 +45,7 @@ export const shortSteps: Step[] = [
 
 /** One lane: each of these uses all cores, or measures time. */
 export const longSteps: Step[] = [
+  { name: 'engine, long proofs', lane: 'engine', command: ['bash', 'scripts/test-engine', '--long'] },
   { name: 'engine, under ThreadSanitizer', lane: 'engine', command: ['bash', 'scripts/test-engine', '--tsan'] },
   { name: 'engine, under AddressSanitizer', lane: 'engine', command: ['bash', 'scripts/test-engine', '--asan'] },
   { name: 'engine, fuzzed for long', lane: 'engine', command: ['bash', 'scripts/fuzz-engine', '--long'] },

@@ -158,7 +158,9 @@ async function runStep(step: Step, memory: Memory, all: boolean): Promise<Outcom
   const logFile = join(reports, `${fileName(step)}.log`);
   console.log(`==> ${step.name} begins; its output comes here when it ends, and goes to ${logFile} until then`);
   const started = performance.now();
-  const { ok, cpuSeconds } = await execute(step.command, logFile);
+  // The service's tests have deadlines, so they come first where both lanes want the processor.
+  const command = step.lane === 'engine' ? ['nice', '-n', '5', ...step.command] : step.command;
+  const { ok, cpuSeconds } = await execute(command, logFile);
   const { count, tests } = countOf(step, ok);
   const seconds = (performance.now() - started) / 1000;
   memory.keep(step, now, count);

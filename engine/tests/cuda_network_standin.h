@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "cuda_standin.h"
 #include "inference/backend.h"
@@ -26,6 +28,7 @@ struct NetworkLog {
   std::atomic<int> enqueued = 0;
   std::atomic<int> at_once = 0;       ///< computing now …
   std::atomic<int> most_at_once = 0;  ///< … and at most
+  bool waits_for_company = false;  ///< the first picture stays in the network until another is in it, or for 5 s
   std::int64_t workspace_bytes = 4096;  ///< a picture
   int fails_after = -1;  ///< runs until one fails
   bool refuses_capture = false;
@@ -68,12 +71,18 @@ class StandInNetwork : public inference::GpuNetwork {
         const int now = ++log->at_once;
         for (int most = log->most_at_once; now > most && !log->most_at_once.compare_exchange_weak(most, now);) {
         }
+        WaitForCompany(*log);
         for (int place = 0; place < batch; ++place) Compute(*network, binding, place, request);
         --log->at_once;
       });
     }
 
    private:
+    static void WaitForCompany(const NetworkLog& log) {
+      if (!log.waits_for_company) return;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+      while (log.most_at_once < 2 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     static void Compute(inference::Network& network, const inference::GpuBinding& binding, int place, int request) {
       const auto* in = static_cast<const std::uint16_t*>(binding.input) + place * network.input_shape().count();
       std::transform(in, in + network.input_shape().count(), network.Input(request), inference::HalfToFloat);

@@ -216,7 +216,7 @@ TEST(FaceStage, HardlyLooksWhereNobodyIs) {
   EXPECT_EQ(stage.restored(), 0);
 }
 
-TEST(FaceStage, TakesNoMoreMemoryAsTimeGoesOn) {
+TEST(FaceStage, TakesNoMoreMemoryAsTimeGoesOn_Long) {
   NEEDS_DETECTOR();
   const auto own_bytes = [] {
     std::ifstream file("/proc/self/status");

@@ -122,7 +122,7 @@ TEST_F(CancelTest, EndsAtOnceAtAnyTime) {
   }
 }
 
-TEST_F(CancelTest, EndsAtOnceAt4k) {
+TEST_F(CancelTest, EndsAtOnceAt4k_Long) {
   const std::string source =
       Clip("long.mp4", VideoInput("1920x1080", 2) + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p");
   EnhanceOptions options;

@@ -261,6 +261,13 @@ void ExpectSameClock(const DecodedTimes& before, const DecodedTimes& after, doub
   }
 }
 
+/// Quickly encoded: pixels are not compared here.
+EnhanceOptions CoarseOptions() {
+  EnhanceOptions options = PlainOptions();
+  options.encoder.crf = 40;
+  return options;
+}
+
 class Matrix : public ::testing::TestWithParam<Row> {
  protected:
   void Make(const Row& row, const std::string& file) {
@@ -287,7 +294,7 @@ TEST_P(Matrix, KeepsFramesTimesShapeAndSound) {
   const std::string output = folder_.File("out.mp4");
   Make(row, source);
   const DecodedTimes before = DecodeTimes(source);
-  const EnhanceResult result = Enhance(source, output, PlainOptions());
+  const EnhanceResult result = Enhance(source, output, CoarseOptions());
   const DecodedTimes after = DecodeTimes(output);
   const int frames = row.frames == -2 ? 50 : row.frames == -1 ? static_cast<int>(before.video.size()) : row.frames;
   EXPECT_EQ(result.frames, frames);
@@ -369,7 +376,7 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
   const std::string source = test_paths::SharedMediaDir() + "/" + GetParam();
   const TemporaryFolder folder;
   const std::string output = folder.File("out.mp4");
-  EnhanceOptions options = PlainOptions();
+  EnhanceOptions options = CoarseOptions();
   // Two are too long and too large to be done whole here: of one a part, the other reduced.
   const bool is_long = GetParam() == "long-1080p-6min.mp4";
   const bool is_huge = GetParam() == "8k24-hevc.mp4";

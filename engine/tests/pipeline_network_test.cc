@@ -232,7 +232,7 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAYcbcrNetworkAsItMadeThem) {
   for (const bool is_full : {false, true}) {
     const std::string source = folder_.File("colour.mkv");
     const std::string range = is_full ? "pc" : "tv";
-    Ffmpeg("-f lavfi -i color=0x904060:size=160x90:rate=10:duration=0.3 -vf scale=out_range=" + range +
+    Ffmpeg("-f lavfi -i color=0x904060:size=32x90:rate=10:duration=0.3 -vf scale=out_range=" + range +
            " -c:v ffv1 -pix_fmt yuv420p -colorspace bt709 -color_range " + range + " '" + source + "'");
     EnhanceOptions plain = Options({});
     plain.model = "none";
