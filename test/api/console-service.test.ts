@@ -15,6 +15,7 @@ import type {
 } from '../../src/contract/types.gen.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
 import { createSite, type Running, type Site } from '../helpers/service.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -68,15 +69,6 @@ async function signIn(email: string, password: string) {
   return { session, call };
 }
 
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const end = Date.now() + 30_000; ;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error('it did not happen in time');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 describe('the first operator', () => {
   it('is made on the command line with a password that is printed once, and sees the workers', async () => {
     const made = await site.reelmend<Made>('operators', 'add', 'boss@example.com');
@@ -88,7 +80,7 @@ describe('the first operator', () => {
     });
     const again = await site.reelmend<Made>('operators', 'add', 'Boss@example.com', '--existing');
     expect(again).not.toHaveProperty('password');
-    const worker = await until(async () => {
+    const worker = await eventually(async () => {
       const { data } = await call<OperatorWorkerList>('GET', '/operator/workers');
       return data.find(({ devices }) => devices.length > 0);
     });
@@ -177,7 +169,7 @@ describe('a person', () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
     for (const event of ['job.completed', 'job.failed'] as const) {
       const { job_id } = await call<{ job_id: string }>('POST', '/webhooks/test', { url, event });
-      const delivery = await until(async () => {
+      const delivery = await eventually(async () => {
         const { data } = await call<ConsoleDeliveryList>('GET', `/webhooks/deliveries?state=delivered&job_id=${job_id}`);
         return data[0];
       });
@@ -195,7 +187,7 @@ describe('a person', () => {
     const { capabilities } = await call<ConsoleSession>('GET', '/session');
     const request = { video_url: capabilities.sample_url.test, resolution: '1080p' };
     const { id } = await call<{ id: string }>('POST', '/jobs', { mode: 'test', request });
-    await until(async () => ((await call<ConsoleJobDetail>('GET', `/jobs/${id}`)).job.status === 'done' ? true : undefined));
+    await eventually(async () => ((await call<ConsoleJobDetail>('GET', `/jobs/${id}`)).job.status === 'done' ? true : undefined));
     const { result, source } = await call<{ result: { url: string } | null; source: null }>('GET', `/jobs/${id}/links`);
     expect(source).toBeNull();
     const played = await fetch(`${api.url}${result!.url}`, { headers: { Range: 'bytes=4-7' } });

@@ -19,6 +19,7 @@ import { createEvidence } from '../../src/evidence/index.ts';
 import { certificateOf } from '../../src/jobs/destroy-objects.ts';
 import { createStore } from '../../src/store/index.ts';
 import { createSite, type Site } from '../helpers/service.ts';
+import { hangMs } from '../helpers/wait.ts';
 import { jobInput } from '../helpers/worker-world.ts';
 
 const run = promisify(execFile);
@@ -50,7 +51,7 @@ async function offline(...args: string[]): Promise<Outcome> {
   return attempt(env, args);
 }
 async function attempt(env: Record<string, string>, args: string[]): Promise<Outcome> {
-  return run(process.execPath, [cli, ...args], { env, timeout: 180_000 }).then(
+  return run(process.execPath, [cli, ...args], { env, timeout: hangMs }).then(
     ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, stdout, stderr }),
   );
@@ -62,7 +63,7 @@ const file = async (name: string, content: unknown) => {
 };
 const account = async () => (await site.reelmend<{ id: string }>('accounts', 'create', 'Somebody')).id;
 
-describe('accounts and keys', { timeout: 300_000 }, () => {
+describe('accounts and keys', () => {
   it('are rejected, planned, rotated with an overlap', async () => {
     const id = await account();
     expect(await site.reelmend('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
@@ -94,7 +95,7 @@ describe('accounts and keys', { timeout: 300_000 }, () => {
   });
 });
 
-describe('closing an account', { timeout: 300_000 }, () => {
+describe('closing an account', () => {
   it('is asked for twice, and leaves its certificates to be exported', async () => {
     const id = await account();
     const store = createStore({ url: site.databaseUrl });
@@ -135,7 +136,7 @@ describe('closing an account', { timeout: 300_000 }, () => {
   });
 });
 
-describe('the ledger check', { timeout: 300_000 }, () => {
+describe('the ledger check', () => {
   it('prints every sum, and ends with status 1 when one does not hold', async () => {
     const id = await account();
     await site.reelmend('accounts', 'grant', id, '70');
@@ -155,7 +156,7 @@ describe('the ledger check', { timeout: 300_000 }, () => {
   });
 });
 
-describe('webhook secrets', { timeout: 300_000 }, () => {
+describe('webhook secrets', () => {
   it('17.40: are made with the account, sealed, rotated and switched', async () => {
     const id = await account();
     const first = await site.reelmend<{ secret: string }>('webhooks', 'secret', id);
@@ -195,7 +196,7 @@ interface Exported {
   jwks: { keys: object[] };
 }
 
-describe('an exported audit log', { timeout: 300_000 }, () => {
+describe('an exported audit log', () => {
   it('is verified offline, also after the key that signed it was replaced', async () => {
     const id = await account();
     for (const credits of ['1', '2', '3']) await site.reelmend('accounts', 'grant', id, credits);
@@ -230,7 +231,7 @@ describe('an exported audit log', { timeout: 300_000 }, () => {
   });
 });
 
-describe('a certificate', { timeout: 300_000 }, () => {
+describe('a certificate', () => {
   it('is verified offline, alone or in the answer of the API; changed by one byte it is refused', async () => {
     const key = await generateSigningKey();
     const payload: CertificatePayload = {
@@ -269,7 +270,7 @@ describe('a certificate', { timeout: 300_000 }, () => {
   });
 });
 
-describe('17.24: a document that brings its own keys', { timeout: 300_000 }, () => {
+describe('17.24: a document that brings its own keys', () => {
   const log = async () => {
     const [honest, forger] = [await generateSigningKey(), await generateSigningKey()];
     const head = { account_id: 'acct_1', size: 0, hash: '0'.repeat(64), signed_at: '2026-01-01T00:00:00.000Z' };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 let dir: string;
@@ -26,7 +27,7 @@ interface Outcome {
 function reelmend(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
   const environment = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'data'), ...env };
   return new Promise((resolve) => {
-    execFile(script, args, { cwd: dir, env: environment, timeout: 180_000 }, (error, stdout, stderr) =>
+    execFile(script, args, { cwd: dir, env: environment, timeout: hangMs }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
   });
