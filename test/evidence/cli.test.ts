@@ -1,12 +1,9 @@
-/** The operator's commands as processes: keys, books, secrets, and proofs checked without a database. */
-import { execFile } from 'node:child_process';
+/** The operator's commands: keys, books, secrets, and proofs checked without a database. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
@@ -18,12 +15,10 @@ import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { certificateOf } from '../../src/jobs/destroy-objects.ts';
 import { createStore } from '../../src/store/index.ts';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { createSite, type Site } from '../helpers/service.ts';
-import { hangMs } from '../helpers/wait.ts';
 import { jobInput } from '../helpers/worker-world.ts';
 
-const run = promisify(execFile);
-const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let site: Site;
 let dir: string;
 beforeAll(async () => {
@@ -35,27 +30,14 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-interface Outcome {
-  status: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** A command on a machine that has neither the database nor the data folder. */
-async function offline(...args: string[]): Promise<Outcome> {
-  const env = {
-    PATH: process.env['PATH']!,
-    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    REELMEND_DATA_DIR: '/nonexistent',
-  };
-  return attempt(env, args);
-}
-async function attempt(env: Record<string, string>, args: string[]): Promise<Outcome> {
-  return run(process.execPath, [cli, ...args], { env, timeout: hangMs }).then(
-    ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, stdout, stderr }),
-  );
-}
+/** The environment of a machine that has neither the database nor the data folder. */
+const elsewhere = {
+  PATH: process.env['PATH']!,
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+  REELMEND_DATA_DIR: '/nonexistent',
+};
+const offline = (...args: string[]) => runCommand(args, { env: elsewhere });
+const attempt = (env: Record<string, string>, args: string[]) => runCommand(args, { env });
 const file = async (name: string, content: unknown) => {
   const path = join(dir, name);
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -148,7 +130,7 @@ describe('the ledger check', () => {
     });
     const sql = postgres(site.databaseUrl, { max: 1 });
     await sql`UPDATE accounts SET credits = credits + 1 WHERE id = ${id}`;
-    const bad = await attempt(site.env, ['ledger', 'check']);
+    const bad = await spawnCommand(['ledger', 'check'], { env: site.env });
     expect(bad.status).toBe(1);
     expect(JSON.parse(bad.stdout)).toMatchObject({ ok: false, violations: [{ subject: id, detail: '71 <> 70' }] });
     await sql`UPDATE accounts SET credits = credits - 1 WHERE id = ${id}`;
@@ -165,7 +147,8 @@ describe('webhook secrets', () => {
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
       replaced: [],
     });
-    const { secret } = await site.reelmend<{ secret: string }>('webhooks', 'rotate-secret', id);
+    const { stdout } = await spawnCommand(['webhooks', 'rotate-secret', id], { env: site.env });
+    const { secret } = JSON.parse(stdout) as { secret: string };
     const rotated = { account: id, secret, replaced: [first.secret] };
     const switchesAt = expect.stringMatching(/Z$/) as string;
     expect(await site.reelmend('webhooks', 'secret', id)).toEqual({
@@ -285,7 +268,7 @@ describe('17.24: a document that brings its own keys', () => {
   it('is unverified without a trusted key, and the status is not 0', async () => {
     const { honest, forger, signedBy } = await log();
     const forged = await file('resigned.json', await signedBy(forger));
-    const alone = await offline('verify', 'audit-log', forged);
+    const alone = await spawnCommand(['verify', 'audit-log', forged], { env: elsewhere });
     expect(alone.status).toBe(2);
     expect(JSON.parse(alone.stdout)).toMatchObject({ valid: false, result: 'unverified', size: 0 });
     expect(alone.stderr).toContain('reelmend: unverified: checked only with the keys inside the file');
