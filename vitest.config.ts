@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { hangMs } from './test/helpers/wait.ts';
 
 export default defineConfig({
   test: {
@@ -9,7 +10,8 @@ export default defineConfig({
     // More than the two cores of a small machine: the tests mostly wait, for the database, a browser or a process.
     maxWorkers: 3,
     // Nets for what hangs: a machine may be busy with other work. What must be fast asserts so itself.
-    testTimeout: 120_000,
-    hookTimeout: 300_000,
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
+    expect: { poll: { timeout: hangMs, interval: 100 } },
   },
 });

@@ -3,7 +3,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
-import { known, type Opened, positiveWhole, print, withStore } from './with-store.ts';
+import { known, type Opened, positiveWhole, withStore } from './with-store.ts';
+import { print } from './terminal.ts';
 
 /** characters; the limit of the database */
 const longestName = 200;

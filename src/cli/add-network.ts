@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { projectRoot } from '../media/addon.ts';
 import { type InstalledModel, manifestName, readManifest } from '../media/models.ts';
+import { terminal } from './terminal.ts';
 
 const converter = join(projectRoot, 'engine', 'convert');
 /** Installing PyTorch downloads gigabytes. */
@@ -73,9 +74,10 @@ const entries = z.array(z.looseObject({ name: z.string() }));
 
 async function runConverter(args: string[]): Promise<Entry[]> {
   const started = promisify(execFile)('bash', [join(converter, 'run'), ...args], { timeout: converterTimeoutMs, maxBuffer: 1e8 });
+  const { stderr } = terminal();
   // The first run installs Python packages, which takes a while, so its messages are shown at once.
   started.child.stderr?.on('data', (text: Buffer) => {
-    if (text.toString().startsWith('convert: installing')) process.stderr.write(text);
+    if (text.toString().startsWith('convert: installing')) stderr(text.toString());
   });
   const { stdout } = await started.catch((cause: Error & { stderr?: string }) => {
     const stderrTail = cause.stderr?.trim().split('\n').findLast((line) => line.startsWith('convert: '));

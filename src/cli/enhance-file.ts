@@ -5,6 +5,7 @@ import { SingleBar } from 'cli-progress';
 import type { Config } from '../app/config.ts';
 import type { Strength } from '../domain/job.ts';
 import type { EnhanceResult, Media, Progress } from '../media/types.ts';
+import { print, say } from './terminal.ts';
 
 const probeTimeoutMs = 60_000;
 /** A day: the limit only ends what is stuck, since the user can interrupt. */
@@ -37,7 +38,7 @@ export async function probeCommand(media: Media, input: string): Promise<void> {
     walkPackets: true,
     timeoutMs: probeTimeoutMs,
   });
-  console.log(JSON.stringify(result, null, 2));
+  print(result);
 }
 
 /** Prints what `enhance` would do with a file, and why. */
@@ -46,13 +47,13 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
   const options = enhanceOptions(config, command);
   const plan = await media.plan({ inputPath: resolve(command.input), options, timeoutMs: probeTimeoutMs });
   if (command.json === true) {
-    console.log(JSON.stringify(plan, null, 2));
+    print(plan);
     return;
   }
-  console.log(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
-  if (plan.condition !== '') console.log(`  source: ${plan.condition}`);
+  say(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
+  if (plan.condition !== '') say(`  source: ${plan.condition}`);
   for (const { name, strength, why } of plan.stages) {
-    console.log(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
+    say(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
   }
 }
 
@@ -87,7 +88,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
     });
     await rename(join(outputDir, 'output.mp4'), output);
     bar.stop();
-    console.log(summary(result, command.output));
+    say(summary(result, command.output));
   } finally {
     bar.stop();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);

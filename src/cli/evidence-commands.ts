@@ -1,13 +1,14 @@
 /** `reelmend ledger|audit|certificates|signing-keys …`: the ledger and the signed evidence of a service. */
 import { Command } from 'commander';
-import { known, type Opened, print, withStore } from './with-store.ts';
+import { known, type Opened, withStore } from './with-store.ts';
+import { print, terminal } from './terminal.ts';
 
 /** Checks the ledger. Exit status 1 when a rule is broken. */
 async function checkLedger(): Promise<void> {
   await withStore(async ({ store }) => {
     const [sums, violations] = [await store.ledgerSums(), await store.ledgerCheck()];
     print({ ok: violations.length === 0, sums, violations });
-    if (violations.length > 0) process.exitCode = 1;
+    if (violations.length > 0) terminal().status = 1;
   });
 }
 

@@ -8,4 +8,5 @@ import { fileURLToPath } from 'node:url';
 
 const isService = ['start', 'serve', 'work'].includes(process.argv[2] ?? '');
 if (!isService) enableCompileCache(process.env['NODE_COMPILE_CACHE'] ?? fileURLToPath(new URL('../../.cache/node', import.meta.url)));
-await import('./program.ts');
+const { runProgram } = await import('./program.ts');
+await runProgram(process.argv.slice(2));

@@ -2,9 +2,10 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type Config, loadConfig } from '../app/config.ts';
+import type { Config } from '../app/config.ts';
 import type { InstalledModel } from '../media/models.ts';
 import type { Media, ModelFile, ModelReport } from '../media/types.ts';
+import { configOfTerminal, print, say, warn } from './terminal.ts';
 
 // Loaded when a command runs, so that the command line starts fast.
 const manifests = () => import('../media/models.ts');
@@ -50,7 +51,7 @@ interface FolderOptions {
 const folderOption = () => new Option('--to <dir>', 'folder of your networks; default: REELMEND_MODELS_DIR');
 
 function folderOf({ to }: FolderOptions): string {
-  const folder = to ?? loadConfig().modelsDir;
+  const folder = to ?? configOfTerminal().modelsDir;
   if (folder === undefined) throw new Error('No folder for networks: set REELMEND_MODELS_DIR, or name one with --to my-models.');
   return folder;
 }
@@ -62,7 +63,7 @@ export function modelsCommands(): Command {
     .description('list the installed networks')
     .option('--speed', 'also time each on this machine, on frames of 480x270')
     .option('--json', 'print a JSON array')
-    .action((options: ListOptions) => listModels(loadConfig(), options));
+    .action((options: ListOptions) => listModels(configOfTerminal(), options));
   models
     .command('add')
     .description('download a known open network, convert it and install it in your folder')
@@ -87,7 +88,7 @@ export function modelsCommands(): Command {
     .addOption(new Option('--layout <layout>', 'input and output planes').choices(['rgb', 'luma+strength', 'ycbcr+strength', 'face']).default('rgb'))
     .option('--scale <n>', 'scale factor of each side', scale, 2)
     .addOption(sizeOption('size of the test frame', { width: 256, height: 144 }))
-    .action(async (file: string, options: CheckOptions) => checkModel(await open(loadConfig()), file, options));
+    .action(async (file: string, options: CheckOptions) => checkModel(await open(configOfTerminal()), file, options));
   models
     .command('bench')
     .description('measure the speed of the installed networks on frames of one size')
@@ -95,7 +96,7 @@ export function modelsCommands(): Command {
     .addOption(sizeOption('size of the input frame', { width: 960, height: 540 }))
     .option('--json', 'print one JSON object per line')
     .action(async (name: string | undefined, options: { size: Size; json?: boolean }) => {
-      const config = loadConfig();
+      const config = configOfTerminal();
       await benchModels(await open(config), config, { name, ...options });
     });
   models
@@ -106,7 +107,7 @@ export function modelsCommands(): Command {
     .option('--size <WxH>', 'size of the input frames; repeat for more; default: 1920x1080, 1280x720 and 960x540', sizes)
     .option('--json', 'print one JSON object per line')
     .action(async (name: string | undefined, options: CompileOptions) => {
-      const config = loadConfig();
+      const config = configOfTerminal();
       await compileModels(await open(config), config, name, options);
     });
   return models;
@@ -139,11 +140,11 @@ async function compileModels(media: Media, config: Config, name: string | undefi
         const atOnce = engine.contexts === 0 ? '' : `, ${engine.contexts} × ${engine.batch} frames at once`;
         const line = `${label(model)}: ${size} in ${engine.precision} for ${place}, ${engine.backend}: ${engine.file} (${time}${atOnce})`;
         if (options.json !== true && engine.notBuilt !== '') {
-          console.error(`${label(model)}: ${size} for ${place} was not built: ${engine.notBuilt}`);
+          warn(`${label(model)}: ${size} for ${place} was not built: ${engine.notBuilt}`);
           continue;
         }
-        console.log(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
-        if (engine.notMeasured !== '') console.error(`${label(model)}: not measured on this machine’s GPU: ${engine.notMeasured}`);
+        say(options.json === true ? JSON.stringify({ ...identity(model), ...engine }) : line);
+        if (engine.notMeasured !== '') warn(`${label(model)}: not measured on this machine’s GPU: ${engine.notMeasured}`);
       }
     }
   }
@@ -154,7 +155,7 @@ async function addModel(name: string | undefined, options: FolderOptions & { acc
   if (name !== undefined) return report(await addNetwork({ name, folder: folderOf(options), acceptLicense: options.acceptLicense }));
   for (const network of knownNetworks()) {
     const scales = network.files.map(({ scale: times }) => `×${times}`).join(' ');
-    console.log(`${network.name}  ${scales}  ${network.license}  ${network.title}, ${network.credit}`);
+    say(`${network.name}  ${scales}  ${network.license}  ${network.title}, ${network.credit}`);
   }
 }
 
@@ -163,11 +164,11 @@ const reportTrial = { width: 128, height: 96, frames: 2 };
 
 /** Runs each new network once in the media child, as a job would, and prints the result. */
 async function report(added: InstalledModel[]): Promise<void> {
-  const media = await open(loadConfig());
+  const media = await open(configOfTerminal());
   const { toModelFile } = await manifests();
   for (const model of added) {
     const result = await media.checkModel({ model: toModelFile(model), trial: reportTrial, timeoutMs: trialTimeoutMs });
-    console.log(`${label(model)}, ${model.license ?? 'licence unknown'}: good. ${summary(result)}`);
+    say(`${label(model)}, ${model.license ?? 'licence unknown'}: good. ${summary(result)}`);
   }
 }
 
@@ -187,12 +188,12 @@ async function listModels(config: Config, { speed = false, json = false }: ListO
     const timed = await media?.checkModel({ model: toModelFile(model), trial, timeoutMs: trialTimeoutMs });
     listed.push({ ...model, ...(timed === undefined ? {} : { msPerFrame: timed.msPerFrame }) });
   }
-  if (json) return console.log(JSON.stringify(listed, null, 2));
-  if (listed.length === 0) console.log('No networks are installed.');
+  if (json) return print(listed);
+  if (listed.length === 0) say('No networks are installed.');
   for (const model of listed) {
     const time = model.msPerFrame === undefined ? '' : `  ${model.msPerFrame.toFixed(1)} ms for 480×270`;
     const license = model.license ?? 'licence unknown';
-    console.log(`${label(model)} ${model.layout}  ${license}${time}  ${model.title}  (${basename(model.path)})`);
+    say(`${label(model)} ${model.layout}  ${license}${time}  ${model.title}  (${basename(model.path)})`);
   }
 }
 
@@ -213,7 +214,7 @@ export async function describeFile(file: string, options: Pick<CheckOptions, 'la
 async function checkModel(media: Media, file: string, options: CheckOptions): Promise<void> {
   const model = await describeFile(file, options);
   const report = await media.checkModel({ model, trial: { ...options.size, frames: 3 }, timeoutMs: trialTimeoutMs });
-  console.log(`${model.name}: good. ${summary(report)}`);
+  say(`${model.name}: good. ${summary(report)}`);
 }
 
 function summary(report: ModelReport): string {
@@ -229,7 +230,7 @@ async function benchModels(media: Media, config: Config, options: { name: string
   for (const model of wanted) {
     const trial = { ...options.size, frames: 20, threads: config.threads };
     const report = await media.checkModel({ model: toModelFile(model), trial, timeoutMs: trialTimeoutMs });
-    console.log(options.json === true ? JSON.stringify({ ...identity(model), ...report }) : `${label(model)}: ${summary(report)}`);
+    say(options.json === true ? JSON.stringify({ ...identity(model), ...report }) : `${label(model)}: ${summary(report)}`);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Options that override environment variables for one run. The configuration validates them like the variables. */
 import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../app/config.ts';
+import { terminal } from './terminal.ts';
 
 /** the variable that each option overrides */
 const variables = {
@@ -31,7 +32,7 @@ export function configWith(options: OverridingOptions): Config {
   const used = (Object.keys(variables) as Name[]).filter((name) => options[name]);
   const env = Object.fromEntries(used.map((name) => [variables[name], options[name]]));
   try {
-    return loadConfig({ ...process.env, ...env });
+    return loadConfig({ ...terminal().env, ...env });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const wrong = used.find((name) => variables[name] === error.variable);

@@ -1,15 +1,16 @@
 /** The command line `reelmend`. Errors are one line on stderr and exit status 1. */
 import { readFileSync } from 'node:fs';
-import { getSystemErrorMessage } from 'node:util';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { getSystemErrorMessage, inspect } from 'node:util';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands, keyCommands } from './account-commands.ts';
 import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands } from './evidence-commands.ts';
 import { modelsCommands } from './model-commands.ts';
 import { configWith, withEncoder, withMachine } from './options.ts';
+import { configOfTerminal, print, terminal, warn } from './terminal.ts';
 import { operatorCommands, userCommands } from './user-commands.ts';
 import { verifyCommands } from './verify-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
-import { type Config, loadConfig } from '../app/config.ts';
+import type { Config } from '../app/config.ts';
 import type { Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
 
@@ -51,11 +52,11 @@ const media = async (config: Config) => {
   return createMedia({ requireIsolation: config.requireIsolation, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
 };
 const start = async (roles: Roles) => {
-  const config = loadConfig();
+  const config = configOfTerminal();
   if (!config.restart) return (await import('./start-command.ts')).startCommand(config, roles);
   const [{ supervise }, { createLogger }] = await Promise.all([import('./supervise.ts'), import('../observability/logger.ts')]);
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.exitCode = await supervise({ command, logger: createLogger(config) });
+  terminal().status = await supervise({ command, logger: createLogger(config) });
 };
 const enhance = () => import('./enhance-file.ts');
 
@@ -63,7 +64,9 @@ function program(): Command {
   const reelmend = new Command('reelmend')
     .description('Enhances videos, as a service or from the command line.')
     .version(version)
-    .showHelpAfterError('(use --help for the commands and options)');
+    .showHelpAfterError('(use --help for the commands and options)')
+    .configureOutput({ writeOut: (text) => terminal().stdout(text), writeErr: (text) => terminal().stderr(text) })
+    .exitOverride();
 
   reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
   reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
@@ -91,17 +94,17 @@ function program(): Command {
     .command('probe')
     .description('print the properties of a video as JSON')
     .argument('<in>', 'a video file')
-    .action(async (input: string) => (await enhance()).probeCommand(await media(loadConfig()), input));
+    .action(async (input: string) => (await enhance()).probeCommand(await media(configOfTerminal()), input));
 
   reelmend
     .command('devices')
     .description('list the CPUs and GPUs that the engine can use as JSON')
-    .action(async () => console.log(JSON.stringify(await (await media(loadConfig())).devices(), null, 2)));
+    .action(async () => print(await (await media(configOfTerminal())).devices()));
 
   reelmend
     .command('health')
     .description('check whether the service of this environment is healthy; for container health checks')
-    .action(async () => (await import('./health-command.ts')).healthCommand(loadConfig()));
+    .action(async () => (await import('./health-command.ts')).healthCommand(configOfTerminal()));
 
   const groups = [
     ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
@@ -126,10 +129,18 @@ function oneLine(error: unknown): string {
   return error.message.split('\n')[0]!;
 }
 
-try {
-  await program().parseAsync();
-} catch (error) {
-  console.error(`reelmend: ${oneLine(error)}`);
-  if (process.env['REELMEND_LOG_LEVEL'] === 'debug') console.error(error);
-  process.exitCode = 1;
+/** Runs one command at its terminal. */
+export async function runProgram(args: string[]): Promise<void> {
+  try {
+    await program().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    // Commander has printed its message, or the help that was asked for.
+    if (error instanceof CommanderError) {
+      terminal().status = error.exitCode;
+      return;
+    }
+    warn(`reelmend: ${oneLine(error)}`);
+    if (terminal().env['REELMEND_LOG_LEVEL'] === 'debug') warn(inspect(error));
+    terminal().status = 1;
+  }
 }

@@ -9,9 +9,10 @@ import { type Roles, type Service, startService } from '../app/service.ts';
 import { sourceClip } from '../app/sample-clips.ts';
 import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
+import { say, terminal, warn } from './terminal.ts';
 
 export async function startCommand(config: Config, roles: Roles): Promise<void> {
-  for (const warning of unknownVariables()) console.error(`reelmend: ${warning}`);
+  for (const warning of unknownVariables(terminal().env)) warn(`reelmend: ${warning}`);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   let forceStop = () => {};
@@ -28,7 +29,7 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
     reportUp();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
-      else console.log(service.url === null ? 'A Reelmend worker is running.' : `Reelmend is running at ${service.url}`);
+      else say(service.url === null ? 'A Reelmend worker is running.' : `Reelmend is running at ${service.url}`);
       await stopped;
     } finally {
       await service.stop();
@@ -51,12 +52,12 @@ function demoParts(sample: SampleServer, folder: string): DemoParts {
 /** Shows the demo account and runs the sample job. A job that fails is reported and does not stop the service. */
 async function runDemo(service: Service, url: string, sample: SampleServer, signal: AbortSignal): Promise<void> {
   const keys = await createDemoAccount(service);
-  if (keys === null) return console.log(welcomeBack(url));
-  console.log(welcome(url, keys, sample.url));
+  if (keys === null) return say(welcomeBack(url));
+  say(welcome(url, keys, sample.url));
   try {
     const link = await runSampleJob({ url, key: keys.live, sampleUrl: sample.url, signal });
-    console.log(`\nThe enhanced sample (the link is valid for an hour):\n\n  ${link}\n\nCtrl-C stops the service.`);
+    say(`\nThe enhanced sample (the link is valid for an hour):\n\n  ${link}\n\nCtrl-C stops the service.`);
   } catch (error) {
-    if (!signal.aborted) console.error(`The sample job failed: ${error instanceof Error ? error.message : String(error)}`);
+    if (!signal.aborted) warn(`The sample job failed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -6,7 +6,8 @@ import { zEmail } from '../contract/zod.gen.ts';
 import { createPasswords } from '../domain/passwords.ts';
 import type { ConsoleUser } from '../store/index.ts';
 import { accountName } from './account-commands.ts';
-import { known, type Opened, print, withStore } from './with-store.ts';
+import { known, type Opened, withStore } from './with-store.ts';
+import { print, terminal } from './terminal.ts';
 
 /** characters; the console's limits */
 const shortestPassword = 12;
@@ -20,7 +21,7 @@ interface PasswordOptions {
 /** Reads the password from standard input, without the line end, when asked to; otherwise generates one. */
 async function readPassword({ passwordStdin = false }: PasswordOptions): Promise<{ password: string; made: boolean }> {
   if (!passwordStdin) return { password: randomBytes(15).toString('base64url'), made: true };
-  const password = (await textOf(process.stdin)).replace(/\r?\n$/, '');
+  const password = (await textOf(terminal().stdin)).replace(/\r?\n$/, '');
   if (password.length < shortestPassword) throw new Error(`The password must have at least ${shortestPassword} characters.`);
   if (password.length > longestPassword) throw new Error(`The password must have at most ${longestPassword} characters.`);
   return { password, made: false };

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { jwks as keySet, type Jwks, pinnedKeys, verifyAuditLog, verifyCertificate } from '../evidence/index.ts';
+import { print, terminal, warn } from './terminal.ts';
 
 interface VerifyOptions {
   /** file or URL of the published key set */
@@ -12,8 +13,6 @@ interface VerifyOptions {
 
 /** exit status for an intact document whose signer is unknown */
 const unverifiedStatus = 2;
-
-const print = (value: unknown) => console.log(JSON.stringify(value, null, 2));
 
 async function read(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((cause: unknown) => {
@@ -73,11 +72,11 @@ const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' ||
 function report({ trusted }: Keys, facts: object): void {
   print({ valid: trusted, result: trusted ? 'verified' : 'unverified', ...facts });
   if (trusted) return;
-  console.error(
+  warn(
     'reelmend: unverified: checked only with the keys inside the file, which anyone could have made; ' +
       'name the published keys (--jwks) or the thumbprint of a key that you trust (--thumbprint).',
   );
-  process.exitCode = unverifiedStatus;
+  terminal().status = unverifiedStatus;
 }
 
 /** Checks the form only: three parts. The verification checks their content. */

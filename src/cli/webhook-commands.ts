@@ -1,6 +1,7 @@
 /** `reelmend webhooks …`: signing secrets and deliveries. */
 import { Command } from 'commander';
-import { known, positiveWhole, print, withStore } from './with-store.ts';
+import { known, positiveWhole, withStore } from './with-store.ts';
+import { print } from './terminal.ts';
 
 export function webhookCommands(): Command {
   const webhooks = new Command('webhooks').description('manage webhook secrets and deliveries');

@@ -14,12 +14,20 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** `max` is the largest number of connections (default 10). */
-export function connect({ url, max = 10 }: { url: string; max?: number }): Connection {
+export interface ConnectOptions {
+  /** postgres:// URL */
+  url: string;
+  /** the largest number of connections; default 10 */
+  max?: number;
+  /** seconds after which a connection that does not come up is given up; default 10 */
+  connectTimeoutS?: number;
+}
+
+export function connect({ url, max = 10, connectTimeoutS = 10 }: ConnectOptions): Connection {
   const sql = postgres(url, {
     max,
     onnotice: () => {},
-    connect_timeout: 10,
+    connect_timeout: connectTimeoutS,
     // seconds between attempts to reconnect; the driver's default grows to 20
     backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, 1),
     connection: { application_name: 'reelmend' },

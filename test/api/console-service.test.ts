@@ -1,9 +1,6 @@
 /** The console of a running service: the first operator, a webhook's test event, a worker's devices, cookies by fetch. */
-import { execFile } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
   AuditLog,
@@ -13,11 +10,11 @@ import type {
   ConsoleSession,
   OperatorWorkerList,
 } from '../../src/contract/types.gen.ts';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
 import { createSite, type Running, type Site } from '../helpers/service.ts';
+import { eventually } from '../helpers/wait.ts';
 
-const run = promisify(execFile);
-const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let site: Site;
 let api: Running;
 let receiver: Server;
@@ -68,27 +65,19 @@ async function signIn(email: string, password: string) {
   return { session, call };
 }
 
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const end = Date.now() + 30_000; ;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > end) throw new Error('it did not happen in time');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 describe('the first operator', () => {
   it('is made on the command line with a password that is printed once, and sees the workers', async () => {
     const made = await site.reelmend<Made>('operators', 'add', 'boss@example.com');
     expect(made).toMatchObject({ email: 'boss@example.com', operator: true });
     const { session, call } = await signIn('boss@example.com', made.password!);
     expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
-    await expect(run(process.execPath, [cli, 'operators', 'add', 'Boss@example.com'], { env: site.env })).rejects.toMatchObject({
+    expect(await runCommand(['operators', 'add', 'Boss@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
       stderr: expect.stringContaining('Boss@example.com has already signed up. To make this user an operator, add --existing.'),
     });
     const again = await site.reelmend<Made>('operators', 'add', 'Boss@example.com', '--existing');
     expect(again).not.toHaveProperty('password');
-    const worker = await until(async () => {
+    const worker = await eventually(async () => {
       const { data } = await call<OperatorWorkerList>('GET', '/operator/workers');
       return data.find(({ devices }) => devices.length > 0);
     });
@@ -101,17 +90,16 @@ describe('the first operator', () => {
   });
 
   it('may bring a password of at least 12 characters on standard input, unless there is one', async () => {
-    const add = (password: string) => {
-      const child = run(process.execPath, [cli, 'operators', 'add', 'second@example.com', '--password-stdin'], { env: site.env });
-      child.child.stdin!.end(`${password}\n`);
-      return child;
-    };
-    await expect(add('short')).rejects.toMatchObject({ stderr: expect.stringContaining('at least 12 characters') });
-    const { stdout } = await add('correct horse battery');
+    const add = ['operators', 'add', 'second@example.com', '--password-stdin'];
+    const short = await runCommand(add, { env: site.env, stdin: 'short\n' });
+    expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('at least 12 characters') });
+    const { stdout } = await spawnCommand(add, { env: site.env, stdin: 'correct horse battery\n' });
     expect(JSON.parse(stdout)).not.toHaveProperty('password');
-    await expect(add('another horse battery')).rejects.toMatchObject({ stderr: expect.stringContaining('already has a password') });
+    const again = await runCommand(add, { env: site.env, stdin: 'another horse battery\n' });
+    expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('already has a password') });
     await signIn('second@example.com', 'correct horse battery');
-    await expect(run(process.execPath, [cli, 'operators', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
+    expect(await runCommand(['operators', 'add', 'nobody'], { env: site.env })).toMatchObject({
+      status: 1,
       stderr: expect.stringContaining('is not an email address'),
     });
   });
@@ -125,18 +113,19 @@ describe('a user', () => {
     expect(session.account).toMatchObject({ name: 'Analytical Engines', approval_status: 'approved', credits: 0 });
     const { data } = await call<AuditLog>('GET', '/audit-log');
     expect(data.map(({ kind }) => kind)).toEqual(['account.approved', 'user.created', 'account.created']);
-    await expect(run(process.execPath, [cli, 'users', 'add', 'Ada@example.com'], { env: site.env })).rejects.toMatchObject({
+    expect(await runCommand(['users', 'add', 'Ada@example.com'], { env: site.env })).toMatchObject({
+      status: 1,
       stderr: 'reelmend: Ada@example.com has already signed up.\n',
     });
   });
 
   it('is refused without an address, and with a password that no form takes', async () => {
-    await expect(run(process.execPath, [cli, 'users', 'add', 'nobody'], { env: site.env })).rejects.toMatchObject({
+    expect(await runCommand(['users', 'add', 'nobody'], { env: site.env })).toMatchObject({
+      status: 1,
       stderr: expect.stringContaining('is not an email address'),
     });
-    const long = run(process.execPath, [cli, 'users', 'add', 'long@example.com', '--password-stdin'], { env: site.env });
-    long.child.stdin!.end('x'.repeat(201));
-    await expect(long).rejects.toMatchObject({ stderr: expect.stringContaining('at most 200 characters') });
+    const long = await runCommand(['users', 'add', 'long@example.com', '--password-stdin'], { env: site.env, stdin: 'x'.repeat(201) });
+    expect(long).toMatchObject({ status: 1, stderr: expect.stringContaining('at most 200 characters') });
   });
 });
 
@@ -144,7 +133,8 @@ describe('a command with another pepper than the service', () => {
   it('does nothing, and names the variable', async () => {
     const env = { ...site.env, REELMEND_KEY_PEPPER: 'a pepper of some other database', REELMEND_LINK_SECRET: 'whatever it may be' };
     for (const command of [['accounts', 'create', 'Lost Ltd'], ['signing-keys', 'rotate']]) {
-      await expect(run(process.execPath, [cli, ...command], { env })).rejects.toMatchObject({
+      expect(await runCommand(command, { env })).toMatchObject({
+        status: 1,
         stderr: expect.stringMatching(/^[^\n]*REELMEND_KEY_PEPPER[^\n]*\n$/),
       });
     }
@@ -177,7 +167,7 @@ describe('a person', () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
     for (const event of ['job.completed', 'job.failed'] as const) {
       const { job_id } = await call<{ job_id: string }>('POST', '/webhooks/test', { url, event });
-      const delivery = await until(async () => {
+      const delivery = await eventually(async () => {
         const { data } = await call<ConsoleDeliveryList>('GET', `/webhooks/deliveries?state=delivered&job_id=${job_id}`);
         return data[0];
       });
@@ -195,7 +185,7 @@ describe('a person', () => {
     const { capabilities } = await call<ConsoleSession>('GET', '/session');
     const request = { video_url: capabilities.sample_url.test, resolution: '1080p' };
     const { id } = await call<{ id: string }>('POST', '/jobs', { mode: 'test', request });
-    await until(async () => ((await call<ConsoleJobDetail>('GET', `/jobs/${id}`)).job.status === 'done' ? true : undefined));
+    await eventually(async () => ((await call<ConsoleJobDetail>('GET', `/jobs/${id}`)).job.status === 'done' ? true : undefined));
     const { result, source } = await call<{ result: { url: string } | null; source: null }>('GET', `/jobs/${id}/links`);
     expect(source).toBeNull();
     const played = await fetch(`${api.url}${result!.url}`, { headers: { Range: 'bytes=4-7' } });

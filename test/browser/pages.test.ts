@@ -25,7 +25,7 @@ beforeAll(async () => {
   await page.goto(`${world.url}/enhance`);
   await page.getByText('$0.12').waitFor();
   await page.getByRole('button', { name: 'Enhance', exact: true }).click();
-  await page.getByRole('region', { name: 'Before and after' }).waitFor({ timeout: 60_000 });
+  await page.getByRole('region', { name: 'Before and after' }).waitFor();
   doneJob = jobOf();
 
   await page.goto(`${world.url}/enhance`);
@@ -37,11 +37,11 @@ beforeAll(async () => {
   await page.getByText('$0.00').waitFor();
   await page.getByRole('button', { name: 'Run in test mode' }).click();
   await page.waitForURL(/\/jobs\/job_/);
-  await page.locator('.badge', { hasText: 'Failed' }).waitFor({ timeout: 30_000 });
+  await page.locator('.badge', { hasText: 'Failed' }).waitFor();
   failedJob = jobOf();
   signedIn = await page.context().storageState();
   await page.context().close();
-}, 300_000);
+});
 
 afterAll(() => world?.close());
 

@@ -7,7 +7,7 @@ let tab: Tab;
 beforeAll(async () => {
   world = await openWorld({ REELMEND_SIGN_UP: 'closed' });
   tab = await openTab(world);
-}, 300_000);
+});
 afterAll(() => world?.close());
 
 it('signing up: the sentence in place of the form, and the way back', async () => {

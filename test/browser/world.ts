@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { createSite, type Environment, type Running, type Site } from '../helpers/service.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -31,7 +32,7 @@ function chromiumPath(): string {
 
 /** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. */
 export async function openWorld(env: Environment = {}): Promise<World> {
-  const building = run(join(root, 'scripts/build-console'), [], { timeout: 240_000 });
+  const building = run(join(root, 'scripts/build-console'), [], { timeout: hangMs });
   const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
@@ -76,7 +77,7 @@ export async function openTab(world: World, look: Look = {}): Promise<Tab> {
     ...(look.state === undefined ? {} : { storageState: look.state }),
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(hangMs);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('console', (message) => {

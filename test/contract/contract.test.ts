@@ -11,6 +11,7 @@ import { statusByCode, typeByStatus } from '../../src/http/problem.ts';
 import { jobErrorCodes, requestErrorCodes } from '../../src/domain/errors.ts';
 import { maxUrlLength } from '../../src/domain/urls.ts';
 import { document, operations, validatorOf } from '../helpers/http-contract.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const root = join(import.meta.dirname, '../..');
 const schemas = document['components']!['schemas']!;
@@ -19,7 +20,7 @@ const plain = (value: unknown): unknown => value;
 
 describe('generated code', () => {
   it('is what openapi.yaml generates', () => {
-    const output = execFileSync(join(root, 'scripts/generate'), ['--check'], { encoding: 'utf8', timeout: 180_000 });
+    const output = execFileSync(join(root, 'scripts/generate'), ['--check'], { encoding: 'utf8', timeout: hangMs });
     expect(output).toMatch(/generated files are up to date/);
   });
 

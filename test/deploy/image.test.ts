@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ConfigError, loadConfig } from '../../src/app/config.ts';
 import { createTestDatabase } from '../helpers/database.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,7 +18,7 @@ const read = (name: string) => readFile(join(root, name), 'utf8');
 
 describe('Dockerfile.gpu', () => {
   it('passes hadolint', async () => {
-    const { stdout: program } = await run('bash', ['scripts/setup-hadolint'], { cwd: root, timeout: 120_000 });
+    const { stdout: program } = await run('bash', ['scripts/setup-hadolint'], { cwd: root, timeout: hangMs });
     const { stdout } = await run(program.trim(), ['--config', '.hadolint.yaml', 'Dockerfile.gpu'], { cwd: root });
     expect(stdout).toBe('');
   });
@@ -93,13 +94,13 @@ describe('compose.yaml', () => {
   });
 });
 
-describe('the packaged folder', { timeout: 300_000 }, () => {
+describe('the packaged folder', () => {
   let dir: string;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'reelmend-package-'));
-    await run('bash', ['scripts/package', dir], { cwd: root, timeout: 170_000 });
-  }, 300_000);
+    await run('bash', ['scripts/package', dir], { cwd: root, timeout: hangMs });
+  });
   afterAll(() => rm(dir, { recursive: true, force: true }));
 
   it('holds what runs and nothing that only builds or tests', async () => {
@@ -127,7 +128,7 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
     try {
       const env = { PATH: '/usr/bin:/bin', HOME: out };
       const compile = ['models', 'compile', 'fast', '--out', join(out, 'engines'), '--size', '128x64', '--json'];
-      const { stdout } = await run(join(dir, 'scripts/reelmend'), compile, { env, timeout: 170_000 });
+      const { stdout } = await run(join(dir, 'scripts/reelmend'), compile, { env, timeout: hangMs });
       const engines = stdout.trim().split('\n').map((line) => JSON.parse(line) as { backend: string; target: string });
       expect(engines.some(({ target }) => target === '8.9')).toBe(true);
       for (const { backend } of engines) expect(backend).toMatch(/^tensorrt/);
@@ -151,7 +152,7 @@ describe('the packaged folder', { timeout: 300_000 }, () => {
     const ended = new Promise((resolve) => service.once('exit', resolve));
     try {
       const healthy = () => run(reelmend, ['health'], { env }).then(() => true, () => false);
-      await expect.poll(healthy, { timeout: 60_000, interval: 500 }).toBe(true);
+      await expect.poll(healthy, { interval: 500 }).toBe(true);
       const page = await fetch(`http://127.0.0.1:${port}/console/`);
       expect(page.headers.get('content-type')).toContain('text/html');
       const { stdout } = await run(reelmend, ['models', 'list'], { env });

@@ -9,7 +9,7 @@ import { title } from './title.ts';
 let demo: DemoService;
 beforeAll(async () => {
   demo = await startDemo();
-}, 300_000);
+});
 afterAll(() => demo?.stop());
 
 describe.each(guides)('%s', (path) => {
@@ -26,7 +26,7 @@ describe.each(guides)('%s', (path) => {
     }
   });
 
-  it.each(blocks.map((block) => ({ block, title: title(block) })))('$title', { timeout: 300_000 }, async ({ block }) => {
+  it.each(blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }) => {
     if (block.markers['started'] !== undefined) expectStart(block);
     else if (block.markers['log'] === 'service') await expectServiceLog(block);
     else await reader.follow(block);

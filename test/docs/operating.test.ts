@@ -81,12 +81,12 @@ async function prepare(): Promise<Machine> {
 describe.skipIf(!s3IsThere)(path, () => {
   beforeAll(async () => {
     machine = await prepare();
-  }, 300_000);
+  });
   afterAll(async () => {
     for (const step of cleanUp) await step();
-  }, 300_000);
+  });
 
-  it.for(readMarkdown(path).blocks.map((block) => ({ block, title: title(block) })))('$title', { timeout: 300_000 }, async ({ block }, { skip }) => {
+  it.for(readMarkdown(path).blocks.map((block) => ({ block, title: title(block) })))('$title', async ({ block }, { skip }) => {
     if (block.markers['needs'] === 'pg_dump' && !machine.hasPgDump) skip('no pg_dump');
     await machine.reader.follow(block);
   });

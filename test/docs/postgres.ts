@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { hangMs } from '../helpers/wait.ts';
 import { freePorts } from './reader.ts';
 
 const run = promisify(execFile);
@@ -31,7 +32,7 @@ export async function startPostgres(): Promise<Postgres | null> {
   const data = join(dir, 'data');
   const binary = async (name: string, ...args: string[]) => {
     const [command, ...rest] = [...asOrdinaryUser, join(bin, name), ...args];
-    await run(command!, rest, { timeout: 60_000, env: { PATH: process.env['PATH'], LC_ALL: 'C' } });
+    await run(command!, rest, { timeout: hangMs, env: { PATH: process.env['PATH'], LC_ALL: 'C' } });
   };
   const port = await freePorts(1);
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off`;

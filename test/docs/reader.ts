@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { hangMs } from '../helpers/wait.ts';
 import { type Block, root } from './markdown.ts';
 
 /** Own to a checkout that was worked in, and not part of what a reader has. */
@@ -117,7 +118,7 @@ function expectOutput(result: Result, shown: string): void {
 
 /** What another terminal shows may come a moment later, and after lines that the document does not show. */
 async function expectLog(path: string, shown: string): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + hangMs;
   for (;;) {
     const printed = await readFile(path, 'utf8');
     if (matches(printed, `… ${shown} …`)) return;
@@ -162,7 +163,7 @@ class Shell {
       const timer = setTimeout(() => {
         process.kill(-child.pid!, 'SIGKILL');
         reject(new Error(`took too long:\n${text}\n${stdout}${stderr}`));
-      }, this.#options.timeoutMs ?? 280_000);
+      }, this.#options.timeoutMs ?? hangMs);
       child.once('error', reject).once('close', (status) => {
         clearTimeout(timer);
         resolve({ status, stdout, stderr });
@@ -174,7 +175,7 @@ class Shell {
   async start(text: string, log: string, sign: string): Promise<ChildProcess> {
     await writeFile(log, '');
     const child = this.#spawn(this.#script(`exec >"${log}" 2>&1\n${text}`, false), 'ignore');
-    const deadline = Date.now() + (this.#options.timeoutMs ?? 280_000);
+    const deadline = Date.now() + (this.#options.timeoutMs ?? hangMs);
     for (;;) {
       const printed = await readFile(log, 'utf8');
       if (printed.includes(sign)) return child;

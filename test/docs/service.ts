@@ -4,6 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { hangMs } from '../helpers/wait.ts';
 import { type Checkout, createCheckout, end, freePorts } from './reader.ts';
 
 const run = promisify(execFile);
@@ -80,7 +81,7 @@ function ready(child: ChildProcess, log: string): Promise<string> {
   const file = createWriteStream(log);
   let printed = '';
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`The service did not come up:\n${printed}`)), 180_000);
+    const timer = setTimeout(() => reject(new Error(`The service did not come up:\n${printed}`)), hangMs);
     const hear = (chunk: Buffer) => {
       file.write(chunk);
       printed += chunk.toString();

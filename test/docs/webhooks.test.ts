@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHeaders } from '../../src/domain/webhooks.ts';
 import { call, createCustomer, createSite, type Site } from '../helpers/service.ts';
+import { hangMs } from '../helpers/wait.ts';
 import { createProject, type Project } from '../sdk/project.ts';
 import { readMarkdown } from './markdown.ts';
 import { end, freePorts } from './reader.ts';
@@ -67,7 +68,7 @@ beforeAll(async () => {
   overlapping = await deliver();
   capture.close();
   project = await createProject();
-}, 300_000);
+});
 
 afterAll(async () => {
   await site?.close();
@@ -97,8 +98,8 @@ const receivers: Record<string, (port: number) => Promise<[string, string[]]>> =
   async go(port) {
     const source = join(dir, `receiver-${port}.go`);
     await writeFile(source, program('go', port));
-    await run('go', ['vet', source], { timeout: 100_000 });
-    await run('go', ['build', '-o', join(dir, `go-${port}`), source], { timeout: 100_000 });
+    await run('go', ['vet', source], { timeout: hangMs });
+    await run('go', ['build', '-o', join(dir, `go-${port}`), source], { timeout: hangMs });
     return [join(dir, `go-${port}`), []];
   },
 };
@@ -154,12 +155,12 @@ function recorded(secret: string): Delivery {
 
 describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
   describe.skipIf(language === 'go' && !goIsThere)('as the document prints it', () => {
-    it.each(['old', 'fresh'] as const)('trusts what is signed under its secret: %s', { timeout: 300_000 }, async (which) => {
+    it.each(['old', 'fresh'] as const)('trusts what is signed under its secret: %s', async (which) => {
       const { child, port, printed } = await startReceiver(language, secrets[which]);
       try {
         const { job_id: job } = JSON.parse(overlapping.body) as { job_id: string };
         expect(await post(port, overlapping)).toBe(204);
-        await expect.poll(printed, { timeout: 30_000 }).toContain(`job.completed ${job}`);
+        await expect.poll(printed).toContain(`job.completed ${job}`);
         expect(await post(port, plain)).toBe(which === 'old' ? 204 : 400);
         for (const [name, forge] of Object.entries(forgeries)) expect(await post(port, forge(overlapping)), name).toBe(400);
         expect(await post(port, recorded(secrets[which])), 'played again after six minutes').toBe(400);
@@ -170,13 +171,13 @@ describe.each(Object.keys(receivers))('the receiver in %s', (language) => {
     });
 
     // The sender does not get a 400, and an empty key verifies nothing.
-    it.each(['', 'whsec_', 'whsec_A', 'svc_test_abc'])('says that its own secret is malformed: %j', { timeout: 300_000 }, async (secret) => {
+    it.each(['', 'whsec_', 'whsec_A', 'svc_test_abc'])('says that its own secret is malformed: %j', async (secret) => {
       const started = await startReceiver(language, secret).catch((error: Error) => error.message);
       if (typeof started === 'string') return expect(started).toContain('REELMEND_WEBHOOK_SECRET');
       try {
         expect(await post(started.port, plain)).toBe(500);
         // What it prints arrives by a pipe of its own, maybe after the answer.
-        await expect.poll(started.printed, { timeout: 30_000 }).toContain('invalid_secret');
+        await expect.poll(started.printed).toContain('invalid_secret');
       } finally {
         await end(started.child);
       }

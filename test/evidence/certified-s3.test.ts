@@ -11,7 +11,8 @@ import { createEvidence, verifyCertificate } from '../../src/evidence/index.ts';
 import { createS3Storage, type S3Storage } from '../../src/storage/s3.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 const there = (await findS3Server()) !== null;
 const Bucket = 'certified';
@@ -64,7 +65,7 @@ describe.skipIf(!there)('a deletion certificate over S3', () => {
       await new Promise((resolve) => setTimeout(resolve, 3000));
       expect(await state()).toBe('pending');
       await s3.restart();
-      await eventually(async () => (await state()) === 'issued', 60_000);
+      await eventually(async () => (await state()) === 'issued');
       expect(await remains(`jobs/${job.id}/`)).toEqual([0, 0, 0]);
 
       const issued = await world.store.certificates.get(account.id, 'live', job.id);

@@ -4,7 +4,8 @@ import type { JobRecord } from '../../src/domain/job.ts';
 import { createEvidence, verifyAuditLog, verifyCertificate } from '../../src/evidence/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, hang, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;

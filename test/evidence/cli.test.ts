@@ -1,12 +1,9 @@
-/** The operator's commands as processes: keys, books, secrets, and proofs checked without a database. */
-import { execFile } from 'node:child_process';
+/** The operator's commands: keys, books, secrets, and proofs checked without a database. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSecretCipher } from '../../src/domain/secret-cipher.ts';
@@ -18,11 +15,10 @@ import { generateSigningKey } from '../../src/evidence/keys.ts';
 import { createEvidence } from '../../src/evidence/index.ts';
 import { certificateOf } from '../../src/jobs/destroy-objects.ts';
 import { createStore } from '../../src/store/index.ts';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { createSite, type Site } from '../helpers/service.ts';
 import { jobInput } from '../helpers/worker-world.ts';
 
-const run = promisify(execFile);
-const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let site: Site;
 let dir: string;
 beforeAll(async () => {
@@ -34,27 +30,14 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-interface Outcome {
-  status: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** A command on a machine that has neither the database nor the data folder. */
-async function offline(...args: string[]): Promise<Outcome> {
-  const env = {
-    PATH: process.env['PATH']!,
-    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    REELMEND_DATA_DIR: '/nonexistent',
-  };
-  return attempt(env, args);
-}
-async function attempt(env: Record<string, string>, args: string[]): Promise<Outcome> {
-  return run(process.execPath, [cli, ...args], { env, timeout: 180_000 }).then(
-    ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, stdout, stderr }),
-  );
-}
+/** The environment of a machine that has neither the database nor the data folder. */
+const elsewhere = {
+  PATH: process.env['PATH']!,
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+  REELMEND_DATA_DIR: '/nonexistent',
+};
+const offline = (...args: string[]) => runCommand(args, { env: elsewhere });
+const attempt = (env: Record<string, string>, args: string[]) => runCommand(args, { env });
 const file = async (name: string, content: unknown) => {
   const path = join(dir, name);
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -62,7 +45,7 @@ const file = async (name: string, content: unknown) => {
 };
 const account = async () => (await site.reelmend<{ id: string }>('accounts', 'create', 'Somebody')).id;
 
-describe('accounts and keys', { timeout: 300_000 }, () => {
+describe('accounts and keys', () => {
   it('are rejected, planned, rotated with an overlap', async () => {
     const id = await account();
     expect(await site.reelmend('accounts', 'reject', id)).toMatchObject({ approvalStatus: 'rejected' });
@@ -94,7 +77,7 @@ describe('accounts and keys', { timeout: 300_000 }, () => {
   });
 });
 
-describe('closing an account', { timeout: 300_000 }, () => {
+describe('closing an account', () => {
   it('is asked for twice, and leaves its certificates to be exported', async () => {
     const id = await account();
     const store = createStore({ url: site.databaseUrl });
@@ -135,7 +118,7 @@ describe('closing an account', { timeout: 300_000 }, () => {
   });
 });
 
-describe('the ledger check', { timeout: 300_000 }, () => {
+describe('the ledger check', () => {
   it('prints every sum, and ends with status 1 when one does not hold', async () => {
     const id = await account();
     await site.reelmend('accounts', 'grant', id, '70');
@@ -147,7 +130,7 @@ describe('the ledger check', { timeout: 300_000 }, () => {
     });
     const sql = postgres(site.databaseUrl, { max: 1 });
     await sql`UPDATE accounts SET credits = credits + 1 WHERE id = ${id}`;
-    const bad = await attempt(site.env, ['ledger', 'check']);
+    const bad = await spawnCommand(['ledger', 'check'], { env: site.env });
     expect(bad.status).toBe(1);
     expect(JSON.parse(bad.stdout)).toMatchObject({ ok: false, violations: [{ subject: id, detail: '71 <> 70' }] });
     await sql`UPDATE accounts SET credits = credits - 1 WHERE id = ${id}`;
@@ -155,7 +138,7 @@ describe('the ledger check', { timeout: 300_000 }, () => {
   });
 });
 
-describe('webhook secrets', { timeout: 300_000 }, () => {
+describe('webhook secrets', () => {
   it('17.40: are made with the account, sealed, rotated and switched', async () => {
     const id = await account();
     const first = await site.reelmend<{ secret: string }>('webhooks', 'secret', id);
@@ -164,7 +147,8 @@ describe('webhook secrets', { timeout: 300_000 }, () => {
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
       replaced: [],
     });
-    const { secret } = await site.reelmend<{ secret: string }>('webhooks', 'rotate-secret', id);
+    const { stdout } = await spawnCommand(['webhooks', 'rotate-secret', id], { env: site.env });
+    const { secret } = JSON.parse(stdout) as { secret: string };
     const rotated = { account: id, secret, replaced: [first.secret] };
     const switchesAt = expect.stringMatching(/Z$/) as string;
     expect(await site.reelmend('webhooks', 'secret', id)).toEqual({
@@ -195,7 +179,7 @@ interface Exported {
   jwks: { keys: object[] };
 }
 
-describe('an exported audit log', { timeout: 300_000 }, () => {
+describe('an exported audit log', () => {
   it('is verified offline, also after the key that signed it was replaced', async () => {
     const id = await account();
     for (const credits of ['1', '2', '3']) await site.reelmend('accounts', 'grant', id, credits);
@@ -230,7 +214,7 @@ describe('an exported audit log', { timeout: 300_000 }, () => {
   });
 });
 
-describe('a certificate', { timeout: 300_000 }, () => {
+describe('a certificate', () => {
   it('is verified offline, alone or in the answer of the API; changed by one byte it is refused', async () => {
     const key = await generateSigningKey();
     const payload: CertificatePayload = {
@@ -269,7 +253,7 @@ describe('a certificate', { timeout: 300_000 }, () => {
   });
 });
 
-describe('17.24: a document that brings its own keys', { timeout: 300_000 }, () => {
+describe('17.24: a document that brings its own keys', () => {
   const log = async () => {
     const [honest, forger] = [await generateSigningKey(), await generateSigningKey()];
     const head = { account_id: 'acct_1', size: 0, hash: '0'.repeat(64), signed_at: '2026-01-01T00:00:00.000Z' };
@@ -284,7 +268,7 @@ describe('17.24: a document that brings its own keys', { timeout: 300_000 }, () 
   it('is unverified without a trusted key, and the status is not 0', async () => {
     const { honest, forger, signedBy } = await log();
     const forged = await file('resigned.json', await signedBy(forger));
-    const alone = await offline('verify', 'audit-log', forged);
+    const alone = await spawnCommand(['verify', 'audit-log', forged], { env: elsewhere });
     expect(alone.status).toBe(2);
     expect(JSON.parse(alone.stdout)).toMatchObject({ valid: false, result: 'unverified', size: 0 });
     expect(alone.stderr).toContain('reelmend: unverified: checked only with the keys inside the file');

@@ -99,7 +99,7 @@ const scenario = fc.array(fc.record({ action: fc.constantFrom(...actions), pick:
 });
 
 describe('whatever customers, workers and maintenance do at the same time', () => {
-  it('the books balance, no credit is lost and every job is in one state', { timeout: 300_000 }, async () => {
+  it('the books balance, no credit is lost and every job is in one state', async () => {
     const run = fc.asyncProperty(scenario, fc.integer({ min: 1, max: 8 }), async (plan, width) => {
       const crowd = new Crowd(await fundedAccount(world.store, 150));
       await crowd.act('create', 0);

@@ -23,7 +23,7 @@ import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { findS3Server, type S3Server, startS3Server } from '../helpers/s3.ts';
 import { createSite, type JobView, type Site } from '../helpers/service.ts';
 import { type Cluster, createClient, seeded, send, startCluster } from '../helpers/worker-cluster.ts';
-import { eventually } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const seed = Number(process.env['CLUSTER_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const random = seeded(seed);
@@ -76,7 +76,7 @@ beforeAll(async () => {
   site = await createSite({ REELMEND_KEY_PEPPER: pepper });
   store = createStore({ url: site.databaseUrl, cipher });
   cluster = await startCluster(site, ['serve', 'serve', 'work', 'work', 'work'], environment());
-}, 300_000);
+});
 afterAll(async () => {
   await cluster?.close();
   await store?.close();
@@ -240,7 +240,7 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
         q.locked_by, q.attempts, q.run_at - now() AS due
       FROM jobs j LEFT JOIN graphile_worker.jobs q ON q.key = 'step:' || j.id
       WHERE status IN ('queued', 'running') AND deleted_at IS NULL`;
-    await expect.poll(open, { timeout: 300_000, interval: 200 }).toEqual([]);
+    await expect.poll(open, { interval: 200 }).toEqual([]);
     const states =
       await sql`SELECT status, error_code, count(*)::int AS jobs FROM jobs WHERE deleted_at IS NULL GROUP BY 1, 2`;
     expect(states).toEqual([{ status: 'done', error_code: null, jobs: sandboxJobs + liveJobs - deleted.length }]);
@@ -262,14 +262,14 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     expect(ends).toEqual([]);
   });
 
-  it('left in the bucket what the finished jobs refer to, and nothing else', { timeout: 300_000 }, async () => {
+  it('left in the bucket what the finished jobs refer to, and nothing else', async () => {
     const expected = async () =>
       (
         await sql`SELECT key FROM objects o JOIN jobs j ON j.id = o.job_id
         WHERE j.deleted_at IS NULL AND o.key IN (j.original_key, j.output_key) ORDER BY key COLLATE "C"`
       ).map((row) => row['key'] as string);
-    await eventually(async () => (await sql`SELECT 1 FROM objects WHERE state = 'pending'`).length === 0, 90_000);
-    await eventually(async () => (await inBucket()).versions.length === (await expected()).length, 90_000);
+    await eventually(async () => (await sql`SELECT 1 FROM objects WHERE state = 'pending'`).length === 0);
+    await eventually(async () => (await inBucket()).versions.length === (await expected()).length);
     expect(await inBucket()).toEqual({ versions: await expected(), markers: 0, uploads: 0 });
     const workers = cluster.machines.filter(({ role }) => role === 'work');
     for (const { dataDir } of workers) {
@@ -284,16 +284,16 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
         (await Promise.all((await within(scratch)).map((name) => within(join(scratch, name))))).flat();
       // What waits for the next job is no job's: the folder of the living worker's warm children, and of none that died.
       const isClean = (names: string[]) => names.length <= 1 && names.every((name) => name === 'warm-pool');
-      await eventually(async () => isClean(await left()), 60_000);
+      await eventually(async () => isClean(await left()));
     }
   });
 
-  it('certified every deletion of the Secure tier, in a log that is whole', { timeout: 300_000 }, async () => {
+  it('certified every deletion of the Secure tier, in a log that is whole', async () => {
     const evidence = createEvidence({ keys: store.signingKeys, cipher });
     const keys = await evidence.jwks();
     expect(deleted.length).toBeGreaterThan(10);
     for (const { id, accountId } of deleted) {
-      await eventually(async () => (await store.certificates.get(accountId, 'test', id))?.state === 'issued', 60_000);
+      await eventually(async () => (await store.certificates.get(accountId, 'test', id))?.state === 'issued');
       const issued = await store.certificates.get(accountId, 'test', id);
       expect(await verifyCertificate(issued?.state === 'issued' ? issued.jws : '', keys)).toMatchObject({
         job_id: id,
@@ -307,12 +307,12 @@ describe.skipIf(!there)('two APIs and three workers, killed at random', () => {
     }
   });
 
-  it('delivered a webhook of every job that asked for one', { timeout: 300_000 }, async () => {
+  it('delivered a webhook of every job that asked for one', async () => {
     const gone = new Set(deleted.map(({ id }) => id));
     const expected = orders.filter(({ id, webhook }) => webhook && !gone.has(id));
     const states = () =>
       sql`SELECT state, count(*)::int AS n FROM webhook_deliveries WHERE url IS NOT NULL GROUP BY state`;
-    await expect.poll(states, { timeout: 240_000 }).toEqual([{ state: 'delivered', n: expected.length }]);
+    await expect.poll(states).toEqual([{ state: 'delivered', n: expected.length }]);
     for (const { id, accountId } of expected) {
       const mine = received.filter(({ body }) => body.includes(id));
       expect(new Set(mine.map(({ headers }) => headers['webhook-id'])).size).toBe(1);

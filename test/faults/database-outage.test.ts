@@ -2,7 +2,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createStore, type Store } from '../../src/store/index.ts';
 import { createWorkshop, enhanceResult, pause, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 /** A wire to the database that can be cut and mended. */
 class Wire {
@@ -95,10 +96,10 @@ describe('a database that is away for longer than the lease', () => {
     expect(await world.store.jobs.get(account.id, 'live', job.id)).toMatchObject({ status: 'running' });
     wire.mend();
     const isDone = (id: string) => async () => (await world.store.jobs.get(account.id, 'live', id))?.status === 'done';
-    await eventually(isDone(job.id), 40_000);
+    await eventually(isDone(job.id));
     expect(shop.media.enhancements).toHaveLength(2);
     const second = (await world.store.jobs.create(jobInput(account))).job;
-    await eventually(isDone(second.id), 40_000);
+    await eventually(isDone(second.id));
     expect(await world.store.ledgerCheck()).toEqual([]);
     expect((await world.store.accounts.get(account.id))?.credits).toBe(0);
   });

@@ -55,7 +55,7 @@ async function progressBeyond(key: string, id: string, fraction: number): Promis
   }
 }
 
-it('ends done and is charged once although its worker was killed with -9', { timeout: 300_000 }, async () => {
+it('ends done and is charged once although its worker was killed with -9', async () => {
   const customer = await createCustomer(site, { credits: 100 });
   const first = await site.start('work');
   const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
@@ -67,19 +67,17 @@ it('ends done and is charged once although its worker was killed with -9', { tim
 
   const second = await site.start('work');
   workers.push(second);
-  const killedAt = Date.now();
-  const done = await waitForEnd(api.url, customer.key, created.body.id, { timeoutMs: 180_000 });
+  const done = await waitForEnd(api.url, customer.key, created.body.id);
   expect(done.status, JSON.stringify(done.error)).toBe('done');
   // The line follows the commit that the customer sees.
   const resumed = () => second.log.some((line) => (JSON.parse(line) as { msg: string }).msg === 'step done');
-  await expect.poll(resumed, { timeout: 60_000 }).toBe(true);
-  expect(Date.now() - killedAt).toBeLessThan(180_000);
+  await expect.poll(resumed).toBe(true);
   const account = await call<{ credits: number }>(api.url, customer.key, 'GET', '/v1/account');
   expect(account.body.credits).toBe(100 - done.credits_charged);
   expect(done.credits_charged).toBe(36);
 });
 
-it('continues on another worker at once when its worker stops', { timeout: 300_000 }, async () => {
+it('continues on another worker at once when its worker stops', async () => {
   const customer = await createCustomer(site, { credits: 100 });
   const body = { video_url: `${files.url}/clip.mp4`, resolution: '1080p' };
   const created = await call<JobView>(api.url, customer.key, 'POST', '/v1/jobs', body);
@@ -92,8 +90,8 @@ it('continues on another worker at once when its worker stops', { timeout: 300_0
   expect(await leaseOwner(created.body.id)).toBeNull();
 
   await site.start('work');
-  await expect.poll(() => leaseOwner(created.body.id), { timeout: 20_000 }).not.toBeNull();
-  const done = await waitForEnd(api.url, customer.key, created.body.id, { timeoutMs: 180_000 });
+  await expect.poll(() => leaseOwner(created.body.id)).not.toBeNull();
+  const done = await waitForEnd(api.url, customer.key, created.body.id);
   expect(done.status, JSON.stringify(done.error)).toBe('done');
   const account = await call<{ credits: number }>(api.url, customer.key, 'GET', '/v1/account');
   expect(account.body.credits).toBe(64);

@@ -3,7 +3,8 @@ import { keepLease } from '../../src/jobs/lease-keeper.ts';
 import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, hang, pause } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let account: Account;

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { createStore, type Store } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
-import { auditEntries, createWorld, eventually, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let store: Store;
@@ -90,7 +91,7 @@ describe('an entry of the audit log', () => {
 });
 
 describe('everybody at once', () => {
-  it('17.30: results handed out, jobs deleted, credits granted, keys and secrets replaced', { timeout: 30_000 }, async () => {
+  it('17.30: results handed out, jobs deleted, credits granted, keys and secrets replaced', async () => {
     const account = await fundedAccount(store, 1000);
     const jobs = await Promise.all(Array.from({ length: 12 }, () => liveJob(account)));
     const key = await store.keys.create({
@@ -112,7 +113,7 @@ describe('everybody at once', () => {
     expect(await store.ledgerCheck()).toEqual([]);
   });
 
-  it('17.30: an account is closed while keys and users are added; none is left', { timeout: 30_000 }, async () => {
+  it('17.30: an account is closed while keys and users are added; none is left', async () => {
     for (let round = 0; round < 10; round++) {
       const account = await fundedAccount(store, 10);
       const lastFour = 'abcd';

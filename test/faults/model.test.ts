@@ -275,7 +275,7 @@ const plans = fc.commands(
 );
 
 describe('random calls, crashes and time', () => {
-  it('agree with the model in every balance and every state', { timeout: 300_000 }, async () => {
+  it('agree with the model in every balance and every state', async () => {
     const signer = createEvidence({ keys: world.store.signingKeys, cipher: testCipher });
     const run = fc.asyncProperty(plans, async (commands) => {
       const account = await fundedAccount(world.store, 200);

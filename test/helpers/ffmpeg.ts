@@ -3,12 +3,13 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { hangMs } from './wait.ts';
 
 const run = promisify(execFile);
 const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin'];
 
 export async function ffmpeg(args: string[]): Promise<void> {
-  await run('ffmpeg', [...quiet, '-y', ...args], { timeout: 120_000, maxBuffer: 16 << 20 });
+  await run('ffmpeg', [...quiet, '-y', ...args], { timeout: hangMs, maxBuffer: 16 << 20 });
 }
 
 export interface Clip {
@@ -55,7 +56,7 @@ export type StreamFacts = z.infer<typeof stream>;
 /** Streams and container, frames counted by decoding. */
 export async function ffprobe(path: string): Promise<z.infer<typeof report>> {
   const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', path];
-  const { stdout } = await run('ffprobe', args, { timeout: 120_000, maxBuffer: 64 << 20 });
+  const { stdout } = await run('ffprobe', args, { timeout: hangMs, maxBuffer: 64 << 20 });
   return report.parse(JSON.parse(stdout));
 }
 
@@ -66,7 +67,7 @@ const frames = z.object({
 /** Presentation times (seconds) of the first video stream's decoded frames, in order. */
 export async function frameTimes(path: string): Promise<number[]> {
   const args = ['-v', 'error', '-select_streams', 'v:0', '-show_entries', 'frame=pts_time,best_effort_timestamp_time'];
-  const { stdout } = await run('ffprobe', [...args, '-of', 'json', path], { timeout: 120_000, maxBuffer: 64 << 20 });
+  const { stdout } = await run('ffprobe', [...args, '-of', 'json', path], { timeout: hangMs, maxBuffer: 64 << 20 });
   return frames.parse(JSON.parse(stdout)).frames.map((frame) => Number(frame.best_effort_timestamp_time ?? frame.pts_time));
 }
 
@@ -74,7 +75,7 @@ export async function frameTimes(path: string): Promise<number[]> {
 export async function psnr(a: string, b: string, filterA = 'null', filterB = 'null'): Promise<number> {
   const graph = `[0:v]${filterA}[a];[1:v]${filterB}[b];[a][b]psnr`;
   const args = ['-hide_banner', '-nostdin', '-loglevel', 'info', '-i', a, '-i', b, '-lavfi', graph, '-f', 'null', '-'];
-  const { stderr } = await run('ffmpeg', args, { timeout: 120_000, maxBuffer: 64 << 20 });
+  const { stderr } = await run('ffmpeg', args, { timeout: hangMs, maxBuffer: 64 << 20 });
   const average = /average:(inf|[\d.]+)/.exec(stderr)?.[1];
   if (average === undefined) throw new Error(`no PSNR in: ${stderr.slice(-500)}`);
   return average === 'inf' ? Number.POSITIVE_INFINITY : Number(average);
@@ -83,6 +84,6 @@ export async function psnr(a: string, b: string, filterA = 'null', filterB = 'nu
 /** MD5 of the encoded bytes of the first audio stream: equal when it was copied, whatever the containers. */
 export async function audioHash(path: string): Promise<string> {
   const args = [...quiet, '-i', path, '-map', '0:a:0', '-c', 'copy', '-f', 'data', '-'];
-  const { stdout } = await run('ffmpeg', args, { timeout: 120_000, maxBuffer: 64 << 20, encoding: 'buffer' });
+  const { stdout } = await run('ffmpeg', args, { timeout: hangMs, maxBuffer: 64 << 20, encoding: 'buffer' });
   return createHash('md5').update(stdout).digest('hex');
 }

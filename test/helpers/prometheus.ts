@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { hangMs } from './wait.ts';
 
 const run = promisify(execFile);
 const setUp = fileURLToPath(new URL('../../scripts/setup-prometheus', import.meta.url));
@@ -23,14 +24,14 @@ export interface Prometheus {
 
 /** Runs `promtool ARGS`, with `input` on its standard input; rejects with what it printed. */
 export async function promtool(args: string[], input = ''): Promise<string> {
-  const promise = run(join(await programs(), 'promtool'), args, { timeout: 30_000 });
+  const promise = run(join(await programs(), 'promtool'), args, { timeout: hangMs });
   promise.child.stdin!.end(input);
   const { stdout, stderr } = await promise;
   return stdout + stderr;
 }
 
 async function programs(): Promise<string> {
-  return (await run('bash', [setUp], { timeout: 120_000 })).stdout.trim();
+  return (await run('bash', [setUp], { timeout: hangMs })).stdout.trim();
 }
 
 function freePort(): Promise<number> {

@@ -1,19 +1,18 @@
 /** The real service in processes of its own, started as an operator does: by the command line and environment. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { loadConfig } from '../../src/app/config.ts';
 import { openStore } from '../../src/app/open-store.ts';
 import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
+import { runCommand } from './command.ts';
 import { createTestDatabase } from './database.ts';
 import { checkedFetch } from './http-contract.ts';
+import { hangMs } from './wait.ts';
 
-const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const startTimeoutMs = 180_000;
 
 export type Environment = Record<string, string>;
 
@@ -21,7 +20,7 @@ export interface Site {
   databaseUrl: string;
   dataDir: string;
   env: Environment;
-  /** runs `reelmend …` to its end and returns its JSON */
+  /** runs `reelmend …` in this process and returns its JSON */
   reelmend<T>(...args: string[]): Promise<T>;
   /** starts `reelmend serve|work|start`; the API's base URL is in `url` */
   start(command: 'serve' | 'work' | 'start', env?: Environment): Promise<Running>;
@@ -57,7 +56,8 @@ export async function createSite(env: Environment = {}): Promise<Site> {
     dataDir,
     env: environment,
     async reelmend<T>(...args: string[]) {
-      const { stdout } = await run(process.execPath, [cli, ...args], { env: environment, timeout: 180_000 });
+      const { status, stdout, stderr } = await runCommand(args, { env: environment });
+      if (status !== 0) throw new Error(`reelmend ${args.join(' ')} ended with status ${status}: ${stderr}`);
       return JSON.parse(stdout) as T;
     },
     async start(command, extra = {}) {
@@ -94,7 +94,7 @@ function ready(child: ChildProcess, command: string, log: string[]): Promise<str
   const sign = command === 'work' ? 'worker started' : 'listening';
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`reelmend ${command} ${why}:\n${log.slice(-20).join('\n')}`));
-    const timer = setTimeout(() => fail('did not start in time'), startTimeoutMs);
+    const timer = setTimeout(() => fail('did not start in time'), hangMs);
     child.once('exit', (code) => fail(`ended with status ${code}`));
     let rest = '';
     child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
@@ -178,9 +178,9 @@ export async function waitForEnd(
   url: string,
   key: string,
   id: string,
-  options: { timeoutMs?: number; watch?: (job: JobView) => void } = {},
+  options: { watch?: (job: JobView) => void } = {},
 ): Promise<JobView> {
-  const deadline = Date.now() + (options.timeoutMs ?? 240_000);
+  const deadline = Date.now() + hangMs;
   for (;;) {
     const { status, body } = await call<JobView>(url, key, 'GET', `/v1/jobs/${id}`);
     if (status !== 200) throw new Error(`GET job answered ${status}: ${JSON.stringify(body)}`);

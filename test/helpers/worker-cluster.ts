@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Running, Site } from './service.ts';
+import { hangMs } from './wait.ts';
 
 /** Repeatable random numbers 0…1 (mulberry32). */
 export function seeded(seed: number): () => number {
@@ -85,7 +86,7 @@ export interface Call {
  */
 export function createClient(cluster: Cluster, random: () => number) {
   return async <T>(call: Call): Promise<Answer<T>> => {
-    for (const end = Date.now() + 240_000; Date.now() < end; await sleep(100 + 200 * random())) {
+    for (const end = Date.now() + hangMs; Date.now() < end; await sleep(100 + 200 * random())) {
       const urls = cluster.urls();
       const url = urls[Math.floor(random() * urls.length)];
       const response = url === undefined ? null : await send(url, call).catch(() => null);
@@ -97,7 +98,7 @@ export function createClient(cluster: Cluster, random: () => number) {
       const body = await response.json().catch(() => null);
       if (body !== null) return { status: response.status, body: body as T };
     }
-    throw new Error(`No API answered ${call.method} ${call.path} within 240 s`);
+    throw new Error(`No API answered ${call.method} ${call.path} within ${hangMs} ms`);
   };
 }
 

@@ -84,15 +84,6 @@ export function jobInput(account: Account, change: Partial<CreateJob> = {}): Cre
 
 export const randomHash = (): Buffer => randomBytes(32);
 
-/** Polls until `check` is true; the last error or false value fails the test after `timeoutMs`. */
-export async function eventually(check: () => Promise<boolean> | boolean, timeoutMs = 60_000): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error(`Still not true after ${timeoutMs} ms: ${check}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 /** Queues the scheduled tasks twice a second; the database's own clock does so every minute. */
 export function runScheduledTasksOften(url: string): { stop(): Promise<void> } {
   const sql = postgres(url, { max: 1, onnotice: () => {} });

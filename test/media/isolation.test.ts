@@ -12,9 +12,10 @@ import { seccompProgram } from '../../src/media/seccomp.ts';
 import { runChild } from '../../src/media/session.ts';
 import { canMapNobody, giveToChild, nobody } from '../../src/media/users.ts';
 import type { ToChild } from '../../src/media/wire.ts';
+import { eventually } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
 import type { Attempts, Findings } from './inspector.ts';
-import { isAlive, isZombie, processTree, program, until } from './processes.ts';
+import { isAlive, isZombie, processTree, program } from './processes.ts';
 
 const script = fileURLToPath(new URL('inspector.ts', import.meta.url));
 const findings = z.custom<Findings>((value) => Array.isArray((value as Findings).env));
@@ -114,10 +115,10 @@ describe.each(kinds)('a child isolated by %s', (kind) => {
     const parent = fork(fileURLToPath(new URL('orphan-maker.ts', import.meta.url)), [plan], { stdio: 'ignore' });
     const pid = await new Promise<number>((resolve) => parent.once('message', (message) => resolve(message as number)));
     // Whatever stands before the child (prlimit, setpriv, bubblewrap) has done its part when Node runs.
-    await until(() => program(processTree(pid).at(-1)) === 'node', 20_000, 'the child runs');
+    await eventually(() => program(processTree(pid).at(-1)) === 'node', 'the child runs');
     const members = processTree(pid);
     parent.kill('SIGKILL');
-    await until(() => !members.some(isAlive), 20_000, 'the child is gone');
+    await eventually(() => !members.some(isAlive), 'the child is gone');
   });
 });
 
@@ -165,7 +166,7 @@ describe.runIf(kinds.includes('bubblewrap'))('a child in bubblewrap', () => {
     expect(canMapNobody()).toBe(true);
     let uids: string | undefined;
     const running = inspectAs(planFor('bubblewrap'), { mode: 'sleep' }, (pid) => {
-      void until(() => program(processTree(pid).at(-1)) === 'node', 10_000, 'the child runs').then(() => {
+      void eventually(() => program(processTree(pid).at(-1)) === 'node', 'the child runs').then(() => {
         uids = /^Uid:\s+(.*)$/m.exec(readFileSync(`/proc/${processTree(pid).at(-1)}/status`, 'utf8'))?.[1];
         process.kill(-pid, 'SIGKILL');
       });

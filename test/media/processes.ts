@@ -1,7 +1,6 @@
 /** What tests ask of processes: alive, children, gone. Linux's /proc. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Running; a zombie does not count, see isZombie. */
 export function isAlive(pid: number): boolean {
@@ -50,14 +49,5 @@ export function program(pid: number | undefined): string | undefined {
     return basename(readlinkSync(`/proc/${pid}/exe`));
   } catch {
     return undefined;
-  }
-}
-
-/** Waits until `condition` holds; fails after `ms`. */
-export async function until(condition: () => boolean, ms: number, what: string): Promise<void> {
-  const end = Date.now() + ms;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
-    await sleep(10);
   }
 }

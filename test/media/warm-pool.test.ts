@@ -14,8 +14,9 @@ import { WarmPool, type WarmPoolOptions } from '../../src/media/warm-pool.ts';
 import type { EnhanceRequest, WarmPoolHandle } from '../../src/media/types.ts';
 import type { WarmUpProfile } from '../../src/media/warm-up-profile.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
+import { eventually } from '../helpers/wait.ts';
 import { temporaryFolder } from './folder.ts';
-import { isAlive, isZombie, killTree, processTree, program, until } from './processes.ts';
+import { isAlive, isZombie, killTree, processTree, program } from './processes.ts';
 
 const timeoutMs = 60_000;
 const folder = temporaryFolder();
@@ -58,12 +59,12 @@ async function startPool(count = 1, more: Partial<Parameters<typeof media.startW
   return pool;
 }
 
-const ready = (set: WarmPoolHandle, count = 1) => until(() => set.ready === count, 30_000, 'the children are ready');
+const ready = (set: WarmPoolHandle, count = 1) => eventually(() => set.ready === count, 'the children are ready');
 const enhance = (more: Partial<EnhanceRequest> = {}) =>
   media.enhance({ inputPath: clip, outputDir, outputName: 'out.mp4', options, timeoutMs, ...more });
 const digest = () => createHash('sha256').update(readFileSync(join(outputDir, 'out.mp4'))).digest('hex');
 /** Bubblewrap's own child is gone a moment after it. */
-const gone = (members: number[]) => until(() => !members.some(isAlive), 20_000, 'all its processes are gone');
+const gone = (members: number[]) => eventually(() => !members.some(isAlive), 'all its processes are gone');
 const inner = (pid: number) => processTree(pid).at(-1)!;
 
 describe('a warm child', { timeout: timeoutMs }, () => {
@@ -177,8 +178,8 @@ describe('a warm child', { timeout: timeoutMs }, () => {
   it('gives back what was made ready when no job comes', async () => {
     const set = await startPool(1, { idleMs: 400 });
     const [pid] = set.pids;
-    await until(() => set.pids.length === 1 && set.pids[0] !== pid, 20_000, 'the child is replaced');
-    await until(() => !isAlive(pid!), 20_000, 'the old one is gone');
+    await eventually(() => set.pids.length === 1 && set.pids[0] !== pid, 'the child is replaced');
+    await eventually(() => !isAlive(pid!), 'the old one is gone');
     expect(set.ready).toBe(0);
   });
 
@@ -297,11 +298,11 @@ describe('a warm child that misbehaves', { timeout: timeoutMs }, () => {
   it.each(['die', 'babble', 'answer', 'eat'])('is replaced by one that waits unprepared: %s', async (how) => {
     const set = poolOf();
     try {
-      await until(() => set.idleProfileKeys.length === 1, 20_000, 'it waits');
+      await eventually(() => set.idleProfileKeys.length === 1, 'it waits');
       const [pid] = set.pids;
       set.prepareFor(profile(how));
       expect(set.acquire(), 'one that is being made ready is not given to a job').toBeUndefined();
-      await until(() => set.idleProfileKeys.length === 1 && set.pids[0] !== pid, 20_000, 'another waits');
+      await eventually(() => set.idleProfileKeys.length === 1 && set.pids[0] !== pid, 'another waits');
       expect(isAlive(pid!)).toBe(false);
       expect(set.idleProfileKeys).toEqual(['']);
       expect(warnings).toEqual(['a warm media child ended and is replaced']);
@@ -313,11 +314,11 @@ describe('a warm child that misbehaves', { timeout: timeoutMs }, () => {
   it('17.25: that ended after it was acquired ends the call that it gets', async () => {
     const set = poolOf();
     try {
-      await until(() => set.idleProfileKeys.length === 1, 20_000, 'it waits');
+      await eventually(() => set.idleProfileKeys.length === 1, 'it waits');
       const child = set.acquire()!;
       const ended = vi.spyOn(child, 'ended');
       killTree(child.process.pid!);
-      await until(() => ended.mock.calls.length === 1, 20_000, 'it ended');
+      await eventually(() => ended.mock.calls.length === 1, 'it ended');
       const plan = { ...child.process.plan, limits: { ...child.process.plan.limits, timeoutMs: 1000 } };
       const call = runChild({ plan, waiting: child.process, message: { op: 'hello' }, result: z.unknown() });
       await expect(call).rejects.toBeInstanceOf(NotBegun);
@@ -331,9 +332,9 @@ describe('a warm child that misbehaves', { timeout: timeoutMs }, () => {
     const plain = planOf({}, 'none', [], 60_000);
     const set = poolOf({ plan: () => ({ ...plain, script: ((starts += 1), join(folder.path, 'absent.ts')) }) });
     try {
-      await until(() => starts === 2, 20_000, 'a second try');
+      await eventually(() => starts === 2, 'a second try');
       const began = performance.now();
-      await until(() => starts === 3, 20_000, 'a third try');
+      await eventually(() => starts === 3, 'a third try');
       expect(performance.now() - began).toBeGreaterThan(1500);
     } finally {
       await set.close();
@@ -343,11 +344,11 @@ describe('a warm child that misbehaves', { timeout: timeoutMs }, () => {
   it('gives the one that was made ready for a job like this', async () => {
     const set = poolOf({ count: 2 });
     try {
-      await until(() => set.idleProfileKeys.length === 2, 20_000, 'both wait');
+      await eventually(() => set.idleProfileKeys.length === 2, 'both wait');
       const plain = set.acquire('other');
       expect(plain).toBeDefined();
       set.prepareFor(profile('wanted'));
-      await until(() => set.idleProfileKeys.includes('wanted'), 20_000, 'one is made ready');
+      await eventually(() => set.idleProfileKeys.includes('wanted'), 'one is made ready');
       expect(set.acquire('wanted')!.profileKey).toBe('wanted');
       plain!.process.kill();
     } finally {

@@ -159,7 +159,7 @@ describe.each<Framing>(['length', 'chunked', 'close-delimited'])('17.4: replies 
     stop.abort();
     expect(failures).toEqual([]);
     expect(await others).toBeGreaterThan(20);
-  }, 60_000);
+  });
 });
 
 it.each(['readable', 'end'])('17.4: an exception in the event "%s" of one connection ends that one alone', async (event) => {

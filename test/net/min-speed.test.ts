@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createNetClient } from '../../src/net/index.ts';
 import { enforceMinSpeed } from '../../src/net/min-speed.ts';
 import type { Timeouts } from '../../src/net/timeouts.ts';
 import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 let server: FileServer;
 let dir: string;
@@ -24,7 +24,7 @@ afterEach(async () => {
 async function download(bytesPerSecond: number, timeouts: Partial<Timeouts>) {
   server.behave('/film.mp4', { bytesPerSecond });
   const client = createNetClient({ allowHosts: [server.hostPort], timeouts });
-  const options = { maxBytes: 1e9, signal: AbortSignal.timeout(30_000) };
+  const options = { maxBytes: 1e9, signal: AbortSignal.timeout(hangMs) };
   return client.download(`${server.url}/film.mp4`, join(dir, 'film'), options).finally(() => client.close());
 }
 
@@ -48,9 +48,15 @@ describe('17.8: a download', () => {
 
 describe('the floor', () => {
   const floor = { bytesPerSecond: 10_000, windowMs: 200 };
+  // A clock that passes only where a test says so.
+  let now = 0;
+  const pass = (ms: number) => void (now += ms);
+  beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => now));
+  afterEach(() => void vi.restoreAllMocks());
+
   async function* pieces(...sends: [afterMs: number, bytes: number][]) {
     for (const [afterMs, bytes] of sends) {
-      await sleep(afterMs);
+      pass(afterMs);
       yield Buffer.alloc(bytes);
     }
   }
@@ -58,7 +64,7 @@ describe('the floor', () => {
     let bytes = 0;
     for await (const piece of enforceMinSpeed(source, floor)) {
       bytes += piece.length;
-      await sleep(pauseMs);
+      pass(pauseMs);
     }
     return bytes;
   }

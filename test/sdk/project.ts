@@ -5,10 +5,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { hangMs } from '../helpers/wait.ts';
 
 const exec = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const timeout = 120_000;
 
 export interface Project {
   dir: string;
@@ -25,11 +25,11 @@ export interface Project {
 /** Builds, packs and installs, without network and without anything of this repository in reach of the resolver. */
 export async function createProject(): Promise<Project> {
   const dir = await mkdtemp(join(tmpdir(), 'reelmend-sdk-'));
-  const { stdout } = await exec(join(root, 'scripts/build-sdk'), [join(dir, 'packed')], { timeout });
+  const { stdout } = await exec(join(root, 'scripts/build-sdk'), [join(dir, 'packed')], { timeout: hangMs });
   const project = join(dir, 'project');
   await mkdir(project);
   await writeFile(join(project, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }\n');
-  await exec('npm', ['install', '--offline', '--no-audit', '--no-fund', stdout.trim()], { cwd: project, timeout });
+  await exec('npm', ['install', '--offline', '--no-audit', '--no-fund', stdout.trim()], { cwd: project, timeout: hangMs });
   const write = async (path: string, text: string) => {
     await mkdir(dirname(join(project, path)), { recursive: true });
     await writeFile(join(project, path), text);
@@ -42,12 +42,12 @@ export async function createProject(): Promise<Project> {
       const config = { compilerOptions: { ...strict, ...options }, include };
       await write('tsconfig.json', JSON.stringify(config));
       const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
-      await exec(tsc, ['-p', 'tsconfig.json'], { cwd: project, timeout }).catch((error: { stdout: string }) => {
+      await exec(tsc, ['-p', 'tsconfig.json'], { cwd: project, timeout: hangMs }).catch((error: { stdout: string }) => {
         throw new Error(error.stdout);
       });
     },
     async run(node, script, env = {}) {
-      return (await exec(node, [script], { cwd: project, timeout, env: { PATH: process.env['PATH']!, ...env } }))
+      return (await exec(node, [script], { cwd: project, timeout: hangMs, env: { PATH: process.env['PATH']!, ...env } }))
         .stdout;
     },
     remove: () => rm(dir, { recursive: true, force: true }),

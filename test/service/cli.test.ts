@@ -1,36 +1,35 @@
-/** The command line as a person uses it: in processes of its own, by the script that npm puts on the path. */
-import { execFile } from 'node:child_process';
+/** The command line as a person uses it. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
 import { ffprobe, makeClip } from '../helpers/ffmpeg.ts';
 
-const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
 let dir: string;
+const startedIn = process.cwd();
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-cli-'));
   await makeClip(join(dir, 'in.mp4'), { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'veryfast'], audio: ['-c:a', 'aac'] });
   await writeFile(join(dir, 'text.mp4'), 'no video');
+  process.chdir(dir);
 });
-afterAll(() => rm(dir, { recursive: true, force: true }));
+afterAll(async () => {
+  process.chdir(startedIn);
+  await rm(dir, { recursive: true, force: true });
+});
 
-interface Outcome {
-  status: number;
-  stdout: string;
-  stderr: string;
-}
-
-function reelmend(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const environment = { PATH: process.env['PATH']!, HOME: dir, REELMEND_DATA_DIR: join(dir, 'data'), ...env };
-  return new Promise((resolve) => {
-    execFile(script, args, { cwd: dir, env: environment, timeout: 180_000 }, (error, stdout, stderr) =>
-      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-  });
-}
+const environment = () => ({
+  PATH: process.env['PATH']!,
+  HOME: dir,
+  REELMEND_DATA_DIR: join(dir, 'data'),
+  REELMEND_ENCODER_PRESET: 'ultrafast',
+});
+const reelmend = (args: string[], env: Record<string, string> = {}) => runCommand(args, { env: { ...environment(), ...env } });
+/** as a person types it */
+const typed = (args: string[], env: Record<string, string> = {}) => spawnCommand(args, { env: { ...environment(), ...env } });
 
 describe('help', () => {
   const commands = ['', 'start', 'serve', 'work', 'enhance', 'probe', 'devices', 'accounts', 'accounts create', 'accounts approve', 'accounts grant', 'keys', 'keys create', 'keys revoke', 'users', 'users add', 'users reset-password'];
@@ -47,6 +46,21 @@ describe('help', () => {
   });
 });
 
+describe('the program on the path', () => {
+  it('shows its help, and ends with status 0', async () => {
+    const { status, stdout, stderr } = await typed(['--help']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('Usage: reelmend');
+  });
+
+  it.each([
+    ['its own', ['probe', 'absent.mp4'], 'reelmend: There is no file absent.mp4.\n'],
+    ['of the words', ['fly'], "error: unknown command 'fly'\n(use --help for the commands and options)\n"],
+  ])('says an error in one line, and ends with status 1: %s', async (_, args, stderr) => {
+    expect(await typed(args)).toEqual({ status: 1, stdout: '', stderr });
+  });
+});
+
 describe('probe', () => {
   it('prints the facts of a file as JSON', async () => {
     const { status, stdout } = await reelmend(['probe', 'in.mp4']);
@@ -57,7 +71,7 @@ describe('probe', () => {
 
 describe('enhance', () => {
   it('writes one file without a database and says how it went', async () => {
-    const { status, stdout, stderr } = await reelmend(['enhance', 'in.mp4', 'out.mp4', '--resolution', '1080p']);
+    const { status, stdout, stderr } = await typed(['enhance', 'in.mp4', 'out.mp4', '--resolution', '1080p']);
     expect(stderr).toBe('');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^out\.mp4: 320×180 → 1920×1080, 25 frames at [\d.]+ fps on cpu/);
@@ -69,12 +83,12 @@ describe('enhance', () => {
 
 describe('a part of a file', () => {
   it('is enhanced alone, as a trial', async () => {
-    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'part.mp4', '--resolution', '1080p', '--from', '0.2', '--to', '0.6']);
+    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'part.mp4', '--resolution', 'source', '--from', '0.2', '--to', '0.6']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^part\.mp4: 320×180 → 1920×1080, 10 frames /);
+    expect(stdout).toMatch(/^part\.mp4: 320×180 → 320×180, 10 frames /);
     const { streams } = await ffprobe(join(dir, 'part.mp4'));
     expect(streams).toMatchObject([{ codec_name: 'h264', nb_read_frames: '10' }]);
-    const rest = await reelmend(['enhance', 'in.mp4', 'rest.mp4', '--resolution', '1080p', '--from', '0.8']);
+    const rest = await reelmend(['enhance', 'in.mp4', 'rest.mp4', '--resolution', 'source', '--from', '0.8']);
     expect(rest.stdout).toMatch(/, 5 frames /);
   });
 });
@@ -83,7 +97,7 @@ describe('options for one run', () => {
   it('hold before the variables of the environment', async () => {
     const env = { REELMEND_DEVICE: 'cuda:7', REELMEND_THREADS: '2', REELMEND_ENCODER_PRESET: 'medium', REELMEND_ENCODER_CRF: '12' };
     const options = ['--device', 'cpu', '--threads', '1', '--preset', 'ultrafast', '--crf', '41'];
-    const { status, stdout, stderr } = await reelmend(['enhance', 'in.mp4', 'options.mp4', '--resolution', '1080p', ...options], env);
+    const { status, stdout, stderr } = await reelmend(['enhance', 'in.mp4', 'options.mp4', '--resolution', 'source', ...options], env);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain(' on cpu');
     // x264 writes into the stream how it was asked to encode.
@@ -128,7 +142,7 @@ describe('models', () => {
   });
 
   it('enhances with the named network and says so', async () => {
-    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'net.mp4', '--resolution', '1080p', '--model', 'fast']);
+    const { status, stdout } = await reelmend(['enhance', 'in.mp4', 'net.mp4', '--resolution', '1080p', '--model', 'fast', '--from', '0.8']);
     expect(status).toBe(0);
     expect(stdout).toMatch(/, model fast\n$/);
   });

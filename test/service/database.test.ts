@@ -27,7 +27,7 @@ async function answers({ url }: Database): Promise<boolean> {
   }
 }
 
-describe('the embedded PostgreSQL', { timeout: 300_000 }, () => {
+describe('the embedded PostgreSQL', () => {
   it('is made once by processes that start together, and stopped by the last to leave', async () => {
     const [first, second] = await Promise.all([open(), open()]);
     expect(first.url).toBe(second.url);
@@ -76,7 +76,7 @@ async function withoutNamespaces<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', { timeout: 300_000 }, () => {
+describe.skipIf(process.getuid?.() !== 0)('root without user namespaces', () => {
   let home: string;
   const openThere = () => openDatabase({ databaseUrl: undefined, dataDir: home });
   beforeEach(async () => {

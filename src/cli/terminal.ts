@@ -1,0 +1,43 @@
+/** Where a command reads and writes: the process's own streams and environment, or those of a caller that runs many commands. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Readable } from 'node:stream';
+import { type Config, loadConfig } from '../app/config.ts';
+
+export interface Terminal {
+  env: Record<string, string | undefined>;
+  stdin: Readable;
+  stdout(text: string): void;
+  stderr(text: string): void;
+  /** exit status of the command so far */
+  status: number;
+}
+
+const ofProcess: Terminal = {
+  env: process.env,
+  get stdin() {
+    return process.stdin;
+  },
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
+  get status() {
+    return Number(process.exitCode ?? 0);
+  },
+  set status(status) {
+    process.exitCode = status;
+  },
+};
+
+const other = new AsyncLocalStorage<Terminal>();
+
+/** The terminal of the command that runs. */
+export const terminal = (): Terminal => other.getStore() ?? ofProcess;
+
+/** Runs a command at another terminal than the process's. */
+export const atTerminal = <T>(given: Terminal, run: () => Promise<T>): Promise<T> => other.run(given, run);
+
+/** Prints a line. */
+export const say = (line: string): void => terminal().stdout(`${line}\n`);
+/** Prints a line on stderr. */
+export const warn = (line: string): void => terminal().stderr(`${line}\n`);
+export const print = (value: unknown): void => say(JSON.stringify(value, null, 2));
+export const configOfTerminal = (): Config => loadConfig(terminal().env);

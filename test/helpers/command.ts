@@ -1,0 +1,51 @@
+/**
+ * Commands of the command line. Most run in the test's own process, with an environment and streams of their own, because
+ * a start of Node costs a second; some of each kind run as people run them.
+ */
+import { execFile } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { runProgram } from '../../src/cli/program.ts';
+import { atTerminal, type Terminal } from '../../src/cli/terminal.ts';
+import { hangMs } from './wait.ts';
+
+const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
+
+export interface Outcome {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CommandOptions {
+  env: Record<string, string>;
+  stdin?: string;
+}
+
+export async function runCommand(args: string[], { env, stdin = '' }: CommandOptions): Promise<Outcome> {
+  const outcome = { status: 0, stdout: '', stderr: '' };
+  const terminal: Terminal = {
+    env,
+    stdin: Readable.from([stdin]),
+    stdout: (text) => void (outcome.stdout += text),
+    stderr: (text) => void (outcome.stderr += text),
+    get status() {
+      return outcome.status;
+    },
+    set status(status) {
+      outcome.status = status;
+    },
+  };
+  await atTerminal(terminal, () => runProgram(args));
+  return outcome;
+}
+
+/** Runs a command in a process of its own, by the script that npm puts on the path. */
+export function spawnCommand(args: string[], { env, stdin = '' }: CommandOptions): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(script, args, { env, timeout: hangMs }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+    child.stdin!.end(stdin);
+  });
+}
