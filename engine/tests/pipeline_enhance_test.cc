@@ -319,14 +319,15 @@ struct ColorCase {
   const char* arguments;
 };
 
+// ffmpeg 7 writes the tags that the frames have, whatever the encoder's options say: so the frames are tagged as well.
 const ColorCase kColors[] = {
     {"bt709", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv420p -colorspace bt709 -color_range tv -c:v libx264"},
     {"bt601", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p -colorspace smpte170m -color_range tv -c:v libx264"},
-    {"bt601 untagged", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p -c:v libx264"},
+    {"bt601 untagged", "-vf scale=out_color_matrix=bt601:out_range=tv,format=yuv420p,setparams=colorspace=unknown:range=unknown -c:v libx264"},
     {"bt601 full", "-vf scale=out_color_matrix=bt601:out_range=pc,format=yuvj420p -colorspace bt470bg -color_range pc -c:v libx264"},
     {"bt709 full 444", "-vf scale=out_color_matrix=bt709:out_range=pc,format=yuvj444p -colorspace bt709 -color_range pc -c:v libx264"},
     {"bt709 422 10 bit", "-vf scale=out_color_matrix=bt709:out_range=tv,format=yuv422p10le -colorspace bt709 -color_range tv -c:v libx264"},
-    {"bt2020 10 bit", "-vf scale=out_color_matrix=bt2020:out_range=tv,format=yuv420p10le -colorspace bt2020nc -color_primaries bt709 -color_range tv -c:v libx264"},
+    {"bt2020 10 bit", "-vf scale=out_color_matrix=bt2020:out_range=tv,format=yuv420p10le,setparams=color_primaries=bt709 -colorspace bt2020nc -color_primaries bt709 -color_range tv -c:v libx264"},
     {"rgb", "-c:v ffv1 -pix_fmt gbrp"},
     {"rgb packed", "-c:v qtrle -pix_fmt rgb24"},
 };
@@ -414,7 +415,9 @@ TEST_F(EnhanceTest, ConvertsWidePrimariesOfSdr) {
 TEST_F(EnhanceTest, CarriesPrimariesAndTransfer) {
   const std::string source =
       Clip("tagged.mp4", VideoInput("320x180", 0.4) +
+                             " -vf setparams=color_primaries=smpte170m:color_trc=smpte170m"
                              " -c:v libx264 -pix_fmt yuv420p -colorspace smpte170m -color_primaries smpte170m -color_trc smpte170m");
+  ASSERT_EQ(StreamFacts(source, "v").at("color_primaries"), "smpte170m");
   Enhance(source, output_, PlainOptions());
   const auto facts = StreamFacts(output_, "v");
   EXPECT_EQ(facts.at("color_space"), "bt709");
