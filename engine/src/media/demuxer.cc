@@ -62,10 +62,11 @@ Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
   QuietLibav();
   if (source.size() <= 0) ThrowUnreadable("The file is empty.");
   Open();
-  Describe();
+  // Before the first packets are read, which libav may fail at.
   const bool is_encrypted = IsEncrypted(*context_);
   io_.RethrowPending();
   if (is_encrypted) ThrowEncrypted();
+  Describe();
   ChooseStreams();
 }
 
@@ -86,6 +87,9 @@ void Demuxer::Open() {
   context_.reset(context);
   if (result >= 0) return;
   io_.RethrowPending();
+  const bool is_encrypted = IsEncryptedMp4(*io_.context());
+  io_.RethrowPending();
+  if (is_encrypted) ThrowEncrypted();
   // libav's answer to one stream too many as well as to a header that asks for absurd amounts of memory.
   if (result == AVERROR(ENOMEM)) {
     throw Error(ErrorCode::kLimitExceeded, "The file holds more streams or larger tables than this service takes.");
