@@ -168,6 +168,22 @@ TEST_F(EnhanceTest, PutsTheIndexInFront) {
   EXPECT_NE(bytes.find("colrnclx"), std::string::npos);
 }
 
+TEST_F(EnhanceTest, DeclaresTheDurationOfAVariableRate) {
+  // B-frames between gaps of one to three frames, which from the later starts on lie closer at the start than at the end.
+  EnhanceOptions options = PlainOptions();
+  options.encoder.preset = "veryfast";
+  for (const char* first : {"0", "4", "12"}) {
+    const std::string source =
+        Clip("vfr.mkv", VideoInput("320x180", 3) + " -vf trim=start_frame=" + first + ",select='not(mod(n+" + first +
+                            "\\,3))+not(mod(n+" + first + "\\,7))',setpts=PTS-STARTPTS -vsync vfr -frames:v 20 -c:v libx264 -pix_fmt yuv420p");
+    const EnhanceResult result = Enhance(source, output_, options);
+    EXPECT_EQ(result.frames, 20);
+    EXPECT_NEAR(std::stod(StreamFacts(output_, "v").at("duration")), result.duration_s, 0.001) << first;
+    const std::string format = RunCommand("ffprobe -v error -show_entries format=duration -of csv=p=0 " + output_);
+    EXPECT_NEAR(std::stod(format), result.duration_s, 0.001) << first;
+  }
+}
+
 TEST_F(EnhanceTest, HasAKeyFrameEveryTwoSeconds) {
   for (const std::string rate : {"25", "2"}) {
     const std::string source =
