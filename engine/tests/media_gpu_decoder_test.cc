@@ -140,20 +140,39 @@ class MemoryLimit {
   MemoryLimit& operator=(const MemoryLimit&) = delete;
 };
 
-TEST(Fault17_35, ADecoderIsMadeWithTheSurfacesThatItCanHave) {
-  const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA)));
+/// The surfaces that a decoder of `stream` would be made with, asked for where libav allows it: while it chooses its format.
+/// 0 if it offers none of CUDA's, or has no count.
+int CountSurfaces(const AVStream& stream, const AVPacket& packet, AVBufferRef* device, int outside) {
   const AVCodec* codec = avcodec_find_decoder_by_name("vp9");
-  ASSERT_NE(codec, nullptr);
+  const UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
+  CheckAv(avcodec_parameters_to_context(context.get(), stream.codecpar), ErrorCode::kInternal, "The parameters");
+  int count = 0;
+  context->hw_device_ctx = CheckAlloc(av_buffer_ref(device));
+  context->extra_hw_frames = outside;
+  context->opaque = &count;
+  context->get_format = [](AVCodecContext* decoder, const AVPixelFormat* format) {
+    while (*format != AV_PIX_FMT_NONE && *format != AV_PIX_FMT_CUDA) ++format;
+    if (*format == AV_PIX_FMT_NONE) return AV_PIX_FMT_NONE;
+    const UniqueBuffer surfaces = DescribeSurfaces(*decoder);
+    if (surfaces) *static_cast<int*>(decoder->opaque) = reinterpret_cast<const AVHWFramesContext*>(surfaces->data)->initial_pool_size;
+    return AV_PIX_FMT_NONE;
+  };
+  CheckAv(avcodec_open2(context.get(), codec, nullptr), ErrorCode::kInternal, "The decoder");
+  avcodec_send_packet(context.get(), &packet);
+  return count;
+}
+
+TEST(Fault17_35, ADecoderIsMadeWithTheSurfacesThatItCanHave) {
+  const TemporaryFolder folder;
+  const std::string file = folder.File("vp9.webm");
+  Ffmpeg(VideoInput("640x360", 0.04) + " -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p " + file);
+  FileSource source(file);
+  Demuxer demuxer(source, {});
+  const UniquePacket packet = MakePacket();
+  ASSERT_TRUE(demuxer.ReadPacket(packet.get()));
+  const UniqueBuffer device(CheckAlloc(av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA)));
   for (const int outside : {12, 40}) {
-    const UniqueCodecContext context(CheckAlloc(avcodec_alloc_context3(codec)));
-    context->hw_device_ctx = CheckAlloc(av_buffer_ref(device.get()));
-    context->extra_hw_frames = outside;
-    context->coded_width = context->width = 640;
-    context->coded_height = context->height = 360;
-    context->sw_pix_fmt = AV_PIX_FMT_YUV420P;
-    const UniqueBuffer surfaces = DescribeSurfaces(*context);
-    ASSERT_TRUE(surfaces);
-    const int count = reinterpret_cast<const AVHWFramesContext*>(surfaces->data)->initial_pool_size;
+    const int count = CountSurfaces(*demuxer.video(), *packet, device.get(), outside);
     EXPECT_GT(count, 12);
     EXPECT_LE(count, 32) << "NVDEC makes no more";
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "helpers/clips.h"
 #include "media/muxer.h"
@@ -14,6 +15,7 @@ namespace reelmend::media {
 namespace {
 
 using reelmend::testing::CountPackets;
+using reelmend::testing::StreamFacts;
 using reelmend::testing::TemporaryFolder;
 
 constexpr AVRational kMilliseconds = {1, 1000};
@@ -47,14 +49,19 @@ class MuxerTest : public ::testing::Test {
   }
 
   void Write(int stream, std::int64_t at_ms, std::int64_t duration_ms = 40) {
+    WriteTo(muxer_, stream, at_ms, at_ms, duration_ms);
+  }
+
+  static void WriteTo(Muxer& muxer, int stream, std::int64_t shown_ms, std::int64_t decoded_ms, std::int64_t duration_ms) {
     UniquePacket packet(av_packet_alloc());
     ASSERT_EQ(av_new_packet(packet.get(), 64), 0);
     std::memset(packet->data, 0, 64);
-    packet->pts = packet->dts = at_ms;
+    packet->pts = shown_ms;
+    packet->dts = decoded_ms;
     packet->duration = duration_ms;
     packet->time_base = kMilliseconds;
     packet->flags = AV_PKT_FLAG_KEY;
-    muxer_.Write(stream, *packet);
+    muxer.Write(stream, *packet);
   }
 
   /// No MP4 holds a packet of that length; libav finds out when it writes it.
@@ -88,6 +95,29 @@ TEST_F(MuxerTest, KeepsWhatWaitsBehindARefusedPacketAtTheEnd) {
   muxer_.Finish();
   EXPECT_EQ(CountPackets(path_, "v"), 2);
   EXPECT_EQ(CountPackets(path_, "a"), 2);
+}
+
+struct CodedFrame {
+  std::int64_t shown_ms, decoded_ms, duration_ms;
+};
+
+/// See Note [The end of the video]. The frames are shown at 0, 40, 120, 200 and 320 ms, the last one for 120 ms.
+TEST_F(MuxerTest, DeclaresTheTimeThatIsShownWhateverIsDecodedLast) {
+  const std::vector<CodedFrame> orders[] = {
+      {{0, -120, 40}, {120, -80, 80}, {40, 0, 80}, {200, 40, 120}, {320, 120, 120}},
+      {{0, -120, 40}, {120, -80, 80}, {40, 0, 80}, {320, 40, 120}, {200, 120, 120}},
+  };
+  for (const auto& frames : orders) {
+    const std::string path = folder_.File("frames.mp4");
+    Muxer muxer(path, nullptr);
+    const int video = muxer.AddStream(*Picture(), kMilliseconds, {});
+    muxer.Start({1, 90'000});
+    for (const CodedFrame& frame : frames) WriteTo(muxer, video, frame.shown_ms, frame.decoded_ms, frame.duration_ms);
+    muxer.Finish();
+    EXPECT_NEAR(std::stod(StreamFacts(path, "v").at("duration")), 0.44, 1e-6) << frames.back().shown_ms;
+    EXPECT_NEAR(std::stod(StreamFacts(path, "v").at("start_time")), 0, 1e-6);
+    EXPECT_EQ(CountPackets(path, "v"), 5);
+  }
 }
 
 TEST_F(MuxerTest, RefusesFramesOutOfOrder) {

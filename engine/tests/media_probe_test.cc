@@ -183,10 +183,27 @@ TEST_F(ProbeTest, RefusesWhatIsAboveALimit) {
   options.limits.max_duration_s = 1.95;
   ExpectRefused(file, ErrorCode::kLimitExceeded, options);
   options = {};
-  options.limits.max_streams = 2;
-  ExpectRefused(file, ErrorCode::kLimitExceeded, options);
+  for (const int streams : {1, 2}) {
+    options.limits.max_streams = streams;
+    ExpectRefused(file, ErrorCode::kLimitExceeded, options);
+  }
   options.limits.max_streams = 3;
   EXPECT_NO_THROW(ProbeFile(file, options));
+}
+
+TEST_F(ProbeTest, CountsNoAttachedFilesAsStreams) {
+  const std::string font = Write("font.ttf", "letters");
+  std::string attached;
+  for (int i = 0; i < 5; ++i) {
+    attached += " -attach '" + font + "' -metadata:s:t:" + std::to_string(i) + " mimetype=application/x-truetype-font";
+  }
+  const std::string file = folder_.File("fonts.mkv");
+  Ffmpeg(VideoInput("320x180", 1) + " " + ToneInput(1) + attached + " -c:v libx264 -pix_fmt yuv420p '" + file + "'");
+  ProbeOptions options;
+  options.limits.max_streams = 2;
+  EXPECT_NO_THROW(ProbeFile(file, options));
+  options.limits.max_streams = 1;
+  ExpectRefused(file, ErrorCode::kLimitExceeded, options);
 }
 
 TEST_F(ProbeTest, CountsPacketsThatADemuxerWouldGiveForEver) {

@@ -29,6 +29,16 @@ export async function makeClip(path: string, clip: Omit<Clip, 'name'>): Promise<
   await ffmpeg([...video, ...sound, '-t', seconds, '-pix_fmt', 'yuv420p', ...clip.args, ...(clip.audio ?? []), path]);
 }
 
+/** Copies a clip and makes players turn its picture by `degrees` counter-clockwise. */
+export async function turnClip(from: string, to: string, degrees: number): Promise<void> {
+  // ffmpeg 6 has an option of the input in place of the output's metadata, which later releases ignore.
+  const { stdout } = await run('ffmpeg', ['-hide_banner', '-h', 'long'], { maxBuffer: 16 << 20 });
+  const hasOption = stdout.includes('-display_rotation');
+  const before = hasOption ? ['-display_rotation:v:0', String(degrees)] : [];
+  const after = hasOption ? [] : ['-metadata:s:v:0', `rotate=${degrees}`];
+  await ffmpeg([...before, '-i', from, '-c', 'copy', ...after, to]);
+}
+
 const stream = z.object({
   codec_type: z.string(),
   codec_name: z.string().optional(),

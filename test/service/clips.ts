@@ -1,6 +1,6 @@
 /** Videos as people have them, small, made by the ffmpeg command line. */
 import { join } from 'node:path';
-import { ffmpeg, makeClip } from '../helpers/ffmpeg.ts';
+import { makeClip, turnClip } from '../helpers/ffmpeg.ts';
 
 export interface Variant {
   file: string;
@@ -59,7 +59,7 @@ export const variants: Variant[] = [
     make: async (path) => {
       const upright = `${path}.upright.mov`;
       await makeClip(upright, { args: x264, audio: ['-c:a', 'pcm_s16le'] });
-      await ffmpeg(['-i', upright, '-c', 'copy', '-metadata:s:v:0', 'rotate=90', path]);
+      await turnClip(upright, path, 90);
     },
   },
   {

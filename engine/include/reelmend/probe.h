@@ -24,7 +24,7 @@ class ByteSource {
 /// Limits of a source; exceeding one is Error{kLimitExceeded}.
 struct SourceLimits {
   std::int64_t max_pixels = 8192LL * 8192LL;  ///< coded width × height of one frame
-  int max_streams = 64;                       ///< streams in the container
+  int max_streams = 64;                       ///< streams in the container; files attached to it are not counted
   int max_frame_rate = 0;                     ///< frames for each second of the duration, rounded up; 0 = no ceiling
   double max_duration_s = 0;                  ///< presentation duration in seconds; 0 = no ceiling
 };

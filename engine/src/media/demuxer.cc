@@ -28,6 +28,11 @@ bool IsStillPicture(const AVStream* stream) {
   return (stream->disposition & kStill) != 0;
 }
 
+/// Not a file that is attached, such as a cover or one of the many fonts of a film with subtitles.
+bool IsTrack(const AVStream* stream) {
+  return stream->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT && (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) == 0;
+}
+
 /// See Note [Absurd timestamps].
 void ForgetAbsurdTimes(AVPacket& packet, AVRational time_base) {
   for (std::int64_t* time : {&packet.pts, &packet.dts}) {
@@ -57,10 +62,11 @@ Demuxer::Demuxer(ByteSource& source, const DemuxerOptions& options)
   QuietLibav();
   if (source.size() <= 0) ThrowUnreadable("The file is empty.");
   Open();
-  Describe();
+  // Before the first packets are read, which libav may fail at.
   const bool is_encrypted = IsEncrypted(*context_);
   io_.RethrowPending();
   if (is_encrypted) ThrowEncrypted();
+  Describe();
   ChooseStreams();
 }
 
@@ -69,7 +75,8 @@ void Demuxer::Open() {
   context->pb = io_.context();
   context->io_open = &RefuseToOpen;
   context->interrupt_callback = io_.interrupt_callback();
-  context->max_streams = options_.limits.max_streams;
+  // One more than may be there: Matroska's reader leaves out what is beyond, and says nothing.
+  context->max_streams = options_.limits.max_streams + 1;
   context->flags |= AVFMT_FLAG_CUSTOM_IO;
   Dictionary settings;
   settings.Set("format_whitelist", AllowedDemuxers());
@@ -80,6 +87,9 @@ void Demuxer::Open() {
   context_.reset(context);
   if (result >= 0) return;
   io_.RethrowPending();
+  const bool is_encrypted = IsEncryptedMp4(*io_.context());
+  io_.RethrowPending();
+  if (is_encrypted) ThrowEncrypted();
   // libav's answer to one stream too many as well as to a header that asks for absurd amounts of memory.
   if (result == AVERROR(ENOMEM)) {
     throw Error(ErrorCode::kLimitExceeded, "The file holds more streams or larger tables than this service takes.");
@@ -89,7 +99,7 @@ void Demuxer::Open() {
 }
 
 void Demuxer::Describe() {
-  if (static_cast<int>(context_->nb_streams) > options_.limits.max_streams) {
+  if (std::count_if(context_->streams, context_->streams + context_->nb_streams, IsTrack) > options_.limits.max_streams) {
     throw Error(ErrorCode::kLimitExceeded, "The file holds more streams than this service takes.");
   }
   for (unsigned i = 0; i < context_->nb_streams; ++i) {

@@ -26,6 +26,7 @@ class BoxReader {
   BoxReader(const BoxReader&) = delete;
   BoxReader& operator=(const BoxReader&) = delete;
 
+  bool IsMp4() { return Read(0, avio_size(&io_)).type == MKBETAG('f', 't', 'y', 'p'); }
   bool FindsEncryptedEntry() { return Walk(0, avio_size(&io_), 0); }
 
  private:
@@ -84,6 +85,11 @@ bool HasKeyId(const AVFormatContext& context) {
 bool IsEncrypted(AVFormatContext& context) {
   if (std::strstr(context.iformat->name, "mov") != nullptr) return BoxReader(*context.pb).FindsEncryptedEntry();
   return HasKeyId(context);
+}
+
+bool IsEncryptedMp4(AVIOContext& io) {
+  BoxReader reader(io);
+  return reader.IsMp4() && reader.FindsEncryptedEntry();
 }
 
 bool IsEncrypted(const AVPacket& packet) {

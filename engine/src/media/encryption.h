@@ -9,6 +9,10 @@ namespace reelmend::media {
 /// in WebM. Reads the headers again and restores the reading position.
 bool IsEncrypted(AVFormatContext& context);
 
+/// The same for a file that libav does not open: since FFmpeg 7 it refuses the headers of some encrypted fragments. False if
+/// the file is no MP4.
+bool IsEncryptedMp4(AVIOContext& io);
+
 /// Whether libav reports a packet as encrypted. A second check, for files with unusual headers.
 bool IsEncrypted(const AVPacket& packet);
 

@@ -140,7 +140,12 @@ void Muxer::Write(int stream, AVPacket& packet) {
   packet.time_base = target.time_base;
   packet.stream_index = stream;
   packet.pos = -1;
-  if (target.codecpar->codec_type == AVMEDIA_TYPE_VIDEO) CheckOrder(packet);
+  if (target.codecpar->codec_type != AVMEDIA_TYPE_VIDEO) return Interleave(packet);
+  CheckOrder(packet);
+  HoldVideo(packet);
+}
+
+void Muxer::Interleave(AVPacket& packet) {
   const int result = av_interleaved_write_frame(context_.get(), &packet);
   if (result < 0 && !IsPacketFault(result)) ThrowWriteError(result);  // Note [Faults of packets]
 }
@@ -149,6 +154,31 @@ void Muxer::CheckOrder(const AVPacket& packet) {
   const bool follows = packet.dts != AV_NOPTS_VALUE && (!last_video_dts_ || packet.dts > *last_video_dts_);
   if (!follows || packet.pts < packet.dts) throw Error(ErrorCode::kInternal, "The encoder's frames are out of order.");
   last_video_dts_ = packet.dts;
+}
+
+void Muxer::HoldVideo(AVPacket& packet) {
+  const std::int64_t end = packet.pts + packet.duration;
+  if (held_video_) {
+    Interleave(*held_video_);
+    video_end_ = std::max(video_end_, end);
+  } else {
+    held_video_ = MakePacket();
+    video_lead_ = packet.pts - packet.dts;
+    video_end_ = end;
+  }
+  CheckAv(av_packet_ref(held_video_.get(), &packet), ErrorCode::kInternal, "A packet cannot be kept");
+  av_packet_unref(&packet);
+}
+
+void Muxer::WriteLastVideo() {
+  if (!held_video_) return;
+  AVPacket& last = *held_video_;
+  const std::int64_t decoded_end = video_end_ - video_lead_;
+  if (last.dts + last.duration < decoded_end) {
+    last.dts = std::max(last.dts, last.pts - video_lead_);
+    last.duration = decoded_end - last.dts;
+  }
+  Interleave(last);
 }
 
 void Muxer::WriteWhatWaits() {
@@ -161,6 +191,7 @@ void Muxer::WriteWhatWaits() {
 
 void Muxer::Finish() {
   const std::lock_guard lock(mutex_);
+  WriteLastVideo();
   WriteWhatWaits();
   int result = av_write_trailer(context_.get());
   if (result < 0) ThrowWriteError(result);

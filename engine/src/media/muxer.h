@@ -20,6 +20,13 @@ namespace reelmend::media {
 /// was reported to a call for video. The video packet stays queued and is written later. Video packets come from our
 /// own encoder and are checked before.
 
+/// Note [The end of the video]
+/// MP4 stores how long after each other packets are decoded, and readers take the sum of these times for the duration (libav
+/// since FFmpeg 7). Packets are decoded some frames before they are shown. At a variable rate these frames last longer at
+/// one end of the video than at the other, and the sum may fall short of the time that is shown: files that are joined
+/// would overlap. So the last packet waits for Finish. It is decoded as late before its frame as the first one, if that
+/// is needed, and its duration makes up the rest.
+
 /// Writes one MP4 file. Streams are added, then Start, then packets from any thread, then Finish.
 /// A file that was not finished is removed by the destructor.
 class Muxer {
@@ -61,6 +68,10 @@ class Muxer {
   AVStream& NewStream(AVRational time_base, const StreamTags& tags);
   /// Throws Error{kInternal} unless the video packet follows the one before it.
   void CheckOrder(const AVPacket& packet);
+  /// Keeps the video packet until the next one comes. See Note [The end of the video].
+  void HoldVideo(AVPacket& packet);
+  void WriteLastVideo();
+  void Interleave(AVPacket& packet);
   /// av_write_trailer would stop at the first packet that is refused.
   void WriteWhatWaits();
 
@@ -69,7 +80,11 @@ class Muxer {
   UniqueFileIo file_;
   UniqueOutputContext context_;
   std::mutex mutex_;
-  std::optional<std::int64_t> last_video_dts_;  ///< in the stream's time base
+  // In the time base of the video stream:
+  std::optional<std::int64_t> last_video_dts_;
+  UniquePacket held_video_;         ///< the last packet; null before the first one
+  std::int64_t video_lead_ = 0;     ///< from the first packet's decoding to its frame
+  std::int64_t video_end_ = 0;      ///< of the frame that is shown last
   std::atomic<bool> keeps_file_ = false;
 };
 

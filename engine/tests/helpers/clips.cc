@@ -44,8 +44,12 @@ std::string RunCommand(const std::string& command) {
 void Ffmpeg(const std::string& arguments) { RunCommand("ffmpeg -v error -y " + arguments); }
 
 void SetRotation(const std::string& file, int degrees) {
+  // ffmpeg 6 has an option of the input in place of the output's metadata, which later releases ignore.
+  static const bool has_option = RunCommand("ffmpeg -hide_banner -h long").find("-display_rotation") != std::string::npos;
+  const std::string value = std::to_string(degrees);
   const std::string turned = file + ".turned" + std::filesystem::path(file).extension().string();
-  Ffmpeg("-i '" + file + "' -map 0 -c copy -metadata:s:v:0 rotate=" + std::to_string(degrees) + " '" + turned + "'");
+  Ffmpeg((has_option ? "-display_rotation:v:0 " + value : "") + " -i '" + file + "' -map 0 -c copy " +
+         (has_option ? "" : "-metadata:s:v:0 rotate=" + value) + " '" + turned + "'");
   std::filesystem::rename(turned, file);
 }
 

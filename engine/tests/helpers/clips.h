@@ -31,7 +31,7 @@ std::string RunCommand(const std::string& command);
 /// ffmpeg -v error -y ARGUMENTS
 void Ffmpeg(const std::string& arguments);
 
-/// Writes a display matrix into an MP4 or MOV file.
+/// Writes a display matrix into an MP4 or MOV file: players turn the picture by `degrees` counter-clockwise.
 void SetRotation(const std::string& file, int degrees);
 
 /// Video test pattern and tone as ffmpeg inputs.
