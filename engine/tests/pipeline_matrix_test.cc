@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "helpers/clips.h"
+#include "helpers/ffprobe.h"
 #include "helpers/test_paths.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
@@ -16,11 +17,10 @@ namespace reelmend {
 namespace {
 
 using testing::DecodedTimes;
-using testing::DecodeTimes;
 using testing::Ffmpeg;
+using testing::FfprobeReport;
 using testing::PlainOptions;
 using testing::RunCommand;
-using testing::StreamFacts;
 using testing::TemporaryFolder;
 using testing::ToneInput;
 using testing::VideoInput;
@@ -192,40 +192,8 @@ void DeclareDuration(const std::string& file, double factor) {
   }
 }
 
-std::string Codecs(const std::string& file, const std::string& type) {
-  std::istringstream lines(
-      RunCommand("ffprobe -v error -select_streams " + type + " -show_entries stream=index,codec_name -of csv=p=0 '" + file + "'"));
-  std::map<int, std::string> codecs;  // a transport stream's are told twice
-  for (std::string line; std::getline(lines, line);) {
-    if (const auto comma = line.find(','); comma != std::string::npos) {
-      codecs[std::atoi(line.c_str())] = line.substr(comma + 1, line.find(',', comma + 1) - comma - 1);
-    }
-  }
-  std::string list;
-  for (const auto& [index, codec] : codecs) {
-    if (!list.empty()) list += ' ';
-    list += codec;
-  }
-  return list;
-}
-
-/// Languages of the sound tracks as three letters, "und" where there is none.
-std::vector<std::string> SoundLanguages(const std::string& file) {
-  std::istringstream lines(RunCommand("ffprobe -v error -select_streams a -show_entries stream=index:stream_tags=language "
-                                      "-of default=noprint_wrappers=1 '" + file + "'"));
-  std::map<int, std::string> languages;  // a transport stream's are told twice
-  int index = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("index=", 0) == 0) languages.emplace(index = std::atoi(line.c_str() + 6), "und");
-    if (line.rfind("TAG:language=", 0) == 0 && line.size() == 16) languages[index] = line.substr(13);
-  }
-  std::vector<std::string> list;
-  for (const auto& [stream, language] : languages) list.push_back(language);
-  return list;
-}
-
-void ExpectOutputTags(const std::string& output, const EnhanceResult& result) {
-  const auto video = StreamFacts(output, "v");
+void ExpectOutputTags(const FfprobeReport& output, const EnhanceResult& result) {
+  const auto& video = output.Stream("v:0");
   EXPECT_EQ(video.at("codec_name"), "h264");
   EXPECT_EQ(video.at("codec_tag_string"), "avc1");
   EXPECT_EQ(video.at("pix_fmt"), "yuv420p");
@@ -293,17 +261,18 @@ TEST_P(Matrix, KeepsFramesTimesShapeAndSound) {
   const std::string source = folder_.File(row.file);
   const std::string output = folder_.File("out.mp4");
   Make(row, source);
-  const DecodedTimes before = DecodeTimes(source);
+  const DecodedTimes before = FfprobeReport(source).Times();
   const EnhanceResult result = Enhance(source, output, CoarseOptions());
-  const DecodedTimes after = DecodeTimes(output);
+  const FfprobeReport made(output);
+  const DecodedTimes after = made.Times();
   const int frames = row.frames == -2 ? 50 : row.frames == -1 ? static_cast<int>(before.video.size()) : row.frames;
   EXPECT_EQ(result.frames, frames);
   EXPECT_EQ(static_cast<int>(after.video.size()), frames);
   EXPECT_EQ(result.undecodable_frames, 0);
   EXPECT_EQ(result.width, row.width);
   EXPECT_EQ(result.height, row.height);
-  ExpectOutputTags(output, result);
-  EXPECT_EQ(Codecs(output, "a"), row.audio[0] == '+' ? row.audio + 1 : row.audio);
+  ExpectOutputTags(made, result);
+  EXPECT_EQ(made.Codecs("a"), row.audio[0] == '+' ? row.audio + 1 : row.audio);
   if (row.frames != -2) ExpectSameClock(before, after, 0.00101);
   const ProbeResult probe = ProbeFile(source);
   EXPECT_NEAR(probe.duration_s, result.source.duration_s, std::string(row.after).rfind("declare", 0) == 0 ? 100 : 0.2);
@@ -393,7 +362,8 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
     return;
   }
   ASSERT_FALSE(known.is_refused) << "was accepted";
-  ExpectOutputTags(output, result);
+  const FfprobeReport made(output);
+  ExpectOutputTags(made, result);
   const ProbeResult probe = ProbeFile(source);
   if (is_long) {
     EXPECT_EQ(result.frames, 45);
@@ -402,18 +372,18 @@ TEST_P(RealMatrix, IsEnhancedWholeOrRefusedForAReason) {
   }
   // The service charges by the first measurement and refunds when the second differs by more than a second.
   EXPECT_NEAR(probe.duration_s, result.source.duration_s, 0.5);
-  const auto facts = StreamFacts(source, known.video_stream);
-  const Size shown = DisplayedByFacts(facts);
+  const FfprobeReport given(source);
+  const Size shown = DisplayedByFacts(given.Stream(known.video_stream));
   if (!is_huge) {
     EXPECT_EQ(result.width, shown.width);
     EXPECT_EQ(result.height, shown.height);
   }
-  const DecodedTimes before = DecodeTimes(source, known.video_stream);
-  const DecodedTimes after = DecodeTimes(output);
+  const DecodedTimes before = given.Times(known.video_stream);
+  const DecodedTimes after = made.Times();
   EXPECT_NEAR(static_cast<double>(before.video.size()), static_cast<double>(result.frames), known.lost);
   EXPECT_EQ(static_cast<std::int64_t>(after.video.size()), result.frames);
   EXPECT_EQ(after.audio.size(), before.audio.size());
-  EXPECT_EQ(SoundLanguages(output), SoundLanguages(source));
+  EXPECT_EQ(made.SoundLanguages(), given.SoundLanguages());
   if (before.video.size() == after.video.size()) ExpectSameClock(before, after, known.tolerance_s);
 }
 

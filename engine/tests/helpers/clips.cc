@@ -72,49 +72,6 @@ std::vector<double> FrameTimes(const std::string& file) {
   return times;
 }
 
-namespace {
-
-/// "a=1|b=2" → the value of `name`; empty when it is not there.
-std::string Field(const std::string& line, const std::string& name) {
-  const auto at = line.find("|" + name + "=");
-  if (at == std::string::npos) return "";
-  const auto from = at + name.size() + 2;
-  return line.substr(from, line.find('|', from) - from);
-}
-
-double Number(const std::string& text) { return text.empty() || text == "N/A" ? std::nan("") : std::stod(text); }
-
-}  // namespace
-
-DecodedTimes DecodeTimes(const std::string& file, const std::string& video_stream) {
-  const std::string entries =
-      " -show_entries frame=stream_index,best_effort_timestamp_time,nb_samples,sample_rate:stream=index,sample_rate "
-      "-of compact '" + file + "'";
-  DecodedTimes times;
-  std::istringstream pictures(RunCommand("ffprobe -v quiet -select_streams " + video_stream + entries + " || true"));
-  for (std::string line; std::getline(pictures, line);) {
-    if (line.rfind("frame|", 0) == 0) times.video.push_back(Number(Field(line, "best_effort_timestamp_time")));
-  }
-  std::istringstream sounds(RunCommand("ffprobe -v quiet -select_streams a" + entries + " || true"));
-  std::map<std::string, DecodedTimes::Span> spans;
-  std::map<std::string, double> last;
-  std::map<std::string, double> samples;
-  for (std::string line; std::getline(sounds, line);) {
-    if (line.rfind("frame|", 0) == 0) {
-      const std::string stream = Field(line, "stream_index");
-      const double time = Number(Field(line, "best_effort_timestamp_time"));
-      if (!std::isnan(time) && spans.count(stream) == 0) spans[stream] = {time, time};
-      if (!std::isnan(time)) last[stream] = time;
-      samples[stream] = Number(Field(line, "nb_samples"));
-    } else if (line.rfind("stream|", 0) == 0) {
-      const std::string stream = Field(line, "index");
-      if (spans.count(stream) > 0) spans[stream].end = last[stream] + samples[stream] / Number(Field(line, "sample_rate"));
-    }
-  }
-  for (const auto& [stream, span] : spans) times.audio.push_back(span);
-  return times;
-}
-
 std::map<std::string, std::string> StreamFacts(const std::string& file, const std::string& type) {
   const std::string stream = type.find(':') == std::string::npos ? type + ":0" : type;
   std::istringstream lines(

@@ -48,18 +48,6 @@ int CountPackets(const std::string& file, const std::string& stream);
 /// MD5 of the compressed packets of a stream.
 std::string PacketHash(const std::string& file, const std::string& stream);
 
-/// When a file's frames are shown and heard, by decoding all of it with ffprobe. Seconds.
-struct DecodedTimes {
-  struct Span {
-    double first = 0;
-    double end = 0;
-  };
-  std::vector<double> video;  ///< of the stream `video_stream`; NaN where ffprobe has no time
-  std::vector<Span> audio;    ///< per sound stream that gave a frame
-};
-/// `video_stream` is ffprobe's specifier, "v:0" for the first.
-DecodedTimes DecodeTimes(const std::string& file, const std::string& video_stream = "v:0");
-
 /// One frame as RGB (3 bytes a pixel), decoded by ffmpeg with the file's own colour tags.
 std::vector<std::uint8_t> DecodeRgb(const std::string& file, double at_s = 0);
 
