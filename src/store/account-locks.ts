@@ -1,5 +1,5 @@
 /** Locks on the row of an account (see the lock order in database.ts). */
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq, isNull } from './orm.ts';
 import type { Tx } from './database.ts';
 import { accounts } from './schema.ts';
 import type { AccountRecord } from './types.ts';

@@ -1,5 +1,5 @@
 /** Reads the audit log of an account: its entries, and the head that src/evidence signs. */
-import { and, asc, desc, eq, gt, lt, lte, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, lte, sql } from './orm.ts';
 import { type AuditEntry, genesisHash } from '../domain/audit.ts';
 import { linkValidityS } from '../domain/limits.ts';
 import { type Db, type Executor, transact } from './database.ts';

@@ -1,5 +1,5 @@
 /** Deletion certificates: one for each deleted job of the Secure tier, kept for ever. */
-import { and, asc, eq, isNull, not, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, not, sql } from './orm.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import { type Db, transact, type Tx } from './database.ts';

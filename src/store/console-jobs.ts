@@ -1,5 +1,5 @@
 /** Jobs as the console shows them: both modes of an account, with their timelines. */
-import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from './orm.ts';
 import type { JobRecord, JobStatus, Mode } from '../domain/job.ts';
 import { samplePrefix } from '../domain/test-mode.ts';
 import type { Db } from './database.ts';

@@ -1,5 +1,5 @@
 /** Webhook deliveries: created with the end of a job, sent by a task, stored with all their attempts. */
-import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, lt, sql } from './orm.ts';
 import { newId } from '../domain/ids.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import { type Db, type Executor, transact, type Tx } from './database.ts';

@@ -1,5 +1,5 @@
 /** Appends to the audit log of an account: entries numbered without gaps, each linked to the one before. */
-import { sql } from 'drizzle-orm';
+import { sql } from './orm.ts';
 import { type AuditEntry, jcs } from '../domain/audit.ts';
 import { newId } from '../domain/ids.ts';
 import type { Tx } from './database.ts';

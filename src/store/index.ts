@@ -1,5 +1,5 @@
 /** The store: one file of queries per aggregate, behind one object. */
-import { sql } from 'drizzle-orm';
+import { sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { accountQueries } from './accounts.ts';
 import { auditQueries } from './audit.ts';

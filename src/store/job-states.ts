@@ -1,5 +1,5 @@
 /** The table of state transitions (domain/transitions.ts) as conditions of queries. */
-import { and, inArray, isNull } from 'drizzle-orm';
+import { and, inArray, isNull } from './orm.ts';
 import { type TransitionName, transitions } from '../domain/transitions.ts';
 import { jobs } from './schema.ts';
 

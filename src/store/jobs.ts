@@ -1,5 +1,5 @@
 /** Jobs as customers see them: create, read, list, delete. */
-import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, isNull, lt, type SQL, sql } from './orm.ts';
 import type postgres from 'postgres';
 import { ReelmendError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';

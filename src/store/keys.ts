@@ -1,5 +1,5 @@
 /** API keys; only their hashes are stored. */
-import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from './orm.ts';
 import type postgres from 'postgres';
 import type { Mode, Tier } from '../domain/job.ts';
 import { newId } from '../domain/ids.ts';

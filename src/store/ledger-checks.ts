@@ -1,5 +1,5 @@
 /** The scheduled check of the ledger. One process runs it and stores the result for all. */
-import { sql } from 'drizzle-orm';
+import { sql } from './orm.ts';
 import type { Db } from './database.ts';
 import { ledgerCheck } from './ledger.ts';
 

@@ -1,5 +1,5 @@
 /** The only place where credits move: one transfer, two entries that cancel out, one balance. */
-import { sql } from 'drizzle-orm';
+import { sql } from './orm.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import { type Db, databaseError, type Tx } from './database.ts';
 import type { Book, TransferKind } from './schema.ts';

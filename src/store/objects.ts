@@ -1,5 +1,5 @@
 /** The stored objects as the database knows them. Each is registered before its file is stored. */
-import { and, eq, inArray, isNull, not, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, not, or, sql } from './orm.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { type Fence, LeaseLost } from './fence.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';

@@ -1,5 +1,5 @@
 /** The state of the service for its operators. No customer URLs are read here. */
-import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
+import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import type { Db } from './database.ts';

@@ -1,5 +1,5 @@
 /** Queue rows of Graphile Worker, written in the transaction that makes them necessary. */
-import { type SQL, sql, type SQLWrapper } from 'drizzle-orm';
+import { type SQL, sql, type SQLWrapper } from './orm.ts';
 import type { Executor } from './database.ts';
 import type { Step } from './schema.ts';
 

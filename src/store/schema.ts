@@ -1,5 +1,5 @@
 /** The tables as Drizzle sees them. The migrations define them, with every constraint; a test compares both. */
-import { sql } from 'drizzle-orm';
+import { sql } from './orm.ts';
 import {
   bigint,
   boolean,

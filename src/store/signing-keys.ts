@@ -1,5 +1,5 @@
 /** Signing keys: one is current, the retired ones stay published. Private parts are stored encrypted. */
-import { asc, eq, isNull, sql } from 'drizzle-orm';
+import { asc, eq, isNull, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { signingKeys } from './schema.ts';
 

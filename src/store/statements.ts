@@ -1,5 +1,5 @@
 /** What the console shows of an account: credit transfers, usage per day, certificates. */
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, lt, sql } from './orm.ts';
 import type { Db } from './database.ts';
 import { certificates, ledgerEntries, ledgerTransfers, type TransferKind } from './schema.ts';
 

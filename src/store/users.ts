@@ -1,5 +1,5 @@
 /** Users of the console and their sessions. Passwords and tokens are stored as hashes only. */
-import { and, desc, eq, gt, inArray, lt, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, lt, ne, sql } from './orm.ts';
 import type postgres from 'postgres';
 import { newId } from '../domain/ids.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';

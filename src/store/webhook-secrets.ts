@@ -3,7 +3,7 @@
  * secret both sign `webhook-signature`. `x-service-signature` contains one signature only: the old secret makes it until
  * the account switches or the 24 h are over.
  */
-import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, or, sql } from './orm.ts';
 import type { SecretCipher } from '../domain/secret-cipher.ts';
 import { newWebhookSecret } from '../domain/webhooks.ts';
 import { lockAccount } from './account-locks.ts';

@@ -1,5 +1,5 @@
 /** Heartbeats of worker processes, and the cleanup after dead ones. */
-import { inArray, sql } from 'drizzle-orm';
+import { inArray, sql } from './orm.ts';
 import { type Db, transact } from './database.ts';
 import { idempotencyKeys, type WorkerDevice, workers } from './schema.ts';
 
