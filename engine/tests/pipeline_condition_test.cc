@@ -16,13 +16,13 @@ DamageEstimate Clean() {
   return damage;
 }
 
-TEST(DamageMeter, JudgesAsTheTrainingGroundDoes) {
+TEST(DamageMeter, EstimatesAsTheTrainingGroundDoes) {
   std::ifstream file(test_paths::SourceDir() + "/tests/damage_witness.txt");
   int patterns = 0;
   for (int number, width, height; file >> number >> width >> height; ++patterns) {
     pixel::DamageFeatures features;
     for (float& feature : features) ASSERT_TRUE(file >> feature);
-    const DamageEstimate made = DamageMeter::Read(DamageMeter::Judge(features));
+    const DamageEstimate made = DamageMeter::Read(DamageMeter::LikelihoodsOf(features));
     const float values[] = {made.compression_error, made.true_scale, made.blur_sigma,
                             made.noise_sigma,       made.error,      made.effective_scale};
     for (const float value : values) {

@@ -91,16 +91,16 @@ std::vector<float> Apply(std::span<const float> weights, std::span<const float> 
 
 /// The middle of a distribution whose logarithms are given, as a place 0…1 on its scale. A place of the list stands for what is
 /// nearest to it.
-double MedianPlace(const std::array<double, DamageMeter::kPlaces>& logs) {
+double MedianBin(const std::array<double, DamageMeter::kBins>& logs) {
   const double top = *std::ranges::max_element(logs);
-  std::array<double, DamageMeter::kPlaces> shares;
+  std::array<double, DamageMeter::kBins> shares;
   double total = 0;
   for (std::size_t i = 0; i < logs.size(); ++i) total += shares[i] = std::exp(logs[i] - top);
   double before = 0;
   std::size_t at = 0;
   while (at + 1 < shares.size() && before + shares[at] < total / 2) before += shares[at++];
   const double place = static_cast<double>(at) + (total / 2 - before) / shares[at] - 0.5;
-  return std::clamp(place, 0.0, DamageMeter::kPlaces - 1.0) / (DamageMeter::kPlaces - 1);
+  return std::clamp(place, 0.0, DamageMeter::kBins - 1.0) / (DamageMeter::kBins - 1);
 }
 
 float ValueAt(Target target, double place) {
@@ -138,7 +138,7 @@ std::pair<float, float> LevelsInUse(const pixel::Image& image, const Part& part)
 
 }  // namespace
 
-DamageMeter::Likelihoods DamageMeter::Judge(const pixel::DamageFeatures& features) {
+DamageMeter::Likelihoods DamageMeter::LikelihoodsOf(const pixel::DamageFeatures& features) {
   constexpr float kFarthest = 4;  // standard deviations beyond which a feature counts no more
   std::vector<float> values(features.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -149,11 +149,11 @@ DamageMeter::Likelihoods DamageMeter::Judge(const pixel::DamageFeatures& feature
   values = Apply(kWeights2, kBias2, values, false);
   Likelihoods likely;
   for (std::size_t t = 0; t < kTargets; ++t) {
-    const auto logits = std::span(values).subspan(t * kPlaces, kPlaces);
+    const auto logits = std::span(values).subspan(t * kBins, kBins);
     const double top = static_cast<double>(*std::ranges::max_element(logits));
     double sum = 0;
     for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - top);
-    for (std::size_t i = 0; i < kPlaces; ++i) likely[t][i] = static_cast<double>(logits[i]) - top - std::log(sum);
+    for (std::size_t i = 0; i < kBins; ++i) likely[t][i] = static_cast<double>(logits[i]) - top - std::log(sum);
   }
   return likely;
 }
@@ -164,9 +164,9 @@ void DamageMeter::Add(const pixel::Image& image) {
   for (const Part& part : WindowsOf(picture, static_cast<int>(blacks_.size()))) {
     const pixel::LumaWindow window = pixel::CutWindow(image, part.x, part.y, part.width, part.height);
     if (IsBlank(window)) continue;
-    const Likelihoods likely = Judge(pixel::MeasureDamageFeatures(window));
+    const Likelihoods likely = LikelihoodsOf(pixel::MeasureDamageFeatures(window));
     for (std::size_t t = 0; t < kTargets; ++t) {
-      for (std::size_t i = 0; i < kPlaces; ++i) sums_[t][i] += likely[t][i];
+      for (std::size_t i = 0; i < kBins; ++i) sums_[t][i] += likely[t][i];
     }
     ++windows_;
   }
@@ -176,7 +176,7 @@ void DamageMeter::Add(const pixel::Image& image) {
 }
 
 DamageEstimate DamageMeter::Read(const Likelihoods& logs) {
-  const auto value = [&](Target target) { return ValueAt(target, MedianPlace(logs[target])); };
+  const auto value = [&](Target target) { return ValueAt(target, MedianBin(logs[target])); };
   DamageEstimate estimate;
   estimate.known = true;
   estimate.compression_error = value(kCompression);

@@ -41,11 +41,11 @@ class DamageMeter {
   DamageEstimate Estimate() const;
 
   static constexpr int kTargets = 6;
-  static constexpr int kPlaces = 16;  ///< of each target's scale
-  using Likelihoods = std::array<std::array<double, kPlaces>, kTargets>;  ///< logarithms
+  static constexpr int kBins = 16;  ///< of each target's scale
+  using Likelihoods = std::array<std::array<double, kBins>, kTargets>;  ///< logarithms
 
   /// What the network says of one window.
-  static Likelihoods Judge(const pixel::DamageFeatures& features);
+  static Likelihoods LikelihoodsOf(const pixel::DamageFeatures& features);
   /// The median of each distribution; levels are left alone.
   static DamageEstimate Read(const Likelihoods& logs);
 

@@ -291,7 +291,7 @@ def parser():
     v.set_defaults(action=score_real)
     m = commands.add_parser('damage', help='the measurement of damage: pictures, features, training, the engine\'s files, scores')
     m.add_argument('--minutes', type=float, help='at most so long on pictures, and on features; the rest is made by the next run')
-    m.add_argument('--steps', type=int, default=800)
+    m.add_argument('--steps', type=int, default=3000)
     m.set_defaults(action=lambda a: damage_command(a.minutes, a.steps))
     x = commands.add_parser('export', help='the averaged weights of a checkpoint as a file that the engine runs')
     x.add_argument('checkpoint')

@@ -116,7 +116,7 @@ def table(split, which='*'):
     return features.astype(np.float32), targets.astype(np.float32), known, chains, np.concatenate(clips)
 
 
-class Judge(nn.Module):
+class DamageNetwork(nn.Module):
     """features → [n, len(TARGETS), BINS]: how likely each place of each scale is (before softmax). A number alone could not say
     "either not enlarged, or from a half", which is what a blurred picture looks like."""
 
@@ -160,18 +160,18 @@ def weights_of(known):
 def trained(features, targets, known, steps=800, batch=512, seed=1):
     torch.manual_seed(seed)
     deviation = features.std(0)
-    judge = Judge(features.mean(0), np.maximum(deviation, 1e-3))
+    network = DamageNetwork(features.mean(0), np.maximum(deviation, 1e-3))
     x, y, w = torch.from_numpy(features), places(targets), weights_of(known)
-    optimiser = torch.optim.AdamW(judge.parameters(), 2e-3, weight_decay=0.05)
+    optimiser = torch.optim.AdamW(network.parameters(), 2e-3, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 4e-3, steps)
     for _ in range(steps):
         some = torch.randint(len(x), (batch,))
         optimiser.zero_grad()
-        likely = torch.log_softmax(judge(x[some], 0.1), 2)
+        likely = torch.log_softmax(network(x[some], 0.1), 2)
         (-(y[some] * likely).sum(2) * w[some]).mean().backward()
         optimiser.step()
         schedule.step()
-    return judge.eval()
+    return network.eval()
 
 
 def pooled(likely, clips):
@@ -202,13 +202,13 @@ def medians(likely):
 
 
 @torch.no_grad()
-def likelihoods(judge, features):
+def likelihoods(network, features):
     """float64 [n, len(TARGETS), BINS], logarithms."""
-    return torch.log_softmax(judge(torch.from_numpy(features)), 2).numpy().astype(np.float64)
+    return torch.log_softmax(network(torch.from_numpy(features)), 2).numpy().astype(np.float64)
 
 
-def judged(judge, features):
-    return medians(likelihoods(judge, features))
+def estimated(network, features):
+    return medians(likelihoods(network, features))
 
 
 def share(marks):
@@ -261,18 +261,18 @@ def pattern(number, width, height):
 PATTERNS = ((0, 256, 256), (1, 176, 144), (2, 240, 136), (3, 96, 96))
 
 
-def witness(judge):
+def witness(network):
     """Text for the engine's test: of each pattern its number, size, features and estimates."""
     lines = []
     for number, width, height in PATTERNS:
         features = features_of(pattern(number, width, height))
-        estimates = medians(likelihoods(judge, features[None].astype(np.float32)))
+        estimates = medians(likelihoods(network, features[None].astype(np.float32)))
         lines += [f'{number} {width} {height}', ' '.join(f'{v:.6g}' for v in features),
                   ' '.join(f'{estimates[n][0]:.5g}' for n in TARGETS)]
     return '\n'.join(lines) + '\n'
 
 
-def header(judge):
+def header(network):
     """The network as C++."""
     def array(name, values):
         values = [f'{v:.6g}' for v in np.asarray(values).ravel()]
@@ -285,13 +285,13 @@ def header(judge):
             '// Scales of the estimates: lowest value, highest value, and the offset in front of the logarithm.\n'
             'struct Scale {\n  double low;\n  double high;\n  double offset;\n};\n'
             f'constexpr Scale kScales[] = {{{scales}}};\n')
-    text += array('kMean', judge.mean) + array('kDeviation', judge.deviation)
-    for at, layer in enumerate(judge.layers):
+    text += array('kMean', network.mean) + array('kDeviation', network.deviation)
+    for at, layer in enumerate(network.layers):
         text += array(f'kWeights{at}', layer.weight.detach()) + array(f'kBias{at}', layer.bias.detach())
     return text
 
 
-def damage_command(minutes=None, steps=800):
+def damage_command(minutes=None, steps=3000):
     """Makes pictures and features (for so many minutes each, or until they are there), trains, writes the engine's files, and
     prints the scores of validation photographs as JSON, a row a chain."""
     torch.set_num_threads(1)
@@ -300,14 +300,14 @@ def damage_command(minutes=None, steps=800):
     make_shard_features('validation', 3)
     print(f'{make_features(minutes)} photographs without features', flush=True)
     features, targets, known, _, _ = table('training')
-    judge = trained(features, targets, known, steps)
-    export(judge)
+    network = trained(features, targets, known, steps)
+    export(network)
     for which in ('shards', '[0-9]*'):
         features, _, known, chains, clips = table('validation', which)
-        for row in scored(likelihoods(judge, features), known, chains, clips):
+        for row in scored(likelihoods(network, features), known, chains, clips):
             print(json.dumps({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}))
 
 
-def export(judge):
-    HEADER.write_text(header(judge))
-    WITNESS.write_text(witness(judge))
+def export(network):
+    HEADER.write_text(header(network))
+    WITNESS.write_text(witness(network))

@@ -69,8 +69,8 @@ def test_the_network_learns_and_is_written_as_code():
     targets = np.stack([np.log(known[n] + o) for n, o in damage_estimate.TARGETS.items()], 1).astype(np.float32)
     features = np.concatenate([targets, rng.normal(0, 1, (400, 175))], 1).astype(np.float32)
     torch.set_num_threads(1)
-    judge = damage_estimate.trained(features, targets, known, steps=120, batch=128)
-    found = damage_estimate.judged(judge, features)
+    network = damage_estimate.trained(features, targets, known, steps=120, batch=128)
+    found = damage_estimate.estimated(network, features)
     assert np.median(np.abs(found['effective'] - known['effective'])) < 0.12
-    text = damage_estimate.header(judge)
-    assert text.count('F,') + text.count('F}') == sum(v.numel() for v in judge.state_dict().values())
+    text = damage_estimate.header(network)
+    assert text.count('F,') + text.count('F}') == sum(v.numel() for v in network.state_dict().values())
