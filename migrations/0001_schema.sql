@@ -78,7 +78,7 @@ CREATE TABLE jobs (
   deleted_at timestamptz,
   deleted_by text CHECK (deleted_by IN ('customer', 'retention', 'operator')),
   -- the next step to run
-  step text NOT NULL CHECK (step IN ('ingest', 'enhance', 'sandbox')),
+  step text NOT NULL CHECK (step IN ('ingest', 'enhance', 'test_mode')),
   -- W3C Trace Context of the request that created the job, if that was traced
   traceparent text CHECK (length(traceparent) <= 128),
   original_key text,

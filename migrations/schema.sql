@@ -202,7 +202,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
   CONSTRAINT jobs_resolution_check CHECK ((resolution = ANY (ARRAY['1080p'::text, '4k'::text]))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'error'::text]))),
-  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'sandbox'::text]))),
+  CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'test_mode'::text]))),
   CONSTRAINT jobs_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text]))),
   CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128))
 );

@@ -1503,7 +1503,7 @@ export type OperatorDevice = {
 
 export type OperatorLease = {
     id: JobId;
-    step: 'ingest' | 'enhance' | 'sandbox';
+    step: 'ingest' | 'enhance' | 'test_mode';
     progress: number;
     lease_expires_at: Timestamp;
 };

@@ -845,7 +845,7 @@ export const zOperatorLease = z.object({
     step: z.enum([
         'ingest',
         'enhance',
-        'sandbox'
+        'test_mode'
     ]),
     progress: z.number().gte(0).lte(1),
     lease_expires_at: zTimestamp

@@ -18,11 +18,11 @@ export const testModeTask = (worker: WorkerContext) => {
   const samples = sharedSamples(worker);
   return async (payload: unknown): Promise<void> => {
     const jobId = jobIdOf(payload);
-    const leftS = await worker.store.leases.wait(jobId, 'sandbox', (job) => {
+    const leftS = await worker.store.leases.wait(jobId, 'test_mode', (job) => {
       const totalS = durationS(job, worker.config);
       return { totalS, tickS: Math.max(1, totalS * tickShare) };
     });
-    if (leftS !== null) await runStep(worker, 'sandbox', jobId, (context) => deliver(context, samples, leftS));
+    if (leftS !== null) await runStep(worker, 'test_mode', jobId, (context) => deliver(context, samples, leftS));
   };
 };
 

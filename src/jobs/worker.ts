@@ -92,7 +92,7 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
       perAccount: Math.ceil(downloadConcurrency / 2),
     },
     testMode: {
-      tasks: { ...extraTasks, ...scheduled.tasks, job_sandbox: testModeTask(worker) },
+      tasks: { ...extraTasks, ...scheduled.tasks, job_test_mode: testModeTask(worker) },
       concurrency: 8,
       perAccount: 3,
       schedule: scheduled.schedule,

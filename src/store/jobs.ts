@@ -80,7 +80,7 @@ async function createJob(
 /** The parameters of createJobQuery. */
 function creationValues(id: string, input: CreateJob): (string | null)[] {
   const { mode, tier, resolution, durationSeconds, credits, idempotency } = input;
-  const step: Step = mode === 'test' ? 'sandbox' : 'ingest';
+  const step: Step = mode === 'test' ? 'test_mode' : 'ingest';
   const days = retentionDaysFor(tier, input.account);
   const job = {
     id,

@@ -7,7 +7,7 @@ import type { Step } from './schema.ts';
 export interface Tasks {
   job_ingest: { jobId: string };
   job_enhance: { jobId: string };
-  job_sandbox: { jobId: string };
+  job_test_mode: { jobId: string };
   objects_destroy: { jobId: string };
   webhook_deliver: { deliveryId: string };
 }
@@ -16,7 +16,7 @@ export type TaskName = keyof Tasks;
 export const taskOfStep: Readonly<Record<Step, TaskName>> = {
   ingest: 'job_ingest',
   enhance: 'job_enhance',
-  sandbox: 'job_sandbox',
+  test_mode: 'job_test_mode',
 };
 
 export interface Enqueue {

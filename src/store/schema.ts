@@ -54,7 +54,7 @@ export const apiKeys = pgTable('api_keys', {
   lastUsedAt: timestamptz('last_used_at'),
 });
 
-export type Step = 'ingest' | 'enhance' | 'sandbox';
+export type Step = 'ingest' | 'enhance' | 'test_mode';
 
 export const jobs = pgTable('jobs', {
   id: text('id').primaryKey(),

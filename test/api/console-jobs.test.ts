@@ -103,7 +103,7 @@ describe('a job in full', () => {
 
   it('says that a test job failed because its name requests it', async () => {
     const job = await makeJob(world, ours.accountId, { mode: 'test' });
-    const { fence } = (await world.store.leases.acquire(job.id, 'sandbox', 'worker-of-tests', 60))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'test_mode', 'worker-of-tests', 60))!;
     await world.store.leases.fail(fence, { code: 'processing_failed', message: 'The URL of this test job asks for a failure.' });
     const { error_help } = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${job.id}`);
     expect(error_help).toBe('The name of the video asks for this error; any other name succeeds.');
@@ -260,7 +260,7 @@ describe('the sandbox', () => {
     const job = await makeJob(world, accountId, { mode: 'test' });
     const key = 'samples/test-mode-1080p-0123456789abcdef.mp4';
     world.objects.set(key, Buffer.from('the sample'));
-    const { fence } = (await world.store.leases.acquire(job.id, 'sandbox', 'worker-of-tests', 60))!;
+    const { fence } = (await world.store.leases.acquire(job.id, 'test_mode', 'worker-of-tests', 60))!;
     const stored = { key, size: 10, sha256: 'a'.repeat(64), version: null };
     const output = { width: 1920, height: 1080, size_bytes: 10, sha256: stored.sha256 };
     await world.store.leases.finish(fence, { stored, isShared: true, output, applied: null });

@@ -51,7 +51,7 @@ async function seedJobs(): Promise<void> {
       started_at: new Date(),
       finished_at: new Date(),
       expires_at: new Date(Date.now() + 86_400_000),
-      step: 'sandbox',
+      step: 'test_mode',
     };
   });
   for (let at = 0; at < jobs.length; at += 1000) await sql`INSERT INTO jobs ${sql(jobs.slice(at, at + 1000))}`;

@@ -249,7 +249,7 @@ function rowOf(job: JobRecord): Record<string, unknown> {
     error_code: error?.code ?? null,
     error_message: error?.message ?? null,
     output_key: job.output === null ? null : `outputs/${job.id}.mp4`,
-    step: job.mode === 'test' ? 'sandbox' : 'ingest',
+    step: job.mode === 'test' ? 'test_mode' : 'ingest',
     attempt: 0,
     crashes: 0,
     failures: 0,

@@ -174,11 +174,11 @@ describe('creation', () => {
     expect(await world.store.jobs.get(account.id, 'live', job.id)).toEqual(job);
   });
 
-  it('a sandbox job costs nothing and takes the sandbox step', async () => {
+  it('a job in test mode costs nothing and takes the step of test mode', async () => {
     const account = await fundedAccount(world.store, 0);
     const { job } = await world.store.jobs.create(jobInput(account, { mode: 'test' }));
     expect(job.creditsCharged).toBe(0);
-    expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_sandbox' }]);
+    expect(await queueRows(job.id)).toEqual([{ task_identifier: 'job_test_mode' }]);
     expect(await world.store.accounts.get(account.id)).toMatchObject({ credits: 0 });
   });
 

@@ -41,19 +41,20 @@ const kinds = async (job: JobRecord) =>
 
 describe('a live job', () => {
   it('is handed to media as a file that a child without rights can read', async () => {
-    const readable: boolean[] = [];
+    const readable: Record<string, boolean[]> = { probe: [], enhance: [] };
     shop.media.onProbe = async ({ source }) => {
-      readable.push(canBeRead((source as { path: string }).path));
+      readable['probe']!.push(canBeRead((source as { path: string }).path));
       return probeResult;
     };
     shop.media.onEnhance = async ({ inputPath }) => {
-      readable.push(canBeRead(inputPath));
+      readable['enhance']!.push(canBeRead(inputPath));
       return enhanceResult;
     };
     const job = await create();
     await shop.worker().start();
     await ended(job, 'done');
-    expect(readable).toEqual([true, true]);
+    // Once each, or again where a busy machine lets a lease expire.
+    for (const all of Object.values(readable)) expect(new Set(all)).toEqual(new Set([true]));
   });
 
   it('is fetched, measured, enhanced and stored', async () => {
