@@ -311,7 +311,7 @@ CREATE TABLE webhook_attempts (
   -- why the attempt failed; null when it delivered
   failure text,
   -- the beginning of the response's body, at most 2 KB; dropped when the job is deleted
-  reply text,
+  response_body text,
   PRIMARY KEY (delivery_id, number)
 );
 

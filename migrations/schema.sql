@@ -317,7 +317,7 @@ CREATE TABLE webhook_attempts (
   duration_ms integer NOT NULL,
   failure text,
   number integer NOT NULL,
-  reply text,
+  response_body text,
   status integer,
   CONSTRAINT webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id),
   CONSTRAINT webhook_attempts_duration_ms_check CHECK ((duration_ms >= 0)),

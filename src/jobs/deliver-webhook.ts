@@ -48,11 +48,11 @@ async function post(worker: WorkerContext, delivery: DueDelivery, at: Date): Pro
   }
 }
 
-function describe(answer: Answer): Pick<DeliveryAttempt, 'status' | 'failure' | 'reply'> {
-  if (typeof answer === 'string') return { status: null, failure: answer, reply: null };
+function describe(answer: Answer): Pick<DeliveryAttempt, 'status' | 'failure' | 'responseBody'> {
+  if (typeof answer === 'string') return { status: null, failure: answer, responseBody: null };
   const { status } = answer;
   const failure = isSuccess(status) ? null : `the server answered with status ${status}.`;
-  return { status, failure, reply: excerpt(answer.body) };
+  return { status, failure, responseBody: excerpt(answer.body) };
 }
 
 const isSuccess = (status: number) => status >= 200 && status <= 299;

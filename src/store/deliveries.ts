@@ -26,7 +26,7 @@ export interface DeliveryAttempt {
   /** why the attempt failed; null when it delivered */
   failure: string | null;
   /** the beginning of the response's body */
-  reply: string | null;
+  responseBody: string | null;
 }
 
 /** What follows from an attempt. */
@@ -79,7 +79,7 @@ export async function stopDeliveries(tx: Tx, jobId: string): Promise<void> {
     .returning({ id: webhookDeliveries.id });
   const ids = stopped.map(({ id }) => id);
   if (ids.length === 0) return;
-  await tx.update(webhookAttempts).set({ reply: null }).where(inArray(webhookAttempts.deliveryId, ids));
+  await tx.update(webhookAttempts).set({ responseBody: null }).where(inArray(webhookAttempts.deliveryId, ids));
   for (const id of ids) await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${queueKey(id)})`);
 }
 
@@ -210,8 +210,8 @@ async function settle(tx: Tx, id: string, attempt: DeliveryAttempt, outcome: Del
   if (!row) return;
   const next = sql<number>`(SELECT coalesce(max(number), 0) + 1 FROM webhook_attempts WHERE delivery_id = ${id})`;
   // The job may have been deleted meanwhile; then no customer data is stored any more.
-  const reply = row.url === null ? null : attempt.reply;
-  await tx.insert(webhookAttempts).values({ ...attempt, reply, deliveryId: id, number: next });
+  const responseBody = row.url === null ? null : attempt.responseBody;
+  await tx.insert(webhookAttempts).values({ ...attempt, responseBody, deliveryId: id, number: next });
   if (row.state !== 'pending') return;
   const pending = outcome.state === 'pending';
   await tx

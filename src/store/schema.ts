@@ -296,7 +296,7 @@ export const webhookAttempts = pgTable(
     durationMs: integer('duration_ms').notNull(),
     status: integer('status'),
     failure: text('failure'),
-    reply: text('reply'),
+    responseBody: text('response_body'),
   },
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
 );

@@ -184,7 +184,7 @@ describe('webhooks', () => {
     expect(delivery).toMatchObject({ event: 'job.completed', state: 'pending', last_attempt: null, failed_attempts: 0 });
     await world.store.deliveries.settle(
       delivery!.id,
-      { at: new Date(), durationMs: 12, status: 500, failure: 'the server answered with status 500.', reply: 'oh no' },
+      { at: new Date(), durationMs: 12, status: 500, failure: 'the server answered with status 500.', responseBody: 'oh no' },
       { state: 'dead' },
     );
     const dead = await ours.browser.call<ConsoleDeliveryList>('/console/api/webhooks/deliveries?state=dead');

@@ -185,12 +185,12 @@ describe('a delivery that fails', () => {
     for (const { headers, body } of received) expect(new Webhook(await secret()).verify(body, headers)).toBeTruthy();
     expect(received[1]!.at - received[0]!.at).toBeGreaterThan(260);
     expect(received[2]!.at - received[1]!.at).toBeGreaterThan(530);
-    expect(dead.attempts.map(({ number, status, failure, reply }) => ({ number, status, failure, reply }))).toEqual(
+    expect(dead.attempts.map(({ number, status, failure, responseBody }) => ({ number, status, failure, responseBody }))).toEqual(
       [1, 2, 3].map((number) => ({
         number,
         status: 500,
         failure: 'the server answered with status 500.',
-        reply: 'out of order',
+        responseBody: 'out of order',
       })),
     );
   });
@@ -234,7 +234,7 @@ describe('a delivery that fails', () => {
       answer = reaction;
       account = await fundedAccount(world.store, 30);
       await create({ webhookUrl });
-      expect((await settled('dead')).attempts).toMatchObject([{ status: null, failure, reply: null }]);
+      expect((await settled('dead')).attempts).toMatchObject([{ status: null, failure, responseBody: null }]);
     }
   });
 
@@ -244,8 +244,8 @@ describe('a delivery that fails', () => {
     await create();
     await startWorker();
     const { attempts } = await settled('delivered');
-    expect(attempts[0]!.reply!.length).toBeLessThan(2049);
-    expect(attempts[0]!.reply).toMatch(/^(ä\uFFFD)+/);
+    expect(attempts[0]!.responseBody!.length).toBeLessThan(2049);
+    expect(attempts[0]!.responseBody).toMatch(/^(ä\uFFFD)+/);
   });
 });
 
@@ -272,7 +272,7 @@ describe('the deletion of a job', () => {
     await eventually(async () => (await delivery())?.attempts.length === 1);
     await world.store.jobs.delete(account.id, 'live', job.id);
     const stopped = await delivery();
-    expect(stopped).toMatchObject({ state: 'stopped', url: null, attempts: [{ status: 500, reply: null }] });
+    expect(stopped).toMatchObject({ state: 'stopped', url: null, attempts: [{ status: 500, responseBody: null }] });
     expect(JSON.stringify(stopped)).not.toContain('t0ken');
     const queued = await world.sql`SELECT 1 FROM graphile_worker.jobs WHERE key = ${`webhook:${stopped.id}`}`;
     expect(queued).toHaveLength(0);

@@ -82,8 +82,8 @@ export function serializeConsoleJob(job: JobRecord): ConsoleJob {
 
 type Attempt = DeliveryRecord['attempts'][number];
 
-export function serializeAttempt({ number, at, durationMs, status, failure, reply }: Attempt): ConsoleDeliveryAttempt {
-  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, response_body: reply };
+export function serializeAttempt({ number, at, durationMs, status, failure, responseBody }: Attempt): ConsoleDeliveryAttempt {
+  return { number, at: at.toISOString(), duration_ms: durationMs, status, failure, response_body: responseBody };
 }
 
 export function serializeDelivery(delivery: DeliveryRecord): ConsoleDelivery {
