@@ -1,5 +1,5 @@
 /**
- * Compiled, never run: each `@ts-expect-error` is an error of its own when the line below it compiles. It shows that
+ * Compiled by `npm run lint`, never run: each `@ts-expect-error` is an error of its own when the line below it compiles. It shows that
  * a missing or wrongly typed handler does not.
  */
 import type { Handlers } from '../../src/http/register.ts';
