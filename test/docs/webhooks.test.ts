@@ -1,5 +1,6 @@
 /** The three receivers of docs/webhooks.md, as printed there, against deliveries of the running service. */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -96,19 +97,25 @@ const receivers: Record<string, (port: number) => Promise<[string, string[]]>> =
     return ['python3', [join(dir, `receiver-${port}.py`)]];
   },
   async go(port) {
-    const source = join(dir, `receiver-${port}.go`);
+    const built = join(dir, `go-${port}`);
+    if (existsSync(built)) return [built, []];
+    const source = `${built}.go`;
     await writeFile(source, program('go', port));
     await run('go', ['vet', source], { timeout: hangMs });
-    await run('go', ['build', '-o', join(dir, `go-${port}`), source], { timeout: hangMs });
-    return [join(dir, `go-${port}`), []];
+    await run('go', ['build', '-o', built, source], { timeout: hangMs });
+    return [built, []];
   },
 };
 
 const goIsThere = spawnSync('go', ['version']).status === 0;
 if (!goIsThere) console.warn('docs: Go is not installed; the Go receiver is NOT tested');
 
+/** One for each language: the programs of a language run one after the other, and Go's is built once. */
+const ports = new Map<string, number>();
+
 async function startReceiver(language: string, secret: string): Promise<{ child: ChildProcess; port: number; printed: () => string }> {
-  const port = await freePorts(1);
+  const port = ports.get(language) ?? (await freePorts(1));
+  ports.set(language, port);
   const [file, args] = await receivers[language]!(port);
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], REELMEND_WEBHOOK_SECRET: secret };
   const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
