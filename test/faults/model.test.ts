@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEvidence, verifyAuditLog } from '../../src/evidence/index.ts';
 import type { Lease } from '../../src/store/index.ts';
 import type { Account } from '../../src/store/types.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
 
 let world: World;
@@ -290,6 +291,6 @@ describe('random calls, crashes and time', () => {
       expect(await world.store.ledgerCheck()).toEqual([]);
     });
     // The books remember a failed run, so a smaller example cannot be looked for; the seed repeats it.
-    await fc.assert(run, { numRuns: 60, endOnFailure: true });
+    await fc.assert(run, { numRuns: isLongRun ? 60 : 20, endOnFailure: true });
   });
 });

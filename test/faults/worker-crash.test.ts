@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/domain/job.ts';
+import { defaultTuning } from '../../src/jobs/tuning.ts';
 import type { Account } from '../../src/store/types.ts';
 import { spawnWorker, testStorage, type WorkerProcess, type WorkerProcessOptions } from '../helpers/worker-process.ts';
+import { isLongRun } from '../helpers/long-run.ts';
 import { eventually, hangMs } from '../helpers/wait.ts';
 import { auditEntries, createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
 
@@ -90,14 +92,18 @@ describe('kill -9 of a worker', () => {
     await expectCleanEnd(job);
   });
 
-  it('again and again: after five crashes the job fails and is refunded', async () => {
+  // Five, as the service has it, in the long run.
+  const maxCrashes = isLongRun ? defaultTuning.maxCrashes : 2;
+  it(`again and again: after ${maxCrashes} crashes the job fails and is refunded`, async () => {
+    expect(defaultTuning.maxCrashes).toBe(5);
     const job = await create();
-    for (let crash = 1; crash <= 5; crash++) {
-      const victim = await start({ stallAt: 'download' });
+    for (let crash = 1; crash <= maxCrashes; crash++) {
+      const victim = await start({ stallAt: 'download', maxCrashes });
       await victim.waitForOutput('reached');
       await victim.end('SIGKILL');
+      expect((await now(job))?.status).toBe('running');
     }
-    await start();
+    await start({ maxCrashes });
     await eventually(async () => (await now(job))?.status === 'error');
     expect((await now(job))!.error?.code).toBe('processing_failed');
     expect((await world.store.accounts.get(account.id))?.credits).toBe(30);

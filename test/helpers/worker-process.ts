@@ -20,6 +20,8 @@ export interface WorkerProcessOptions {
   leaseSeconds: number;
   /** ms that one enhancement takes; never ends when negative */
   enhanceMs: number;
+  /** expired leases after which a job fails; default: the service's */
+  maxCrashes?: number;
   /** where the process stops reacting: it says `reached` and waits for its end */
   stallAt?: 'download' | 'enhance' | 'put';
 }
@@ -115,7 +117,12 @@ async function main(options: WorkerProcessOptions): Promise<void> {
       testModeDelayMs: 100,
     },
     testModeSample: () => Promise.reject(new Error('no sandbox here')),
-    tuning: { pollIntervalMs: 200, periodicMs: { scratch: 500, describe: 1000, uploads: 60_000 }, destroyOverdueS: 1 },
+    tuning: {
+      pollIntervalMs: 500,
+      periodicMs: { scratch: 500, describe: 1000, uploads: 60_000 },
+      destroyOverdueS: 1,
+      ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),
+    },
   });
   await worker.start();
   const scheduled = runScheduledTasksOften(options.url);
