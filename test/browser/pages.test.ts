@@ -10,7 +10,7 @@ let failedJob: string;
 const looks = (['light', 'dark'] as const).flatMap((theme) => [1280, 360].map((width) => ({ theme, width, name: `${theme}-${width}` })));
 
 beforeAll(async () => {
-  world = await openWorld({ REELMEND_DEMO: '1' });
+  world = await openWorld({ REELMEND_DEMO: '1' }, { quickDemo: true });
   const tab = await openTab(world);
   await signUp(tab, world, 'grace@example.com', 'Operations');
   await world.site.reelmend('operators', 'add', 'grace@example.com', '--existing');

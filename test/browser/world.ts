@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { makeSamples } from '../helpers/samples.ts';
 import { createSite, type Environment, type Running, type Site } from '../helpers/service.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -30,12 +31,13 @@ function chromiumPath(): string {
   return path;
 }
 
-/** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. */
-export async function openWorld(env: Environment = {}): Promise<World> {
+/** Builds the console, starts the service and the browser. There is an account already, so that no demo job runs. `quickDemo`: the demo's clip has few frames. */
+export async function openWorld(env: Environment = {}, options: { quickDemo?: boolean } = {}): Promise<World> {
   const building = run(join(root, 'scripts/build-console'), [], { timeout: hangMs });
   const site = await createSite({ REELMEND_ENCODER_PRESET: 'ultrafast', REELMEND_TEST_MODE_DELAY_MS: '600', ...env });
   await building;
   await site.reelmend('accounts', 'create', 'Somebody else');
+  if (options.quickDemo === true) await makeSamples(site.dataDir, ['demo']);
   const service = await site.start('start');
   const browser = await chromium.launch({
     executablePath: chromiumPath(),

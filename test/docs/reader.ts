@@ -147,6 +147,7 @@ class Shell {
     const clean = {
       PATH: `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`,
       HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       npm_config_update_notifier: 'false',
       ...env,
     };

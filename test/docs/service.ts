@@ -1,13 +1,10 @@
 /** The service that the documents talk to: a first start in a checkout of its own, with everything at its default. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { makeSamples } from '../helpers/samples.ts';
 import { hangMs } from '../helpers/wait.ts';
 import { type Checkout, createCheckout, end, freePorts } from './reader.ts';
-
-const run = promisify(execFile);
 
 export interface DemoService {
   checkout: Checkout;
@@ -23,33 +20,18 @@ export interface DemoService {
 }
 
 /**
- * The clips that the service would make itself (src/app/sample-clips.ts), as long and as large, but of five frames a second:
- * every real job of the guides takes a fifth of the time.
- */
-async function makeSamples(dataDir: string): Promise<void> {
-  const samples = join(dataDir, 'samples');
-  await mkdir(samples, { recursive: true });
-  for (const [name, seconds] of [['demo', 4], ['test', 2]] as const) {
-    const sources = [`testsrc2=size=480x270:rate=5:duration=${seconds}`, `sine=frequency=330:duration=${seconds}`];
-    const inputs = sources.flatMap((source) => ['-f', 'lavfi', '-i', source]);
-    const codecs = ['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-movflags', '+faststart'];
-    await run('ffmpeg', ['-v', 'error', ...inputs, ...codecs, join(samples, `${name}-${seconds}s.mp4`)]);
-  }
-}
-
-/**
  * What `npm start` does after scripts/bootstrap, which every run of the tests begins with. The ports that the documents name
  * are taken as others here: several services may run on one machine.
  */
 export async function startDemo(): Promise<DemoService> {
   const checkout = await createCheckout();
   const port = await freePorts(3);
-  await makeSamples(join(checkout.dir, '.data'));
+  await makeSamples(join(checkout.dir, '.data'), ['demo', 'test']);
   const env = { REELMEND_ALLOW_HOSTS: `127.0.0.1:${port + 2}` };
   const log = join(checkout.dir, 'service.log');
   const child = spawn(join(checkout.dir, 'scripts/reelmend'), ['start'], {
     cwd: checkout.dir,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), REELMEND_LOG_LEVEL: 'warn', ...env },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], PORT: String(port), REELMEND_LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

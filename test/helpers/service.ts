@@ -10,6 +10,7 @@ import { generateApiKey, hashApiKey } from '../../src/domain/api-key.ts';
 import { runCommand } from './command.ts';
 import { createTestDatabase } from './database.ts';
 import { checkedFetch } from './http-contract.ts';
+import { makeSamples } from './samples.ts';
 import { hangMs } from './wait.ts';
 
 const cli = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -44,10 +45,13 @@ export async function createSite(env: Environment = {}): Promise<Site> {
   const environment: Environment = {
     PATH: process.env['PATH']!,
     HOME: dataDir,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE']!,
     DATABASE_URL: database.url,
     REELMEND_DATA_DIR: dataDir,
     REELMEND_DEMO: '0',
     REELMEND_LEASE_SECONDS: '6',
+    // A child that waits for the next job has loaded what no test may come to use.
+    REELMEND_WARM_CHILDREN: '0',
     PORT: '0',
     ...env,
   };
@@ -74,6 +78,7 @@ export async function createSite(env: Environment = {}): Promise<Site> {
 }
 
 async function start(command: string, env: Environment): Promise<Running> {
+  if (command !== 'serve') await makeSamples(env['REELMEND_DATA_DIR']!, ['test']);
   const child = spawn(process.execPath, [cli, command], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const log: string[] = [];
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -266,7 +266,8 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           return path;
         },
         tuning: {
-          pollIntervalMs: 200,
+          // Each of 32 slots polls: more often would be most of the work.
+          pollIntervalMs: 500,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
           periodicMs: { scratch: 250, describe: 500, uploads: 60_000 },

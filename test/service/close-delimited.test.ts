@@ -20,7 +20,7 @@ let customer: Customer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reelmend-close-delimited-'));
   const path = join(folder, 'clip.mp4');
-  await makeClip(path, { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '35'], audio: null });
+  await makeClip(path, { seconds: 1, video: 'testsrc2=size=160x90:rate=10', args: ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '35'], audio: null });
   const clip = await readFile(path);
   source = await startCloseDelimitedServer(clip);
   site = await createSite({ REELMEND_ALLOW_HOSTS: source.hostPort });

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConsoleSession } from '../../src/contract/types.gen.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
+import { call, type JobView, waitForEnd } from '../helpers/service.ts';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
@@ -67,6 +68,15 @@ async function checkConsole(text: string, file: string): Promise<void> {
   }
 }
 
+/** A job in test mode ends with the sample that the service has made of its own clip. */
+async function checkTestMode(text: string): Promise<void> {
+  const url = /(http:\/\/127\.0\.0\.1:\d+)\/console/.exec(text)![1]!;
+  const key = /svc_test_\w{38}/.exec(text)![0];
+  const input = { video_url: 'https://media.example.com/film.mp4', resolution: '1080p' };
+  const { body } = await call<JobView>(url, key, 'POST', '/v1/jobs', input);
+  expect(await waitForEnd(url, key, body.id)).toMatchObject({ status: 'done', sandbox: true, output: { width: 1920, height: 1080 } });
+}
+
 describe('the first start', () => {
   it('shows the keys, runs the sample and prints a link that works', async () => {
     const { text, stop } = await start(/Ctrl-C stops the service/);
@@ -84,6 +94,7 @@ describe('the first start', () => {
     const curl = /curl -s[\s\S]+?\}'/.exec(text)![0];
     const { stdout } = await run('bash', ['-c', curl]);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', resolution: '1080p', sandbox: false });
+    await checkTestMode(text);
     await checkConsole(text, file);
     expect(await stop()).toBe(0);
   });

@@ -41,18 +41,20 @@ const scrape = async () => (await fetch(`${metricsUrl}/metrics`)).text();
 const scraped = (enhanced: number, failed: number) =>
   eventually(async () => {
     const sum = async (name: string) => (await prometheus.query(`sum(reelmend_${name}_total)`))[0]?.value;
-    return (await sum('enhanced_frames')) === enhanced * 25 && (await sum('job_failures')) === failed;
+    return (await sum('enhanced_frames')) === enhanced * 5 && (await sum('job_failures')) === failed;
   });
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reelmend-observed-'));
-  await makeClip(join(dir, 'clip.mp4'), { seconds: 1, video: 'testsrc2=size=160x120:rate=25', args: ['-c:v', 'libx264'], audio: null });
+  await makeClip(join(dir, 'clip.mp4'), { seconds: 1, video: 'testsrc2=size=160x120:rate=5', args: ['-c:v', 'libx264'], audio: null });
   files = await startFileServer({ dir });
   collector = await startCollector();
   site = await createSite({
     REELMEND_ALLOW_HOSTS: files.hostPort,
     REELMEND_METRICS_PORT: '0',
     REELMEND_TEST_MODE_DELAY_MS: '50',
+    REELMEND_WARM_CHILDREN: '1',
+    REELMEND_ENCODER_PRESET: 'ultrafast',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '200',
   });
@@ -97,7 +99,7 @@ describe('metrics', () => {
     const value = async (expression: string) => (await prometheus.query(expression)).map((sample) => sample.value);
     expect(await value('reelmend_job_steps_total{step="enhance",outcome="done"}')).toEqual([2]);
     expect(await value('reelmend_job_failures_total{code="processing_failed"}')).toEqual([2]);
-    expect(await value('sum(reelmend_enhanced_frames_total)')).toEqual([50]);
+    expect(await value('sum(reelmend_enhanced_frames_total)')).toEqual([10]);
     expect(await value('reelmend_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toEqual([4]);
     expect(await value('reelmend_workers_alive')).toEqual([1]);
     expect(await value('reelmend_ledger_violations')).toEqual([0]);
@@ -154,7 +156,7 @@ describe('a trace', () => {
       expect(span.attributes).toMatchObject({ 'reelmend.job': jobId, 'reelmend.step': step });
     }
     const { attributes } = named('job enhance')!;
-    expect(attributes).toMatchObject({ 'reelmend.device': 'cpu', 'reelmend.frames': 25 });
+    expect(attributes).toMatchObject({ 'reelmend.device': 'cpu', 'reelmend.frames': 5 });
     expect(attributes['reelmend.stage.encode.cpu_seconds']).toBeGreaterThan(0);
   });
 
