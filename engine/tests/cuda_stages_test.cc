@@ -80,6 +80,22 @@ TEST(CudaStages, ResizeAgreesForEveryRatioAndSubsampling) {
   }
 }
 
+TEST(CudaStages, TheWorkingSizeAgrees) {
+  for (const Format& format : Formats()) {
+    for (const float share : {0.37F, 0.5F, 0.8F}) {
+      for (const bool transpose : {false, true}) {
+        StageOptions o = Plain({66, 50}, format.layout, {160, 120});
+        o.transpose = transpose;
+        o.working_share = share;
+        o.denoise_strength = transpose ? 0.4F : 0;
+        o.temporal_strength = o.noise_sigma = transpose ? 0.8F : 0;
+        ExpectAgreement(o, format.layout, Sequence({66, 50}, format.layout, 2),
+                        std::string(format.name) + " at " + std::to_string(share), 0.002);
+      }
+    }
+  }
+}
+
 TEST(CudaStages, ResizeInBandsIsTheSamePicture) {
   const PictureSize from{160, 90};
   for (const PictureSize to : {PictureSize{320, 180}, PictureSize{80, 46}, PictureSize{100, 400}}) {

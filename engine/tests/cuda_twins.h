@@ -17,6 +17,7 @@
 #include "pixel/scene_detector.h"
 #include "pixel/temporal_denoise.h"
 #include "pixel_testing.h"
+#include "plan/network_choice.h"
 #include "plan/orient.h"
 
 namespace reelmend::cuda {
@@ -109,6 +110,7 @@ class CpuTwin {
     const bool is_cut = scenes_->IsCut(image, pool_);
     cuts += is_cut ? 1 : 0;
     if (o_.denoise_strength > 0) Denoise(image, is_cut);
+    if (o_.working_share < 1) Reduce(image);
     Image resized(o_.output_width, o_.output_height, {1, 1}, image.color());
     pixel::Resizer(image.width(), image.height(), image.subsampling(), image.color(), o_.output_width, o_.output_height)
         .Run(image, resized, pool_);
@@ -141,6 +143,15 @@ class CpuTwin {
     temporal_->Run(image, steady, o_.temporal_strength, o_.noise_sigma, pool_);
     pixel::Denoiser(image.width(), image.height(), image.subsampling())
         .Run(steady, image, o_.denoise_strength, o_.noise_sigma, pool_);
+  }
+
+  void Reduce(Image& image) {
+    const Size size = plan::WorkingSize({image.width(), image.height()}, o_.working_share);
+    pixel::ColorSpec color = image.color();
+    color.site = pixel::ChromaSite::kLeft;
+    Image reduced(size.width, size.height, {1, 1}, color);
+    pixel::Resizer(image.width(), image.height(), image.subsampling(), image.color(), size.width, size.height).Run(image, reduced, pool_);
+    image = std::move(reduced);
   }
 
   std::vector<std::uint8_t> Export(const Image& image) {

@@ -77,15 +77,28 @@ void PixelChain::Prepare(const AVFrame& frame) {
     temporal_ = std::make_unique<pixel::TemporalDenoiser>(width, height, subsampling);
     temporally_denoised_ = pixel::Image(width, height, subsampling, color);
   }
+  const Shape in = PrepareReduction({{width, height}, subsampling, color});
   const auto [out_width, out_height] = plan_.output;
-  resizer_ = std::make_unique<pixel::Resizer>(width, height, subsampling, color, out_width, out_height);
-  pixel::ColorSpec resized_color = color;
+  resizer_ = std::make_unique<pixel::Resizer>(in.size.width, in.size.height, in.subsampling, in.color, out_width, out_height);
+  pixel::ColorSpec resized_color = in.color;
   resized_color.site = pixel::ChromaSite::kLeft;
   resized_ = pixel::Image(out_width, out_height, {1, 1}, resized_color);
   if (sharpener_) sharpened_ = pixel::Image(out_width, out_height, {1, 1}, importer_->color().output_spec);
-  PrepareNetwork({width, height}, subsampling, color);
+  PrepareNetwork(in);
   PrepareFaces({width, height});
   LetPreparedGo();
+}
+
+/// Note [Working size]. Returns the shape of what is enlarged.
+PixelChain::Shape PixelChain::PrepareReduction(const Shape& source) {
+  reducer_.reset();
+  if (plan_.working_share >= 1) return source;
+  Shape working{plan::WorkingSize(source.size, plan_.working_share), {1, 1}, source.color};
+  working.color.site = pixel::ChromaSite::kLeft;
+  const auto [width, height] = working.size;
+  reducer_ = std::make_unique<pixel::Resizer>(source.size.width, source.size.height, source.subsampling, source.color, width, height);
+  working_ = pixel::Image(width, height, working.subsampling, working.color);
+  return working;
 }
 
 /// Releases networks that were not taken. Their threads count too: OpenVINO may reuse them for networks made since.
@@ -111,31 +124,31 @@ void PixelChain::RestoreFaces(bool is_cut, std::int64_t number, bool is_warm_up)
   if (faces_) Timed(device::Stage::kFaces, [&] { faces_->Run(resized_, number, is_cut, is_warm_up, pool_); });
 }
 
-void PixelChain::PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color) {
+void PixelChain::PrepareNetwork(Shape in) {
   AddNetworkTime();
   network_.reset();
   network_resizer_.reset();
   idle_slots_.clear();
-  const auto fit = plan::FitNetwork(plan_.models, plan_.model, in, plan_.output);
+  const auto fit = plan::FitNetwork(plan_.models, plan_.model, in.size, plan_.output);
   network_is_last_ = fit && fit->after_resize;
   if (network_is_last_) {
-    in = plan_.output;
-    subsampling = {1, 1};
-    color = resized_.color();
-    reduced_ = pixel::Image(in.width, in.height, subsampling, color);
+    in = {plan_.output, {1, 1}, resized_.color()};
+    reduced_ = pixel::Image(in.size.width, in.size.height, in.subsampling, in.color);
   }
   if (fit) {
-    const NetworkStageOptions options{*fit, in, subsampling, color, plan_.network_strength, threads_, is_stopped_, prepared_.get()};
+    const NetworkStageOptions options{*fit, in.size, in.subsampling, in.color, plan_.network_strength, threads_, is_stopped_, prepared_.get()};
     network_ = network_threads_.Watch([&] { return std::make_unique<NetworkStage>(options); });
     const Size made = network_->output();
     const pixel::Subsampling made_subsampling = network_->output_subsampling();
     if (network_->makes_chroma() || made.width != plan_.output.width || made.height != plan_.output.height) {
-      enlarged_ = pixel::Image(made.width, made.height, made_subsampling, color);
-      network_resizer_ = std::make_unique<pixel::Resizer>(made.width, made.height, made_subsampling, color,
+      enlarged_ = pixel::Image(made.width, made.height, made_subsampling, in.color);
+      network_resizer_ = std::make_unique<pixel::Resizer>(made.width, made.height, made_subsampling, in.color,
                                                           plan_.output.width, plan_.output.height);
     }
   }
-  for (int i = 0; i < depth(); ++i) idle_slots_.push_back({pixel::Image(in.width, in.height, subsampling, color), false, 0});
+  for (int i = 0; i < depth(); ++i) {
+    idle_slots_.push_back({pixel::Image(in.size.width, in.size.height, in.subsampling, in.color), false, 0});
+  }
 }
 
 /// Decoded samples → upright SDR picture.
@@ -171,6 +184,12 @@ pixel::Image& PixelChain::Denoise(pixel::Image& image, bool is_cut) {
   return restores_all() ? temporally_denoised_ : denoised_;
 }
 
+pixel::Image& PixelChain::Reduce(pixel::Image& image) {
+  if (!reducer_) return image;
+  Timed(device::Stage::kResize, [&] { reducer_->Run(image, working_, pool_); });
+  return working_;
+}
+
 bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   if (is_warm_up && !looks_back_at_the_end() && plan_.strengths.denoise <= 0) return false;
   Prepare(frame);
@@ -179,6 +198,7 @@ bool PixelChain::Submit(const AVFrame& frame, bool is_warm_up) {
   if (scenes_) Timed(device::Stage::kConvert, [&] { is_cut = scenes_->IsCut(*image, pool_); });
   image = &Denoise(*image, is_cut);
   if (is_warm_up && !looks_back_at_the_end()) return false;
+  image = &Reduce(*image);
   if (network_is_last_) {
     Timed(device::Stage::kResize, [&] { resizer_->Run(*image, reduced_, pool_); });
     image = &reduced_;

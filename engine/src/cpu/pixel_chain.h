@@ -19,7 +19,8 @@
 namespace reelmend::cpu {
 
 /// From a decoded frame to an 8-bit 4:2:0 frame of the output's size: import → tone mapping of HDR → turn → temporal,
-/// then spatial denoising (at the source's size) → network → resize → colour → faces → contrast → sharpen → export.
+/// then spatial denoising (at the source's size) → reduction to the working size → network → resize → colour → faces →
+/// contrast → sharpen → export.
 /// Stages of strength 0 are left out. All pictures are allocated once and reused.
 ///
 /// Note [Frames in the network]
@@ -59,11 +60,20 @@ class PixelChain : public device::StageChain {
     std::int64_t number = 0;  ///< of the frame in the whole video, by its time
   };
 
+  /// What pictures of a stage have in common.
+  struct Shape {
+    Size size;
+    pixel::Subsampling subsampling;
+    pixel::ColorSpec color;
+  };
+
   void Prepare(const AVFrame& frame);
   void LetPreparedGo();
-  void PrepareNetwork(Size in, pixel::Subsampling subsampling, pixel::ColorSpec color);
+  Shape PrepareReduction(const Shape& source);
+  void PrepareNetwork(Shape in);
   pixel::Image& Import(const AVFrame& frame);
   pixel::Image& Denoise(pixel::Image& image, bool is_cut);
+  pixel::Image& Reduce(pixel::Image& image);
   void PrepareFaces(Size in);
   std::int64_t FrameNumber(const AVFrame& frame) const;
   void AddFaceTime();
@@ -90,6 +100,7 @@ class PixelChain : public device::StageChain {
   std::unique_ptr<pixel::SceneDetector> scenes_;    ///< only where a stage looks back in time
   std::unique_ptr<pixel::TemporalDenoiser> temporal_;
   std::unique_ptr<pixel::Denoiser> denoiser_;
+  std::unique_ptr<pixel::Resizer> reducer_;  ///< to the working size, where that is not the source's
   std::unique_ptr<pixel::Resizer> resizer_;
   std::unique_ptr<pixel::Resizer> network_resizer_;  ///< from what the network makes, where that is not the target
   std::unique_ptr<pixel::Sharpener> sharpener_;
@@ -99,6 +110,7 @@ class PixelChain : public device::StageChain {
   pixel::Image toned_;
   pixel::Image temporally_denoised_;
   pixel::Image denoised_;
+  pixel::Image working_;   ///< only where the source was enlarged before
   pixel::Image reduced_;   ///< only for a network that comes after the resize
   pixel::Image enlarged_;  ///< what the network makes, where that is not the target
   pixel::Image resized_;

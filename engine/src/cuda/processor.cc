@@ -200,12 +200,13 @@ class CudaChain : public device::StageChain {
     return *layout;
   }
 
-  /// The network that the plan names, for pictures of the displayed source's size.
+  /// The network that the plan names, for pictures of the working size.
   void AddNetwork(StageOptions& o) const {
     if (!session_->networks) return;
     if (plan_.model == "none") return session_->networks->LetGo();
     Size in{o.stored_width, o.stored_height};
     if (o.transpose) std::swap(in.width, in.height);
+    in = plan::WorkingSize(in, plan_.working_share);
     const auto fit = plan::FitNetwork(plan_.models, plan_.model, in, plan_.output, plan::NetworkDevice::kGpu);
     if (!fit) return;
     NetworkRequest request;
@@ -236,6 +237,7 @@ class CudaChain : public device::StageChain {
     o.stored_width = size_.width;
     o.stored_height = size_.height;
     o.stored_subsampling = subsampling_;
+    o.working_share = plan_.working_share;
     o.color = color_.spec;
     o.output_color = color_.output_spec;
     o.transpose = plan_.orientation.transpose;

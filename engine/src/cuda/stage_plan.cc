@@ -6,6 +6,7 @@
 #include "pixel/color_matrix.h"
 #include "pixel/resize_plan.h"
 #include "pixel/scene_detector.h"
+#include "plan/network_choice.h"
 #include "plan/orient.h"
 
 namespace reelmend::cuda {
@@ -39,9 +40,10 @@ StagePlan::StagePlan(std::shared_ptr<Device> device, const StageOptions& options
   if (options.tone || denoises_) second_ = arena_.MakePicture(width, height, subsampling, working_color_);
   MakeTimeStages();
   MakeContrast();
+  MakeReduction();
   MakeNetwork();
   MakeSlots();
-  for (ResizeStage* stage : {resize_.get(), widen_.get(), fit_.get()}) {
+  for (ResizeStage* stage : {reduce_.get(), resize_.get(), widen_.get(), fit_.get()}) {
     if (stage != nullptr) stage->MakeRoom();  // last: it makes do with what is left
   }
 }
@@ -72,31 +74,42 @@ void StagePlan::MakeTimeStages() {
   }
 }
 
+/// plan's Note [Working size].
+void StagePlan::MakeReduction() {
+  source_ = first_;
+  source_.color = working_color_;
+  if (options_.working_share >= 1) return;
+  const Size working = plan::WorkingSize({first_.width(), first_.height()}, options_.working_share);
+  pixel::ColorSpec color = working_color_;
+  color.site = pixel::ChromaSite::kLeft;
+  reduced_ = arena_.MakePicture(working.width, working.height, {}, color);
+  reduce_ = std::make_unique<ResizeStage>(device_, source_, reduced_, 3);
+  source_ = reduced_;
+}
+
 /// Pictures of the network: its input, and whether chroma bypasses it.
 void StagePlan::MakeNetwork() {
   pixel::ColorSpec color = working_color_;
   color.site = pixel::ChromaSite::kLeft;
   output_ = ShapeOf(options_.output_width, options_.output_height, {}, color);
-  Picture source = first_;
-  source.color = working_color_;
   if (!options_.network) {
-    resize_ = std::make_unique<ResizeStage>(device_, source, output_, 3);
+    resize_ = std::make_unique<ResizeStage>(device_, source_, output_, 3);
     return;
   }
-  Picture in = source;
+  Picture in = source_;
   if (options_.network_is_last) in = output_;
   if (makes_chroma()) {
-    in = ShapeOf(in.width(), in.height(), {0, 0}, working_color_);
-    widen_ = std::make_unique<ResizeStage>(device_, options_.network_is_last ? output_ : source, in, 2);
+    in = ShapeOf(in.width(), in.height(), {0, 0}, source_.color);
+    widen_ = std::make_unique<ResizeStage>(device_, options_.network_is_last ? output_ : source_, in, 2);
   }
   if (options_.network_is_last) {
-    resize_ = std::make_unique<ResizeStage>(device_, source, output_, 3);
+    resize_ = std::make_unique<ResizeStage>(device_, source_, output_, 3);
   } else if (!makes_chroma()) {
-    resize_ = std::make_unique<ResizeStage>(device_, source, output_, 2);
+    resize_ = std::make_unique<ResizeStage>(device_, source_, output_, 2);
   }
   network_ = std::make_unique<NetworkRunner>(device_, *options_.network, in);
   Picture made = network_->made(0);
-  made.color = makes_chroma() ? working_color_ : color;
+  made.color = makes_chroma() ? source_.color : color;
   fit_ = std::make_unique<ResizeStage>(device_, made, output_, makes_chroma() ? 3 : 1);
 }
 
@@ -108,8 +121,8 @@ void StagePlan::MakeSlots() {
     const bool needs_resized = network_ || !resize_->is_identity();
     if (needs_resized) slot.resized = arena_.MakePicture(output_.width(), output_.height(), {}, output_.color);
     if (makes_chroma()) {
-      const Picture& from = options_.network_is_last ? output_ : first_;
-      slot.full = arena_.MakePicture(from.width(), from.height(), {0, 0}, working_color_);
+      const Picture& from = options_.network_is_last ? output_ : source_;
+      slot.full = arena_.MakePicture(from.width(), from.height(), {0, 0}, source_.color);
     }
     slot.state = network_ && state_ != nullptr ? const_cast<TemporalState*>(arena_.SendOne(TemporalState{})) : state_;
     slots_.push_back(slot);
@@ -263,6 +276,10 @@ void StagePlan::Process(Surface surface, int slot, bool needs_picture, StreamHan
   if (TemporalState* kept = slots_[slot].state; kept != state_) {
     constexpr std::size_t kBytes = sizeof(TemporalState);
     device_->CopyAsync({kept, kBytes, state_, kBytes, kBytes, 1}, stream);
+  }
+  if (reduce_) {
+    reduce_->Run(working, reduced_, stream);
+    working = reduced_;
   }
   Enlarge(working, slot, stream);
 }

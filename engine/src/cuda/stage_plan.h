@@ -35,6 +35,7 @@ struct StageOptions {
   float sharpen_strength = 0;
   int output_width = 0;
   int output_height = 0;
+  float working_share = 1;  ///< plan's Note [Working size]
   std::optional<NetworkOptions> network;
   bool network_is_last = false;  ///< it restores what the resize made
   bool restores_luma = false;    ///< it takes the place of the spatial denoising of luma, and of chroma where it makes that
@@ -83,6 +84,7 @@ class StagePlan {
     TemporalState* state = nullptr;  ///< as it was for this picture
   };
   void MakeTimeStages();
+  void MakeReduction();
   void MakeNetwork();
   void MakeSlots();
   void MakeContrast();
@@ -101,6 +103,8 @@ class StagePlan {
   DeviceArena arena_;
   Picture first_;    ///< of the displayed source's size …
   Picture second_;   ///< … and its partner, where a stage cannot work in place
+  Picture reduced_;  ///< of the working size, where that is not the source's
+  Picture source_;   ///< shape and colour of what is enlarged: `reduced_`, or the displayed source
   pixel::ColorSpec working_color_;  ///< after tone mapping
   Picture output_;   ///< shape of the output
   const pixel::ToneTables* tone_tables_ = nullptr;
@@ -109,6 +113,7 @@ class StagePlan {
   TemporalState* state_ = nullptr;
   float* thumbnails_ = nullptr;
   ShrinkKernel shrink_;
+  std::unique_ptr<ResizeStage> reduce_;  ///< displayed source → working size
   std::unique_ptr<ResizeStage> resize_;  ///< source → output: all of it, or chroma alone beside a network of luma
   std::unique_ptr<ResizeStage> widen_;   ///< chroma of the source to luma's grid, for a network that makes chroma
   std::unique_ptr<ResizeStage> fit_;     ///< what the network makes → output

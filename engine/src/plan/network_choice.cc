@@ -60,6 +60,12 @@ std::optional<NetworkFit> FitEnlarging(const std::vector<ModelFile>& files, doub
 
 }  // namespace
 
+Size WorkingSize(Size source, float share) {
+  if (share >= 1) return source;
+  const auto even = [&](int side) { return std::max(2, 2 * static_cast<int>(std::lround(static_cast<float>(side) * share / 2))); };
+  return {even(source.width), even(source.height)};
+}
+
 bool IsInstalled(const std::vector<ModelFile>& models, const std::string& name) {
   return std::ranges::any_of(models, [&](const ModelFile& file) {
     return file.name == name && file.layout != ModelFile::Layout::kFace;

@@ -18,7 +18,15 @@ namespace reelmend::plan {
 ///
 /// Where networks run. On a GPU fp32 files become fp16 (inference/onnx_half.h). They are then as fast as memory
 /// bandwidth allows, so int8 files are used on a GPU only if there is no other.
+///
+/// Note [Working size]
+/// A source that was enlarged before holds no detail of its nominal size, and networks learn from pictures that do. So it
+/// is reduced to about the resolution that is left, its working size; everything behind the denoising, the network first,
+/// takes that for the source. The temporal and spatial denoising keep the nominal size, at which noise was measured.
 enum class NetworkDevice { kCpu, kGpu };
+
+/// The working size for a share per axis of an upright source, 0…1: even sides; the source's own from 1 on.
+Size WorkingSize(Size source, float share);
 
 struct NetworkFit {
   ModelFile file;

@@ -139,8 +139,14 @@ void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice devic
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   float strength = ChooseNetworkStrength(options, plan.traits);
   plan.restoration = ChooseRestoration(DamageOf(plan.traits));
+  // Without restoration, or without a network to come behind it, nothing is gained by a smaller picture.
+  if (options.model != "none" && Resolve(options.denoise, 1) > 0) plan.working_share = plan.restoration.working_share;
+  stored = WorkingSize(stored, plan.working_share);
   plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration);
-  if (plan.model == "none") return;
+  if (plan.model == "none") {
+    plan.working_share = 1;
+    return;
+  }
   plan.models = options.models;
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;
@@ -225,6 +231,11 @@ Damage DamageOf(const SourceTraits& traits) {
   Damage damage;
   damage.compression_error = traits.compression_error;
   damage.noise_sigma = traits.noise_sigma;
+  if (!traits.damage.known) return damage;
+  damage.compression_error = std::max(damage.compression_error, traits.damage.compression_error);
+  damage.blur_sigma = traits.damage.blur_sigma;
+  damage.true_scale = traits.damage.true_scale;
+  damage.effective_scale = traits.damage.effective_scale;
   return damage;
 }
 

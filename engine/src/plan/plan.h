@@ -26,7 +26,7 @@ struct SourceTraits {
   float noise_sigma = 0;  ///< noise of luma, standard deviation in 8-bit levels; median of the measured frames
   VideoLevels levels;     ///< of luma, over the measured frames
   float compression_error = 0; ///< of luma, RMS in 8-bit levels (Note [Compression error]); median
-  DamageEstimate damage = {};  ///< judged by the pictures alone (Note [Damage]); nothing decides by it yet
+  DamageEstimate damage = {};  ///< judged by the pictures alone (Note [Damage])
 };
 
 /// Applied strengths, each 0…1.
@@ -43,6 +43,7 @@ struct Plan {
   media::Orientation orientation;
   SourceTraits traits;
   RestorationChoice restoration;  ///< what the source's damage asks for
+  float working_share = 1;        ///< of the source's size per axis, Note [Working size]
   Strengths strengths;
   pixel::LevelLift level_lift;         ///< of the adaptive contrast
   AVRational time_base = {1, 90'000};  ///< of the output's video

@@ -33,14 +33,21 @@ std::string WhyDenoise(const EnhanceOptions& options, const Plan& plan) {
   return "the source has " + ErrorOf(plan.traits) + by;
 }
 
+/// Of a source that is reduced first (Note [Working size]); else empty.
+std::string ReducedTo(const Plan& plan) {
+  if (plan.working_share >= 1) return "";
+  const Size size = WorkingSize({plan.source.width, plan.source.height}, plan.working_share);
+  return ", from " + std::to_string(size.width) + "×" + std::to_string(size.height) + ", which holds what is left of its detail";
+}
+
 std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enlargement) {
   if (options.model == "none") return "turned off";
   if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for";
   if (plan.is_blind) {
-    return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %";
+    return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan);
   }
   if (plan.model != "none") {
-    return enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits);
+    return (enlargement > 1 ? "the picture is enlarged " + Figure(enlargement, 2) + " times" : "the source has " + ErrorOf(plan.traits)) + ReducedTo(plan);
   }
   if (options.models.empty()) return "no network is installed, or none runs on this device";
   return "nothing to enlarge, and little to restore";

@@ -22,6 +22,17 @@ constexpr DamageRule kRules[] = {
 };
 constexpr float kWorthIt = 0.4F;
 
+/// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and what
+/// is reduced wrongly is lost.
+constexpr float kReducedBelow = 0.6F;
+constexpr float kMargin = 1.2F;
+constexpr float kLeastShare = 0.4F;
+
+float WorkingShare(const Damage& damage) {
+  const float left = std::min(damage.effective_scale, damage.true_scale);
+  return left < kReducedBelow ? std::max(kLeastShare, kMargin * left) : 1.0F;
+}
+
 }  // namespace
 
 RestorationChoice ChooseRestoration(const Damage& damage) {
@@ -30,7 +41,9 @@ RestorationChoice ChooseRestoration(const Damage& damage) {
     const float way = std::clamp((damage.*rule.measure - rule.none) / (rule.full - rule.none), 0.0F, 1.0F);
     if (rule.most * way > choice.strength) choice = {rule.most * way, rule.kind};
   }
-  return choice.strength < kWorthIt ? RestorationChoice{} : choice;
+  if (choice.strength < kWorthIt) return {};
+  choice.working_share = WorkingShare(damage);
+  return choice;
 }
 
 std::string DamageName(DamageKind kind) {

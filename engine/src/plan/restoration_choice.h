@@ -19,6 +19,7 @@ enum class DamageKind { kNone, kCompression, kBlur, kEnlargement };
 struct RestorationChoice {
   float strength = 0;  ///< of the network for damaged sources, 0…1; 0: the faithful network serves better
   DamageKind cause = DamageKind::kNone;  ///< what asked for most
+  float working_share = 1;  ///< of the source's size per axis, network_choice.h's Note [Working size]
 };
 
 /// Note [Faithful or detail]
