@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <regex>
 
 #include "cpu/network_stage.h"
 #include "helpers/clips.h"
@@ -399,6 +400,33 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   EXPECT_EQ(asked.model, "detail");
   EXPECT_FLOAT_EQ(asked.stages[0].strength, 0.5F);
   EXPECT_EQ(asked.stages[1].why, "asked for");
+}
+
+TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
+  NEEDS_OPENVINO();
+  EnhanceOptions options = Options({Save("fast", NearestNetwork(2), 2)}, "auto");
+  options.target = Target::k1080p;
+  options.denoise = {};
+  const std::string path = folder_.File("in.mp4");
+  const auto make = [&](const std::string& filter) {
+    Ffmpeg("-f lavfi -i life=size=320x180:mold=10:ratio=0.1:seed=7:rate=25 -t 0.4 " + filter + " -c:v libx264 -crf 23 -pix_fmt yuv420p '" + path + "'");
+  };
+  make("-vf scale=1280:720:flags=bicubic");
+  const EnhancePlan plan = PlanEnhance(path, options);
+  EXPECT_NE(plan.condition.find("enlarged before from about"), std::string::npos) << plan.condition;
+  EXPECT_TRUE(std::regex_match(plan.stages[1].why, std::regex("the picture is enlarged 1.50 times, from [4-7]..×[2-4].., which holds what is left of its detail")))
+      << plan.stages[1].why;
+  const EnhanceResult result = Enhance(path, folder_.File("out.mp4"), options);
+  EXPECT_EQ(result.width, 1920);
+  EXPECT_EQ(result.frames, 10);
+  options.denoise = {Strength::Mode::kOff, 0};
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 1.50 times") << "nothing is to be restored";
+  options.denoise = {};
+  options.model = "none";
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "turned off");
+  options.model = "auto";
+  make("");
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 6.00 times");
 }
 
 TEST_F(NetworkPipeline, ANetworkIsAskedForNoMoreThanItWasTrainedFor) {
