@@ -419,6 +419,14 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
   const EnhanceResult result = Enhance(path, folder_.File("out.mp4"), options);
   EXPECT_EQ(result.width, 1920);
   EXPECT_EQ(result.frames, 10);
+  ModelFile detail = Save("detail", NearestNetwork(2), 2);
+  detail.is_blind = true;
+  options.models.push_back(detail);
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source is enlarged before: detail at 75 %") << "it has learned from such sources";
+  options.target = Target::kSource;
+  EXPECT_NE(PlanEnhance(path, options).stages[1].why.find("detail at 75 %, from "), std::string::npos) << "there is no detail for x1";
+  options.target = Target::k1080p;
+  options.models.pop_back();
   options.denoise = {Strength::Mode::kOff, 0};
   EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the picture is enlarged 1.50 times") << "nothing is to be restored";
   options.denoise = {};

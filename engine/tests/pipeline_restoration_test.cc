@@ -55,6 +55,13 @@ TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
   EXPECT_FLOAT_EQ(last, 0.75F);
 }
 
+TEST(ChooseRestoration, ASourceThatLostHalfOfItsResolutionHasASmallerWorkingSize) {
+  for (const auto& [scale, share] : {std::pair{1.0F, 1.0F}, {0.6F, 1.0F}, {0.55F, 0.605F}, {0.5F, 0.55F}, {0.3F, 0.4F}, {0.15F, 0.4F}}) {
+    EXPECT_FLOAT_EQ(ChooseRestoration({0, 0, 0, scale, 1}).working_share, share) << "recorded at " << scale;
+    EXPECT_FLOAT_EQ(ChooseRestoration({0, 0, 0, 1, scale}).working_share, share) << "with " << scale << " left";
+  }
+}
+
 TEST(ChooseRestoration, GrowsWithEveryDamage) {
   const std::vector<float> errors = {0, 1, 2, 3, 4, 5, 6, 7, 9, 12, 30};
   const std::vector<float> noises = {0, 2, 10, 50};

@@ -133,20 +133,28 @@ AVRational UsableRate(const Rational& rate) {
   return usable;
 }
 
+/// The size that the network gets, Note [Working size]; `size` is that of the upright source.
+Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
+  if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
+  const auto is_served = [&](Size in, bool by_blind) {
+    const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration);
+    return model != "none" && (!by_blind || FitNetwork(options.models, model, in, plan.output, device)->file.is_blind);
+  };
+  const Size working = WorkingSize(size, plan.restoration.working_share);
+  if (is_served(size, true) || !is_served(working, false)) return size;
+  plan.working_share = plan.restoration.working_share;
+  return working;
+}
+
 /// `stored` is the picture's size before it is turned.
 void PlanNetwork(const EnhanceOptions& options, Size stored, NetworkDevice device, Plan& plan) {
   constexpr float kSharpenAfterNetwork = 0.4F;  // its picture is sharp already
   if (plan.orientation.transpose) std::swap(stored.width, stored.height);
   float strength = ChooseNetworkStrength(options, plan.traits);
   plan.restoration = ChooseRestoration(DamageOf(plan.traits));
-  // Without restoration, or without a network to come behind it, nothing is gained by a smaller picture.
-  if (options.model != "none" && Resolve(options.denoise, 1) > 0) plan.working_share = plan.restoration.working_share;
-  stored = WorkingSize(stored, plan.working_share);
+  stored = PlanWorkingSize(options, stored, strength, device, plan);
   plan.model = ChooseModel(options, stored, plan.output, strength, device, plan.restoration);
-  if (plan.model == "none") {
-    plan.working_share = 1;
-    return;
-  }
+  if (plan.model == "none") return;
   plan.models = options.models;
   plan.engine_folder = options.engine_folder;
   plan.may_write_engines = options.may_write_engines;

@@ -5,7 +5,8 @@
 namespace reelmend::plan {
 namespace {
 
-/// One kind of damage: 0 up to `none`, `most` from `full` on, linear between. `none` may be the larger one.
+/// One kind of damage: 0 up to `none`, `most` from `full` on, linear between. `none` may be the larger one. Of rules that
+/// ask for the same, the first one names the cause.
 struct DamageRule {
   DamageKind kind;
   float Damage::* measure;
@@ -17,15 +18,15 @@ struct DamageRule {
 constexpr DamageRule kRules[] = {
     {DamageKind::kCompression, &Damage::compression_error, 2.0F, 7.0F, 0.5F},
     {DamageKind::kBlur, &Damage::blur_sigma, 0.4F, 1.3F, 0.75F},
-    {DamageKind::kBlur, &Damage::effective_scale, 0.75F, 0.5F, 0.75F},
     {DamageKind::kEnlargement, &Damage::true_scale, 0.95F, 0.55F, 0.75F},
+    {DamageKind::kBlur, &Damage::effective_scale, 0.75F, 0.5F, 0.75F},
 };
 constexpr float kWorthIt = 0.4F;
 
-/// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and what
-/// is reduced wrongly is lost.
+/// A source that has lost less than this is not reduced: the estimate is within a fifth in two of three cases, and too
+/// small a size costs more than too large a one.
 constexpr float kReducedBelow = 0.6F;
-constexpr float kMargin = 1.2F;
+constexpr float kMargin = 1.1F;
 constexpr float kLeastShare = 0.4F;
 
 float WorkingShare(const Damage& damage) {
