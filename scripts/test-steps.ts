@@ -11,7 +11,7 @@ export interface Step {
    */
   inputs?: string[];
   /** where its tests are counted; without it the exit status counts as one check */
-  report?: 'vitest' | 'ctest';
+  report?: 'vitest' | 'gtest';
 }
 
 const typescript = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.cjs', '*.json', '*.yaml', '*.css', '*.html', 'patches/'];
@@ -25,17 +25,17 @@ export const installed = [
   ...['include', 'rtx', 'full'].map((part) => `.cache/tensorrt/${part}/.installed`),
 ];
 
-/** Reports lie here, one file per runner; scripts/test.ts reads them. */
+/** Reports lie here; scripts/test.ts reads them. */
 export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;
-export const ctestReport = `${reports}/ctest.xml`;
+export const gtestReports = 'build/engine/gtest-reports';
 
 /** The tests of the service mostly wait, those of the engine mostly compute.
  * Schemathesis comes behind the engine's steps and so runs beside the service's tests. */
 export const shortSteps: Step[] = [
   { name: 'types, lint, directions', lane: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
   { name: 'generated code is current', lane: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },
-  { name: 'engine', lane: 'engine', command: ['bash', 'scripts/test-engine', '--output-junit', `${process.cwd()}/${ctestReport}`], inputs: engine, report: 'ctest' },
+  { name: 'engine', lane: 'engine', command: ['bash', 'scripts/test-engine'], inputs: engine, report: 'gtest' },
   { name: 'engine, with the libav of Debian 13', lane: 'engine', command: ['bash', 'scripts/test-libav-headers', 'trixie'], inputs: engine },
   { name: 'CUDA stages, without a GPU', lane: 'engine', command: ['bash', 'scripts/test-cuda'], inputs: engine },
   { name: 'engine, fuzzed', lane: 'engine', command: ['bash', 'scripts/fuzz-engine', '--short'], inputs: engine },

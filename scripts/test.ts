@@ -8,12 +8,12 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { ctestReport, installed, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
+import { gtestReports, installed, longSteps, reports, shortSteps, type Step, vitestReport } from './test-steps.ts';
 
 interface Count {
   passed: number;
@@ -61,15 +61,17 @@ function readVitest(): { count: Count; tests: TestTime[] } {
   };
 }
 
-function readCtest(): { count: Count; tests: TestTime[] } {
-  const xml = readFileSync(ctestReport, 'utf8');
-  const attribute = (name: string) => Number(new RegExp(`<testsuite[^>]*\\b${name}="(\\d+)"`, 's').exec(xml)?.[1] ?? Number.NaN);
-  const failed = attribute('failures');
-  const cases = xml.matchAll(/<testcase name="([^"]*)"[^>]*? time="([\d.]+)"/g);
-  return {
-    count: { passed: attribute('tests') - failed - attribute('skipped') - attribute('disabled'), failed },
-    tests: Array.from(cases, ([, name, time]) => ({ name: name!.split(' ')[0]!, seconds: Number(time) })),
-  };
+/** One report a process; a process that crashed has left none, which its exit status tells. */
+function readGtest(): { count: Count; tests: TestTime[] } {
+  const xml = readdirSync(gtestReports).map((file) => readFileSync(join(gtestReports, file), 'utf8')).join('\n');
+  const cases = Array.from(xml.matchAll(/<testcase ([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs), ([, head = '', body = '']) => {
+    const attribute = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1] ?? '';
+    const name = `${attribute('classname')}.${attribute('name')}`;
+    return { name, seconds: Number(attribute('time')), result: attribute('result'), failed: body.includes('<failure') };
+  });
+  const ran = cases.filter(({ result }) => result === 'completed');
+  const failed = ran.filter((test) => test.failed).length;
+  return { count: { passed: ran.length - failed, failed }, tests: ran.map(({ name, seconds }) => ({ name, seconds })) };
 }
 
 /** Exit status 0, and the processor time of the command and of all that it waited for. The command's output goes to `logFile`. */
@@ -93,7 +95,7 @@ function execute(command: string[], logFile: string): Promise<{ ok: boolean; cpu
 function countOf(step: Step, ok: boolean): { count: Count; tests: TestTime[] } {
   if (step.report === undefined) return { count: ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }, tests: [] };
   try {
-    const { count, tests } = step.report === 'vitest' ? readVitest() : readCtest();
+    const { count, tests } = step.report === 'vitest' ? readVitest() : readGtest();
     if (!(count.passed + count.failed > 0)) return { count: { passed: 0, failed: 1 }, tests };
     return { count: !ok && count.failed === 0 ? { ...count, failed: 1 } : count, tests };
   } catch {
