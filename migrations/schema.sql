@@ -376,7 +376,7 @@ CREATE TABLE workers (
   id text NOT NULL,
   pools text[] NOT NULL DEFAULT '{}'::text[],
   started_at timestamp with time zone NOT NULL DEFAULT now(),
-  CONSTRAINT workers_concurrency_check CHECK ((concurrency > 0)),
+  CONSTRAINT workers_concurrency_check CHECK ((concurrency >= 0)),
   CONSTRAINT workers_pkey PRIMARY KEY (id)
 );
 

@@ -45,8 +45,8 @@ const environment = z.object({
   REELMEND_TEST_MODE_DELAY_MS: integer(2000, 0, 600_000),
   REELMEND_REQUIRE_ISOLATION: flag.default(false),
   REELMEND_DEMO: flag.default(true),
-  REELMEND_WORKER_CONCURRENCY: integer(1, 1, 64),
-  REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 1, 256),
+  REELMEND_WORKER_CONCURRENCY: integer(1, 0, 64),
+  REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 0, 256),
   REELMEND_DOWNLOAD_MIN_SPEED: integer(64, 0, 1_000_000),
   REELMEND_THREADS: integer(0, 0, 1024),
   REELMEND_DEVICE: z
@@ -96,9 +96,9 @@ export interface Config {
   testModeDelayMs: number;
   requireIsolation: boolean;
   demo: boolean;
-  /** enhancements that one worker runs at once */
+  /** enhancements that one worker runs at once; 0: none */
   workerConcurrency: number;
-  /** downloads that one worker runs at once */
+  /** downloads that one worker runs at once; 0: none */
   downloadConcurrency: number;
   /** bytes per second; a slower download is aborted; 0: only the fixed minimum of net/timeouts.ts applies */
   downloadBytesPerSecond: number;
@@ -182,7 +182,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     workerConcurrency: e.REELMEND_WORKER_CONCURRENCY,
     downloadConcurrency: e.REELMEND_DOWNLOAD_CONCURRENCY,
     downloadBytesPerSecond: e.REELMEND_DOWNLOAD_MIN_SPEED * 1000,
-    threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / e.REELMEND_WORKER_CONCURRENCY)),
+    threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / Math.max(1, e.REELMEND_WORKER_CONCURRENCY))),
     device: e.REELMEND_DEVICE,
     warmChildren: e.REELMEND_WARM_CHILDREN,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),

@@ -11,7 +11,7 @@ import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
 import { answerParserErrors } from '../http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
-import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from '../jobs/index.ts';
+import { createWorker, createWorkerMetrics, type Lifetime, scratchRoot, type Worker } from '../jobs/index.ts';
 import { createLogger } from '../observability/logger.ts';
 import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
@@ -24,9 +24,17 @@ import { createStorage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
 import { startTracing } from '../observability/tracing.ts';
 
+export type { Lifetime };
+
 export interface Roles {
   api: boolean;
   worker: boolean;
+}
+
+export interface StartOptions {
+  demo?: DemoParts | undefined;
+  /** of the worker; default: until stop() */
+  lifetime?: Lifetime | undefined;
 }
 
 export interface Service {
@@ -39,6 +47,8 @@ export interface Service {
   stop(): Promise<void>;
   /** makes a stop() that waits for running jobs abort them now */
   forceStop(): void;
+  /** resolves to the number of steps that the worker ran when its lifetime is over; never where it has none */
+  finished: Promise<number>;
 }
 
 /** Stops what was started, in reverse order. One failure does not keep the others from stopping. */
@@ -63,23 +73,24 @@ class Shutdown {
 }
 
 /** Starts the parts that `roles` names. If one fails to start, stops the others and throws. */
-export async function startService(config: Config, roles: Roles, demo?: DemoParts): Promise<Service> {
+export async function startService(config: Config, roles: Roles, options: StartOptions = {}): Promise<Service> {
   const shutdown = new Shutdown();
   try {
-    return await compose(config, roles, shutdown, demo);
+    return await compose(config, roles, shutdown, options);
   } catch (error) {
     await shutdown.run().catch(() => {});
     throw error;
   }
 }
 
-async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: DemoParts): Promise<Service> {
+async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo, lifetime }: StartOptions): Promise<Service> {
   const parts = await openParts(config, shutdown);
   const registry = await serveMetrics(parts, roles);
-  const worker = roles.worker ? await startWorker(parts, registry) : undefined;
+  const worker = roles.worker ? await startWorker(parts, registry, lifetime) : undefined;
   const url = roles.api ? await startApi(parts, registry, demo) : null;
   const { store, keyPepper, logger } = parts;
-  return { url, store, keyPepper, logger, stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
+  const finished = worker?.finished ?? new Promise<number>(() => {});
+  return { url, store, keyPepper, logger, finished, stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
 }
 
 /** The parts that the API and the worker share. */
@@ -109,11 +120,11 @@ async function openParts(config: Config, shutdown: Shutdown) {
   return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, storage };
 }
 
-async function startWorker(parts: Parts, registry: Registry | undefined): Promise<Worker> {
+async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
   const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
-  const worker = createWorker({ config, logger, databaseUrl, store, evidence, media, net, storage, testModeSample, metrics });
+  const worker = createWorker({ config, logger, databaseUrl, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
   await worker.start();
   shutdown.add(() => worker.stop());
   return worker;

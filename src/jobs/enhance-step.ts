@@ -20,7 +20,7 @@ const outputName = 'output.mp4';
 
 /** Warm media children for this worker's jobs; undefined: each job starts its own child. */
 export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
-  const count = config.warmChildren ?? 0;
+  const count = config.workerConcurrency === 0 ? 0 : (config.warmChildren ?? 0);
   if (count === 0) return undefined;
   return media.startWarmPool({ count, folder: warmPoolFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
 }

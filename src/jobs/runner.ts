@@ -22,6 +22,8 @@ export interface RunnerSpec {
   perAccount?: number;
   /** tasks that are queued on a schedule, once for all workers */
   schedule?: CronItem[];
+  /** called when the queue has been read and had none of these tasks */
+  foundNothing?: () => void;
 }
 
 export interface KeptRunner {
@@ -78,6 +80,7 @@ function launchRunner(
 ): Promise<Runner> {
   const events: WorkerEvents = new EventEmitter();
   events.on('pool:create', ({ workerPool }) => named(workerPool.id));
+  if (spec.foundNothing !== undefined) events.on('worker:getJob:empty', spec.foundNothing);
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   return run(
     {

@@ -9,6 +9,7 @@ import type { DiskUsageReader } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
+import type { Lifetime, LifetimeWatch } from './lifetime.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 import type { Tuning } from './tuning.ts';
 
@@ -16,9 +17,9 @@ import type { Tuning } from './tuning.ts';
 export interface WorkerConfig {
   /** absolute; scratch folders are made below it */
   dataDir: string;
-  /** enhancements at a time */
+  /** enhancements at a time; 0: none */
   workerConcurrency: number;
-  /** downloads at a time */
+  /** downloads at a time; 0: none */
   downloadConcurrency: number;
   /** threads of one media child */
   threads: number;
@@ -52,16 +53,19 @@ export interface WorkerDeps {
   /** further tasks, run beside the light ones */
   extraTasks?: TaskList;
   tuning?: Partial<Tuning>;
+  /** default: until stop() */
+  lifetime?: Lifetime;
 }
 
 /** One running worker process. */
-export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'metrics'> {
+export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'metrics' | 'lifetime'> {
   metrics: WorkerMetrics;
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
+  lifetime: LifetimeWatch;
   /** aborted with WorkerStopping when the process stops */
   stopping: AbortSignal;
 }
