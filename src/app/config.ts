@@ -35,6 +35,7 @@ const environment = z.object({
   PORT: integer(8080, 0, 65535),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   REELMEND_DATA_DIR: z.string().min(1).default('.data'),
   REELMEND_PUBLIC_URL: httpUrl.optional(),
   REELMEND_ALLOW_HOSTS: z
@@ -87,6 +88,8 @@ export interface Config {
   host: string;
   /** undefined: an embedded PostgreSQL under `dataDir` */
   databaseUrl: string | undefined;
+  /** the same database with sessions, where `databaseUrl` leads to a pooler in transaction mode */
+  databaseSessionUrl: string | undefined;
   /** absolute */
   dataDir: string;
   /** base of the links that the service hands out, without a trailing slash; undefined: the listening address */
@@ -163,6 +166,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(String(issue.path[0]), issue.message);
   }
   const e = parsed.data;
+  if (e.DATABASE_SESSION_URL !== undefined && e.DATABASE_URL === undefined) {
+    throw new ConfigError('DATABASE_URL', 'is required when DATABASE_SESSION_URL is set');
+  }
   if (e.S3_ENDPOINT !== undefined && e.S3_BUCKET === undefined) {
     throw new ConfigError('S3_BUCKET', 'is required when S3_ENDPOINT is set');
   }
@@ -173,6 +179,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     port: e.PORT,
     host: e.HOST,
     databaseUrl: e.DATABASE_URL,
+    databaseSessionUrl: e.DATABASE_SESSION_URL,
     dataDir: resolve(e.REELMEND_DATA_DIR),
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),

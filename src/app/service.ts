@@ -84,7 +84,7 @@ export async function startService(config: Config, roles: Roles, options: StartO
 }
 
 async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo, lifetime }: StartOptions): Promise<Service> {
-  const parts = await openParts(config, shutdown);
+  const parts = await openParts(config, roles, shutdown);
   const registry = await serveMetrics(parts, roles);
   const worker = roles.worker ? await startWorker(parts, registry, lifetime) : undefined;
   const url = roles.api ? await startApi(parts, registry, demo) : null;
@@ -96,13 +96,16 @@ async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo,
 /** The parts that the API and the worker share. */
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-async function openParts(config: Config, shutdown: Shutdown) {
+/** A worker alone has few queries at a time: with the two of the queue it holds four connections (docs/operating.md). */
+const workerStoreConnections = 2;
+
+async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const logger = createLogger(config);
   if (config.tracesEndpoint !== undefined) {
     const tracing = await startTracing({ endpoint: config.tracesEndpoint });
     shutdown.add(() => tracing.stop());
   }
-  const { store, evidence, secrets, databaseUrl, close } = await openStore(config);
+  const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { maxConnections: roles.api ? undefined : workerStoreConnections });
   shutdown.add(close);
   // Creates the signing key at the first start.
   await evidence.jwks();
@@ -124,7 +127,8 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
   const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
-  const worker = createWorker({ config, logger, databaseUrl, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
+  const sessionUrl = config.databaseSessionUrl;
+  const worker = createWorker({ config, logger, databaseUrl, sessionUrl, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
   await worker.start();
   shutdown.add(() => worker.stop());
   return worker;

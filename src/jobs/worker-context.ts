@@ -36,6 +36,8 @@ export interface WorkerConfig {
 export interface WorkerDeps {
   /** postgres:// URL for Graphile's own connections; the same database as `store` */
   databaseUrl: string;
+  /** the same database, for LISTEN, where `databaseUrl` leads to a pooler that keeps no sessions */
+  sessionUrl?: string | undefined;
   store: Store;
   storage: Storage;
   media: Media;

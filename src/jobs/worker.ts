@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
-import type pg from 'pg';
 import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask } from './destroy-objects.ts';
 import { enhanceTask, startWarmPool } from './enhance-step.ts';
@@ -11,7 +10,8 @@ import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
 import { LifetimeWatch } from './lifetime.ts';
-import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
+import { createQueueConnections, type QueueConnections } from './queue-connections.ts';
+import { type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { testModeTask } from './test-mode-step.ts';
 import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
@@ -34,7 +34,7 @@ export interface Worker {
   readonly finished: Promise<number>;
 }
 
-/** Creates a worker. Each kind of work has its own runner; all share one pool of connections. Installs no signal handlers. */
+/** Creates a worker. Each kind of work has its own runner; all share two connections. Installs no signal handlers. */
 export function createWorker(deps: WorkerDeps): Worker {
   const { extraTasks = {}, tuning, lifetime, ...parts } = deps;
   const stopper = new AbortController();
@@ -132,7 +132,7 @@ interface Running {
 
 async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs): Promise<Running> {
   const specs = [...jobs, ...others];
-  const connections = createConnections(worker, specs);
+  const connections = createQueueConnections(worker);
   const runners: KeptRunner[] = [];
   // Queue rows are locked under these names: other processes use them to release the locks of a dead one.
   const pools = () => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
@@ -172,7 +172,7 @@ interface RunningParts {
   worker: WorkerContext;
   runners: KeptRunner[];
   periodic: { stop(): Promise<void> };
-  connections: pg.Pool;
+  connections: QueueConnections;
   warmPool: WarmPoolHandle | undefined;
 }
 
