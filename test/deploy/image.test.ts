@@ -1,6 +1,6 @@
 /** The container image as far as it can be had without Docker: its recipe, and the folder that it holds. */
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -136,6 +136,29 @@ describe('the packaged folder', () => {
     } finally {
       await rm(out, { recursive: true, force: true });
     }
+  });
+
+  /** The user and the rights that the pods of deploy/helm have; the tests need root to give them up. */
+  const asPod = 'setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all --';
+
+  describe.skipIf(process.getuid?.() !== 0)('in a pod of the Helm chart, as far as it can be had without Kubernetes', () => {
+    const devices = async (before: string, requireIsolation: '0' | '1') => {
+      await chmod(dir, 0o755);
+      const script = `${before} exec ${asPod} ${join(dir, 'scripts/reelmend')} devices`;
+      const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent', REELMEND_REQUIRE_ISOLATION: requireIsolation };
+      return run('unshare', ['--mount', '--pid', '--fork', '--mount-proc', 'sh', '-euc', script], { env, cwd: '/', timeout: hangMs });
+    };
+
+    it('bubblewrap isolates the media child of a user without rights, where /proc is not masked', async () => {
+      const { stdout } = await devices('', '1');
+      expect((JSON.parse(stdout) as object[])[0]).toMatchObject({ id: 'cpu', usable: true });
+    });
+
+    it('bubblewrap cannot, where parts of /proc are masked: the process says so, or goes on without', async () => {
+      const mask = 'mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys;';
+      await expect(devices(mask, '1')).rejects.toThrow(/bubblewrap/);
+      expect((JSON.parse((await devices(mask, '0')).stdout) as object[])[0]).toMatchObject({ id: 'cpu', usable: true });
+    });
   });
 
   it('serves, works and says that it is healthy', async () => {
