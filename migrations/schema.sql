@@ -194,7 +194,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_check8 CHECK (((deleted_at IS NULL) OR ((webhook_url IS NULL) AND (metadata = '{}'::jsonb)))),
   CONSTRAINT jobs_credits_charged_check CHECK ((credits_charged >= 0)),
   CONSTRAINT jobs_deleted_by_check CHECK ((deleted_by = ANY (ARRAY['customer'::text, 'retention'::text, 'operator'::text]))),
-  CONSTRAINT jobs_duration_seconds_check CHECK (((duration_seconds >= 1) AND (duration_seconds <= 600))),
+  CONSTRAINT jobs_duration_seconds_check CHECK (((duration_seconds >= 1) AND (duration_seconds <= 21600))),
   CONSTRAINT jobs_eta_seconds_check CHECK ((eta_seconds >= 0)),
   CONSTRAINT jobs_id_check CHECK ((id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT jobs_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),

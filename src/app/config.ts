@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
 
@@ -49,6 +50,10 @@ const environment = z.object({
   REELMEND_WORKER_CONCURRENCY: integer(1, 0, 64),
   REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 0, 256),
   REELMEND_DOWNLOAD_MIN_SPEED: integer(64, 0, 1_000_000),
+  REELMEND_MAX_DURATION_SECONDS: integer(600, 1, longestDurationS),
+  REELMEND_MAX_FILE_MB: integer(2000, 1, 1_000_000),
+  REELMEND_MAX_FRAME_RATE: integer(250, 1, 1000),
+  REELMEND_MAX_PIXELS: integer(67108864, 1, defaultVideoLimits.pixels),
   REELMEND_THREADS: integer(0, 0, 1024),
   REELMEND_DEVICE: z
     .string()
@@ -105,6 +110,8 @@ export interface Config {
   downloadConcurrency: number;
   /** bytes per second; a slower download is aborted; 0: only the fixed minimum of net/timeouts.ts applies */
   downloadBytesPerSecond: number;
+  /** what a source may have at most; all processes of an installation need the same */
+  limits: VideoLimits;
   /** threads of one media child */
   threads: number;
   /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
@@ -189,6 +196,12 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     workerConcurrency: e.REELMEND_WORKER_CONCURRENCY,
     downloadConcurrency: e.REELMEND_DOWNLOAD_CONCURRENCY,
     downloadBytesPerSecond: e.REELMEND_DOWNLOAD_MIN_SPEED * 1000,
+    limits: {
+      durationS: e.REELMEND_MAX_DURATION_SECONDS,
+      bytes: e.REELMEND_MAX_FILE_MB * 1_000_000,
+      frameRate: e.REELMEND_MAX_FRAME_RATE,
+      pixels: e.REELMEND_MAX_PIXELS,
+    },
     threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / Math.max(1, e.REELMEND_WORKER_CONCURRENCY))),
     device: e.REELMEND_DEVICE,
     warmChildren: e.REELMEND_WARM_CHILDREN,

@@ -15,8 +15,10 @@ import { createWorker, createWorkerMetrics, type Lifetime, scratchRoot, type Wor
 import { createLogger } from '../observability/logger.ts';
 import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
+import { defaultOutputLimitMb } from '../media/plans.ts';
 import { installedModels, modelNames } from '../media/models.ts';
-import { createNetClient } from '../net/index.ts';
+import { limitFactors } from '../domain/limits.ts';
+import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
 import { createTestModeSample } from './sample-clips.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
@@ -111,8 +113,10 @@ async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
   const { requireIsolation, enginesDir } = config;
-  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config) });
-  const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
+  const growth = limitFactors(config.limits);
+  const outputLimitMb = Math.ceil(defaultOutputLimitMb * growth.duration);
+  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb });
+  const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond, totalMs: defaultTimeouts.totalMs * growth.size };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
   // startApi replaces this URL: with PORT=0 the port is known only once the API listens.
@@ -137,19 +141,19 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
 /** Returns the URL that the API listens on. */
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
   const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, storage } = parts;
-  const { rateLimits, testModeDelayMs } = config;
+  const { limits, rateLimits, testModeDelayMs } = config;
   const app = buildApp({
     store,
     storage,
     evidence,
     keyPepper,
     logger,
-    measure: createMeasure({ net, media }),
+    measure: createMeasure({ net, media, limits }),
     checkUrl: (url: string) => net.checkUrl(url),
     description: await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
-    options: { rateLimits, testModeDelayMs, models: modelNames(models) },
+    options: { limits, rateLimits, testModeDelayMs, models: modelNames(models) },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;

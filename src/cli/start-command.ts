@@ -30,7 +30,7 @@ export async function startCommand(config: Config, roles: Roles, lifetime: Lifet
   const sample = demo ? await startSample(config, uploadFolder) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
-    const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? demoParts(sample, uploadFolder) : undefined, lifetime });
+    const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? demoParts(sample, uploadFolder, config.limits.bytes) : undefined, lifetime });
     forceStop = () => service.forceStop();
     reportUp();
     try {
@@ -51,8 +51,8 @@ async function startSample(config: Config, uploadFolder: string): Promise<Sample
   return serveSample(clip, { preferredPort: config.port && config.port + 1, uploadFolder });
 }
 
-function demoParts(sample: SampleServer, folder: string): DemoParts {
-  const uploads = createUploads({ folder, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
+function demoParts(sample: SampleServer, folder: string, maxBytes: number): DemoParts {
+  const uploads = createUploads({ folder, maxBytes, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
   return { sampleUrl: sample.url, uploads };
 }
 

@@ -2,6 +2,7 @@
 import type { TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import type { Resolution } from '../domain/job.ts';
+import type { VideoLimits } from '../domain/limits.ts';
 import type { Media } from '../media/types.ts';
 import type { Evidence } from '../evidence/index.ts';
 import type { GuardedClient, NetClient } from '../net/types.ts';
@@ -28,6 +29,8 @@ export interface WorkerConfig {
   warmChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
+  /** what a source may have at most; default: the limits of the specification */
+  limits?: VideoLimits;
   /** how long stop() lets running media steps go on; default: it aborts them at once */
   drainSeconds?: number;
   testModeDelayMs: number;
