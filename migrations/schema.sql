@@ -194,7 +194,7 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_check8 CHECK (((deleted_at IS NULL) OR ((webhook_url IS NULL) AND (metadata = '{}'::jsonb)))),
   CONSTRAINT jobs_credits_charged_check CHECK ((credits_charged >= 0)),
   CONSTRAINT jobs_deleted_by_check CHECK ((deleted_by = ANY (ARRAY['customer'::text, 'retention'::text, 'operator'::text]))),
-  CONSTRAINT jobs_duration_seconds_check CHECK (((duration_seconds >= 1) AND (duration_seconds <= 600))),
+  CONSTRAINT jobs_duration_seconds_check CHECK (((duration_seconds >= 1) AND (duration_seconds <= 21600))),
   CONSTRAINT jobs_eta_seconds_check CHECK ((eta_seconds >= 0)),
   CONSTRAINT jobs_id_check CHECK ((id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT jobs_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
@@ -376,7 +376,7 @@ CREATE TABLE workers (
   id text NOT NULL,
   pools text[] NOT NULL DEFAULT '{}'::text[],
   started_at timestamp with time zone NOT NULL DEFAULT now(),
-  CONSTRAINT workers_concurrency_check CHECK ((concurrency > 0)),
+  CONSTRAINT workers_concurrency_check CHECK ((concurrency >= 0)),
   CONSTRAINT workers_pkey PRIMARY KEY (id)
 );
 
@@ -392,3 +392,4 @@ CREATE TABLE workers (
 -- FUNCTION refuse_change() RETURNS trigger
 -- FUNCTION signing_keys_kept() RETURNS trigger
 -- FUNCTION take_rate_limit(key text, account text, quota_class text, window_s double precision, call_s double precision, account_call_s double precision, wanted integer, OUT allowed integer, OUT full_in_s double precision, OUT account_full_in_s double precision) RETURNS record
+-- FUNCTION worker_demand(step_tasks text[], host_prefix text DEFAULT ''::text) RETURNS bigint

@@ -53,6 +53,8 @@ export const longSteps: Step[] = [
   { name: 'engine, with newer libav', lane: 'engine', command: ['bash', 'scripts/test-libav-headers'] },
   { name: 'CUDA stages, all architectures', lane: 'engine', command: ['bash', 'scripts/test-cuda', '--long'] },
   { name: 'service, many deaths and random seeds', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/faults', 'test/jobs/fairness'] },
+  { name: 'service, an hour of video', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/service/long-video'] },
+  { name: 'Helm chart, Compose files', lane: 'engine', command: ['env', 'REELMEND_TEST_LONG=1', 'vitest', 'run', 'test/deploy/chart', 'test/deploy/compose'] },
   { name: 'contract, all modes and tiers', lane: 'engine', command: ['bash', 'scripts/test-contract', '--long'] },
   { name: 'converter of networks', lane: 'engine', command: ['bash', 'engine/convert/run', 'test', '--long'] },
   { name: 'training ground', lane: 'engine', command: ['bash', 'engine/training/ground.sh', 'test'] },

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 
 const hostPort = /^(\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+):([0-9]{1,5})$/;
 
@@ -35,6 +36,7 @@ const environment = z.object({
   PORT: integer(8080, 0, 65535),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   REELMEND_DATA_DIR: z.string().min(1).default('.data'),
   REELMEND_PUBLIC_URL: httpUrl.optional(),
   REELMEND_ALLOW_HOSTS: z
@@ -45,9 +47,13 @@ const environment = z.object({
   REELMEND_TEST_MODE_DELAY_MS: integer(2000, 0, 600_000),
   REELMEND_REQUIRE_ISOLATION: flag.default(false),
   REELMEND_DEMO: flag.default(true),
-  REELMEND_WORKER_CONCURRENCY: integer(1, 1, 64),
-  REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 1, 256),
+  REELMEND_WORKER_CONCURRENCY: integer(1, 0, 64),
+  REELMEND_DOWNLOAD_CONCURRENCY: integer(4, 0, 256),
   REELMEND_DOWNLOAD_MIN_SPEED: integer(64, 0, 1_000_000),
+  REELMEND_MAX_DURATION_SECONDS: integer(600, 1, longestDurationS),
+  REELMEND_MAX_FILE_MB: integer(2000, 1, 1_000_000),
+  REELMEND_MAX_FRAME_RATE: integer(250, 1, 1000),
+  REELMEND_MAX_PIXELS: integer(67108864, 1, defaultVideoLimits.pixels),
   REELMEND_THREADS: integer(0, 0, 1024),
   REELMEND_DEVICE: z
     .string()
@@ -87,6 +93,8 @@ export interface Config {
   host: string;
   /** undefined: an embedded PostgreSQL under `dataDir` */
   databaseUrl: string | undefined;
+  /** the same database with sessions, where `databaseUrl` leads to a pooler in transaction mode */
+  databaseSessionUrl: string | undefined;
   /** absolute */
   dataDir: string;
   /** base of the links that the service hands out, without a trailing slash; undefined: the listening address */
@@ -96,12 +104,14 @@ export interface Config {
   testModeDelayMs: number;
   requireIsolation: boolean;
   demo: boolean;
-  /** enhancements that one worker runs at once */
+  /** enhancements that one worker runs at once; 0: none */
   workerConcurrency: number;
-  /** downloads that one worker runs at once */
+  /** downloads that one worker runs at once; 0: none */
   downloadConcurrency: number;
   /** bytes per second; a slower download is aborted; 0: only the fixed minimum of net/timeouts.ts applies */
   downloadBytesPerSecond: number;
+  /** what a source may have at most; all processes of an installation need the same */
+  limits: VideoLimits;
   /** threads of one media child */
   threads: number;
   /** auto, cpu, cuda:N, a comma-separated list of cuda:N, or cuda:all */
@@ -163,6 +173,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     throw new ConfigError(String(issue.path[0]), issue.message);
   }
   const e = parsed.data;
+  if (e.DATABASE_SESSION_URL !== undefined && e.DATABASE_URL === undefined) {
+    throw new ConfigError('DATABASE_URL', 'is required when DATABASE_SESSION_URL is set');
+  }
   if (e.S3_ENDPOINT !== undefined && e.S3_BUCKET === undefined) {
     throw new ConfigError('S3_BUCKET', 'is required when S3_ENDPOINT is set');
   }
@@ -173,6 +186,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     port: e.PORT,
     host: e.HOST,
     databaseUrl: e.DATABASE_URL,
+    databaseSessionUrl: e.DATABASE_SESSION_URL,
     dataDir: resolve(e.REELMEND_DATA_DIR),
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
@@ -182,7 +196,13 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     workerConcurrency: e.REELMEND_WORKER_CONCURRENCY,
     downloadConcurrency: e.REELMEND_DOWNLOAD_CONCURRENCY,
     downloadBytesPerSecond: e.REELMEND_DOWNLOAD_MIN_SPEED * 1000,
-    threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / e.REELMEND_WORKER_CONCURRENCY)),
+    limits: {
+      durationS: e.REELMEND_MAX_DURATION_SECONDS,
+      bytes: e.REELMEND_MAX_FILE_MB * 1_000_000,
+      frameRate: e.REELMEND_MAX_FRAME_RATE,
+      pixels: e.REELMEND_MAX_PIXELS,
+    },
+    threads: e.REELMEND_THREADS || Math.max(1, Math.floor(availableParallelism() / Math.max(1, e.REELMEND_WORKER_CONCURRENCY))),
     device: e.REELMEND_DEVICE,
     warmChildren: e.REELMEND_WARM_CHILDREN,
     enginesDir: e.REELMEND_ENGINES_DIR === undefined ? undefined : resolve(e.REELMEND_ENGINES_DIR),

@@ -1,7 +1,7 @@
 /** Measures a remote video: the guarded client reads the ranges that the isolated media child asks for. */
 import { ReelmendError } from '../domain/errors.ts';
 import { FairSemaphore } from '../domain/fair-semaphore.ts';
-import { maxDurationS, maxFrameRate, maxSourceBytes } from '../domain/limits.ts';
+import { defaultVideoLimits, engineLimits, type VideoLimits } from '../domain/limits.ts';
 import type { MeasuredSource } from '../domain/job.ts';
 import { sourceFacts } from '../media/facts.ts';
 import type { Media } from '../media/types.ts';
@@ -31,16 +31,17 @@ export interface MeasureDeps {
   net: Pick<NetClient, 'openVideo'>;
   /** must let `measureSlots.total` probes run at a time */
   media: Pick<Media, 'probe'>;
+  /** default: those of the specification */
+  limits?: VideoLimits;
 }
 
 /** Measures in one of the account's slots. Throws `service_unavailable` when none becomes free in time. */
-export function createMeasure({ net, media }: MeasureDeps) {
+export function createMeasure({ net, media, limits = defaultVideoLimits }: MeasureDeps) {
   const slots = new FairSemaphore({ ...measureSlots, refusal: busy });
   const measureNow = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {
-    const video = await net.openVideo(url, { maxBytes: maxSourceBytes, signal });
+    const video = await net.openVideo(url, { maxBytes: limits.bytes, signal });
     try {
-      const limits = { maxDurationS, maxFrameRate };
-      const facts = sourceFacts(await media.probe({ source: video, limits, timeoutMs: probeTimeoutMs, signal }));
+      const facts = sourceFacts(await media.probe({ source: video, limits: engineLimits(limits), timeoutMs: probeTimeoutMs, signal }));
       return { ...facts, ...(video.etag === null ? {} : { etag: video.etag }) };
     } finally {
       await video.close();

@@ -6,8 +6,8 @@ import { createEvidence } from '../evidence/index.ts';
 import { loadSecrets } from './secrets.ts';
 import { createStore, migrate } from '../store/index.ts';
 
-/** Opens and migrates the database. */
-export async function openStore(config: Config) {
+/** Opens and migrates the database. `maxConnections`: of the store; default: its own. */
+export async function openStore(config: Config, { maxConnections }: { maxConnections?: number | undefined } = {}) {
   const secrets = await loadSecrets(config);
   const database = await openDatabase(config);
   try {
@@ -17,7 +17,8 @@ export async function openStore(config: Config) {
     throw config.databaseUrl === undefined ? error : (connectionError(error, config.databaseUrl) ?? error);
   }
   const cipher = createSecretCipher(secrets.keyPepper);
-  const store = createStore({ url: database.url, cipher });
+  const sessionUrl = config.databaseSessionUrl;
+  const store = createStore({ url: database.url, sessionUrl, cipher, maxConnections });
   const evidence = createEvidence({ keys: store.signingKeys, cipher });
   const close = async () => {
     await store.close();

@@ -11,12 +11,14 @@ import { registerDiskMetrics } from '../observability/disk-metrics.ts';
 import { buildApp } from '../http/app.ts';
 import { answerParserErrors } from '../http/parser-errors.ts';
 import { buildMetricsApp, createHttpMetrics } from '../http/metrics.ts';
-import { createWorker, createWorkerMetrics, scratchRoot, type Worker } from '../jobs/index.ts';
+import { createWorker, createWorkerMetrics, type Lifetime, scratchRoot, type Worker } from '../jobs/index.ts';
 import { createLogger } from '../observability/logger.ts';
 import { createMeasure, probeSlots } from './measure.ts';
 import { createMedia } from '../media/index.ts';
+import { defaultOutputLimitMb } from '../media/plans.ts';
 import { installedModels, modelNames } from '../media/models.ts';
-import { createNetClient } from '../net/index.ts';
+import { limitFactors } from '../domain/limits.ts';
+import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
 import { createTestModeSample } from './sample-clips.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
@@ -24,9 +26,17 @@ import { createStorage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
 import { startTracing } from '../observability/tracing.ts';
 
+export type { Lifetime };
+
 export interface Roles {
   api: boolean;
   worker: boolean;
+}
+
+export interface StartOptions {
+  demo?: DemoParts | undefined;
+  /** of the worker; default: until stop() */
+  lifetime?: Lifetime | undefined;
 }
 
 export interface Service {
@@ -39,6 +49,8 @@ export interface Service {
   stop(): Promise<void>;
   /** makes a stop() that waits for running jobs abort them now */
   forceStop(): void;
+  /** resolves to the number of steps that the worker ran when its lifetime is over; never where it has none */
+  finished: Promise<number>;
 }
 
 /** Stops what was started, in reverse order. One failure does not keep the others from stopping. */
@@ -63,42 +75,48 @@ class Shutdown {
 }
 
 /** Starts the parts that `roles` names. If one fails to start, stops the others and throws. */
-export async function startService(config: Config, roles: Roles, demo?: DemoParts): Promise<Service> {
+export async function startService(config: Config, roles: Roles, options: StartOptions = {}): Promise<Service> {
   const shutdown = new Shutdown();
   try {
-    return await compose(config, roles, shutdown, demo);
+    return await compose(config, roles, shutdown, options);
   } catch (error) {
     await shutdown.run().catch(() => {});
     throw error;
   }
 }
 
-async function compose(config: Config, roles: Roles, shutdown: Shutdown, demo?: DemoParts): Promise<Service> {
-  const parts = await openParts(config, shutdown);
+async function compose(config: Config, roles: Roles, shutdown: Shutdown, { demo, lifetime }: StartOptions): Promise<Service> {
+  const parts = await openParts(config, roles, shutdown);
   const registry = await serveMetrics(parts, roles);
-  const worker = roles.worker ? await startWorker(parts, registry) : undefined;
+  const worker = roles.worker ? await startWorker(parts, registry, lifetime) : undefined;
   const url = roles.api ? await startApi(parts, registry, demo) : null;
   const { store, keyPepper, logger } = parts;
-  return { url, store, keyPepper, logger, stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
+  const finished = worker?.finished ?? new Promise<number>(() => {});
+  return { url, store, keyPepper, logger, finished, stop: () => shutdown.run(), forceStop: () => worker?.forceStop() };
 }
 
 /** The parts that the API and the worker share. */
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-async function openParts(config: Config, shutdown: Shutdown) {
+/** A worker alone has few queries at a time: with the two of the queue it holds four connections (docs/operating.md). */
+const workerStoreConnections = 2;
+
+async function openParts(config: Config, roles: Roles, shutdown: Shutdown) {
   const logger = createLogger(config);
   if (config.tracesEndpoint !== undefined) {
     const tracing = await startTracing({ endpoint: config.tracesEndpoint });
     shutdown.add(() => tracing.stop());
   }
-  const { store, evidence, secrets, databaseUrl, close } = await openStore(config);
+  const { store, evidence, secrets, databaseUrl, close } = await openStore(config, { maxConnections: roles.api ? undefined : workerStoreConnections });
   shutdown.add(close);
   // Creates the signing key at the first start.
   await evidence.jwks();
   const models = installedModels(config.modelsDir);
   const { requireIsolation, enginesDir } = config;
-  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config) });
-  const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond };
+  const growth = limitFactors(config.limits);
+  const outputLimitMb = Math.ceil(defaultOutputLimitMb * growth.duration);
+  const media = await createMedia({ requireIsolation, models, enginesDir, logger, maxProbes: probeSlots(config), outputLimitMb });
+  const timeouts = { downloadBytesPerSecond: config.downloadBytesPerSecond, totalMs: defaultTimeouts.totalMs * growth.size };
   const net = createNetClient({ allowHosts: config.allowHosts, denyHosts: ownHosts(config), timeouts, logger });
   shutdown.add(() => net.close());
   // startApi replaces this URL: with PORT=0 the port is known only once the API listens.
@@ -109,11 +127,12 @@ async function openParts(config: Config, shutdown: Shutdown) {
   return { config, shutdown, logger, store, evidence, keyPepper, databaseUrl, models, media, net, listening, storage };
 }
 
-async function startWorker(parts: Parts, registry: Registry | undefined): Promise<Worker> {
+async function startWorker(parts: Parts, registry: Registry | undefined, lifetime: Lifetime = {}): Promise<Worker> {
   const { config, shutdown, logger, store, evidence, databaseUrl, media, net, storage } = parts;
   const testModeSample = createTestModeSample({ dataDir: config.dataDir, media });
   const metrics = createWorkerMetrics(registry);
-  const worker = createWorker({ config, logger, databaseUrl, store, evidence, media, net, storage, testModeSample, metrics });
+  const sessionUrl = config.databaseSessionUrl;
+  const worker = createWorker({ config, logger, databaseUrl, sessionUrl, store, evidence, media, net, storage, testModeSample, metrics, lifetime });
   await worker.start();
   shutdown.add(() => worker.stop());
   return worker;
@@ -122,19 +141,19 @@ async function startWorker(parts: Parts, registry: Registry | undefined): Promis
 /** Returns the URL that the API listens on. */
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
   const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, storage } = parts;
-  const { rateLimits, testModeDelayMs } = config;
+  const { limits, rateLimits, testModeDelayMs } = config;
   const app = buildApp({
     store,
     storage,
     evidence,
     keyPepper,
     logger,
-    measure: createMeasure({ net, media }),
+    measure: createMeasure({ net, media, limits }),
     checkUrl: (url: string) => net.checkUrl(url),
     description: await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
-    options: { rateLimits, testModeDelayMs, models: modelNames(models) },
+    options: { limits, rateLimits, testModeDelayMs, models: modelNames(models) },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;

@@ -5,9 +5,9 @@ const timeoutMs = 2500;
 
 const reachable = (host: string) => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
 
-/** Asks an API for /healthz and a worker for its metrics. Rejects with one sentence when none answers. */
+/** Asks an API, or a worker at its metrics port, for /healthz. Rejects with one sentence when none answers. */
 export async function healthCommand({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
-  const metrics = metricsPort === undefined ? [] : [`http://${reachable(metricsHost)}:${metricsPort}/metrics`];
+  const metrics = metricsPort === undefined ? [] : [`http://${reachable(metricsHost)}:${metricsPort}/healthz`];
   const urls = [`http://${reachable(host)}:${port}/healthz`, ...metrics];
   for (const url of urls) {
     const answer = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined);

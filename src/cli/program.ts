@@ -11,7 +11,7 @@ import { operatorCommands, userCommands } from './user-commands.ts';
 import { verifyCommands } from './verify-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 import type { Config } from '../app/config.ts';
-import type { Roles } from '../app/service.ts';
+import type { Lifetime, Roles } from '../app/service.ts';
 import type { Strength } from '../domain/job.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -51,9 +51,10 @@ const media = async (config: Config) => {
   const [{ createMedia }, { installedModels }] = await Promise.all([import('../media/index.ts'), import('../media/models.ts')]);
   return createMedia({ requireIsolation: config.requireIsolation, models: installedModels(config.modelsDir), enginesDir: config.enginesDir });
 };
-const start = async (roles: Roles) => {
+const start = async (roles: Roles, lifetime: Lifetime = {}) => {
   const config = configOfTerminal();
-  if (!config.restart) return (await import('./start-command.ts')).startCommand(config, roles);
+  // After `--once` the caller decides what happens next, also when the worker died.
+  if (!config.restart || lifetime.once) return (await import('./start-command.ts')).startCommand(config, roles, lifetime);
   const [{ supervise }, { createLogger }] = await Promise.all([import('./supervise.ts'), import('../observability/logger.ts')]);
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   terminal().status = await supervise({ command, logger: createLogger(config) });
@@ -70,7 +71,14 @@ function program(): Command {
 
   reelmend.command('start').description('run the API and a worker in one process').action(() => start({ api: true, worker: true }));
   reelmend.command('serve').description('run the API').action(() => start({ api: true, worker: false }));
-  reelmend.command('work').description('run a worker').action(() => start({ api: false, worker: true }));
+  reelmend
+    .command('work')
+    .description('run a worker')
+    .option('--once', 'take one job and exit; exit status 3 if none was waiting', false)
+    .option('--idle-exit <seconds>', 'exit after this many seconds without a job; with --once: wait so long for one', seconds)
+    .action(({ once, idleExit }: { once: boolean; idleExit?: number }) =>
+      start({ api: false, worker: true }, { once, ...(idleExit === undefined ? {} : { idleS: idleExit }) }),
+    );
 
   withEncoder(withMachine(withEnhancements(reelmend.command('enhance').description('enhance one file; needs no database'))))
     .argument('<in>', 'a video file')

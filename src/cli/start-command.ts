@@ -1,17 +1,23 @@
-/** `reelmend start|serve|work`: runs until SIGINT or SIGTERM, then stops in order; a second signal aborts the running jobs. */
+/**
+ * `reelmend start|serve|work`: runs until SIGINT or SIGTERM, or until the end of the worker's lifetime, then stops in order.
+ * A second signal aborts the running jobs.
+ */
 import type { Config } from '../app/config.ts';
 import { unknownVariables } from '../app/unknown-variables.ts';
 import type { DemoParts } from '../app/console-deps.ts';
 import { createDemoAccount, welcome, welcomeBack } from '../demo/demo-account.ts';
 import { runSampleJob, sampleSeconds } from '../demo/sample-job.ts';
 import { type SampleServer, serveSample } from '../demo/sample-server.ts';
-import { type Roles, type Service, startService } from '../app/service.ts';
+import { type Lifetime, type Roles, type Service, startService } from '../app/service.ts';
 import { sourceClip } from '../app/sample-clips.ts';
 import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 import { say, terminal, warn } from './terminal.ts';
 
-export async function startCommand(config: Config, roles: Roles): Promise<void> {
+/** exit status of `work --once` when no job was waiting */
+export const noJobStatus = 3;
+
+export async function startCommand(config: Config, roles: Roles, lifetime: Lifetime = {}): Promise<void> {
   for (const warning of unknownVariables(terminal().env)) warn(`reelmend: ${warning}`);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
@@ -24,13 +30,14 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   const sample = demo ? await startSample(config, uploadFolder) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
-    const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
+    const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? demoParts(sample, uploadFolder, config.limits.bytes) : undefined, lifetime });
     forceStop = () => service.forceStop();
     reportUp();
     try {
       if (sample && service.url !== null) await runDemo(service, service.url, sample, stopping.signal);
       else say(service.url === null ? 'A Reelmend worker is running.' : `Reelmend is running at ${service.url}`);
-      await stopped;
+      const steps = await Promise.race([stopped, service.finished]);
+      if (lifetime.once && steps === 0) terminal().status = noJobStatus;
     } finally {
       await service.stop();
     }
@@ -44,8 +51,8 @@ async function startSample(config: Config, uploadFolder: string): Promise<Sample
   return serveSample(clip, { preferredPort: config.port && config.port + 1, uploadFolder });
 }
 
-function demoParts(sample: SampleServer, folder: string): DemoParts {
-  const uploads = createUploads({ folder, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
+function demoParts(sample: SampleServer, folder: string, maxBytes: number): DemoParts {
+  const uploads = createUploads({ folder, maxBytes, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
   return { sampleUrl: sample.url, uploads };
 }
 

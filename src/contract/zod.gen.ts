@@ -149,7 +149,7 @@ export const zJob = z.object({
     id: zJobId,
     status: zJobStatus,
     resolution: zResolution,
-    duration_seconds: z.int().gte(1).lte(600),
+    duration_seconds: z.int().gte(1).lte(21600),
     credits_charged: z.int().gte(0),
     credits_refunded: z.int().gte(0),
     sandbox: z.boolean(),
@@ -181,7 +181,7 @@ export const zRetentionReminder = z.object({
 
 export const zJobResult = z.object({
     download_url: z.string().regex(/^https?:\/\//),
-    expires_in: z.int().gte(1).lte(3600),
+    expires_in: z.int().gte(1).lte(43200),
     retention: zRetentionReminder
 });
 
@@ -206,7 +206,7 @@ export const zDeletedJob = z.object({
  * The price and duration of a job with the same body.
  */
 export const zQuote = z.object({
-    duration_seconds: z.int().gte(1).lte(600),
+    duration_seconds: z.int().gte(1).lte(21600),
     credits: z.int().gte(0),
     resolution: zResolution,
     tier: zTier,
@@ -617,7 +617,7 @@ export const zConsoleJobDetail = z.object({
 
 export const zConsoleLink = z.object({
     url: z.string().check(characters({ min: 1 })),
-    expires_in: z.int().gte(1).lte(3600),
+    expires_in: z.int().gte(1).lte(43200),
     file_name: z.string(),
     size_bytes: z.int().gte(0).nullable()
 });

@@ -19,8 +19,8 @@ export function timelineText(kind: string): string {
 
 const help: Readonly<Record<JobErrorCode, string>> = {
   unreadable_video: 'The file is damaged or its format is not supported. Try it in a player, or export it as MP4 (H.264).',
-  video_too_long: 'Cut the video: at most 600 seconds are accepted.',
-  video_too_large: 'Compress or cut the video: at most 2,000,000,000 bytes are accepted.',
+  video_too_long: 'Cut the video: it is longer than this service accepts.',
+  video_too_large: 'Compress or cut the video: it is larger than this service accepts.',
   video_unreachable:
     'The server of the video did not answer, or refused. Check that the URL opens without signing in and that the link has not expired.',
   url_not_allowed: 'Give a public http(s) URL: private networks and redirects into them are not fetched.',

@@ -1,15 +1,38 @@
-/** Limits of the specification (§8), and the rule that turns a measured duration into billed seconds. */
+/** Limits of sources, and the rule that turns a measured duration into billed seconds. */
 import { ReelmendError } from './errors.ts';
 import type { MeasuredSource, Tier } from './job.ts';
 
-/** seconds of presentation; exactly this passes */
-export const maxDurationS = 600;
-/** frames per billed second; cameras record up to 240 */
-export const maxFrameRate = 250;
-/** bytes of the source file */
-export const maxSourceBytes = 2_000_000_000;
-/** seconds of validity of a download link */
-export const linkValidityS = 3600;
+/** What a source may have at most. Operators set it (REELMEND_MAX_…). */
+export interface VideoLimits {
+  /** seconds of presentation; exactly this passes */
+  durationS: number;
+  /** size of the file */
+  bytes: number;
+  /** frames per billed second; cameras record up to 240 */
+  frameRate: number;
+  /** coded width × height of one frame */
+  pixels: number;
+}
+
+/** The limits of the specification (§8), and of the engine for pixels. */
+export const defaultVideoLimits: VideoLimits = { durationS: 600, bytes: 2_000_000_000, frameRate: 250, pixels: 8192 * 8192 };
+/** seconds; the most that an operator can allow. A longer job would exceed what timers and the database accept. */
+export const longestDurationS = 21_600;
+
+/** How many times more than by default a source may have: what was sized for the defaults grows by these factors. */
+export function limitFactors({ durationS, bytes }: VideoLimits): { duration: number; size: number } {
+  return { duration: Math.max(1, durationS / defaultVideoLimits.durationS), size: Math.max(1, bytes / defaultVideoLimits.bytes) };
+}
+
+/** The limits as the engine knows them. */
+export const engineLimits = ({ durationS, frameRate, pixels }: VideoLimits) => ({
+  maxDurationS: durationS,
+  maxFrameRate: frameRate,
+  maxPixels: pixels,
+});
+
+/** Seconds of validity of a download link: an hour, and long enough to watch the longest video twice. */
+export const linkValidityS = ({ durationS }: VideoLimits): number => Math.max(3600, 2 * durationS);
 /** days that files are kept unless the account has another setting */
 export const defaultRetentionDays = 30;
 /** active keys of one account */
@@ -25,8 +48,8 @@ export const retentionDaysRange = { min: 1, max: 365 } as const;
 /** seconds of a test job without a hint */
 export const testJobDurationS = 10;
 /** Whole seconds of a test job. Nothing is measured in test mode, so the caller's hint counts. */
-export function testJobSeconds(hintS: number = testJobDurationS): number {
-  return billedSeconds(Math.min(hintS, maxDurationS));
+export function testJobSeconds(hintS: number = testJobDurationS, { durationS }: VideoLimits = defaultVideoLimits): number {
+  return billedSeconds(Math.min(hintS, durationS));
 }
 
 /** seconds by which a second measurement may differ from the first */
@@ -45,24 +68,20 @@ export function billedSeconds(durationS: number): number {
   return Math.max(1, Math.ceil(durationS));
 }
 
-/** Throws ReelmendError `video_too_long` above 600.000 s, compared unrounded. */
-export function assertDurationAllowed(durationS: number): void {
-  if (durationS > maxDurationS) {
-    throw new ReelmendError(
-      'video_too_long',
-      `The video lasts ${durationS.toFixed(3)} s; at most ${maxDurationS} s are accepted.`,
-    );
-  }
+export const tooLongMessage = (durationS: number, limits: VideoLimits): string =>
+  `The video lasts ${durationS.toFixed(3)} s; at most ${limits.durationS} s are accepted.`;
+
+export const tooLargeMessage = (sizeBytes: number, limits: VideoLimits): string =>
+  `The video has ${sizeBytes} bytes; at most ${limits.bytes} are accepted.`;
+
+/** Throws ReelmendError `video_too_long` above the limit, compared unrounded. */
+export function assertDurationAllowed(durationS: number, limits: VideoLimits): void {
+  if (durationS > limits.durationS) throw new ReelmendError('video_too_long', tooLongMessage(durationS, limits));
 }
 
-/** Throws ReelmendError `video_too_large` above 2,000,000,000 bytes. */
-export function assertSizeAllowed(sizeBytes: number): void {
-  if (sizeBytes > maxSourceBytes) {
-    throw new ReelmendError(
-      'video_too_large',
-      `The video has ${sizeBytes} bytes; at most ${maxSourceBytes} are accepted.`,
-    );
-  }
+/** Throws ReelmendError `video_too_large` above the limit. */
+export function assertSizeAllowed(sizeBytes: number, limits: VideoLimits): void {
+  if (sizeBytes > limits.bytes) throw new ReelmendError('video_too_large', tooLargeMessage(sizeBytes, limits));
 }
 
 /** The first fact in which two measurements differ beyond the tolerance; null when they agree. */

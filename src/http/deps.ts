@@ -1,6 +1,7 @@
 /** The dependencies of the API. src/app creates the real ones, tests create fakes. */
 import type { Jwks } from '../contract/types.gen.ts';
 import type { MeasuredSource, Resolution } from '../domain/job.ts';
+import type { VideoLimits } from '../domain/limits.ts';
 import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
@@ -107,6 +108,8 @@ export interface HttpOptions {
   bodyTimeoutMs?: number;
   /** names of the installed models, without `auto` and `none`; default: none */
   models?: readonly string[];
+  /** what a video may have at most; default: those of the specification */
+  limits?: VideoLimits;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
   rateLimits?: Partial<Record<RateClass, number>>;
   /** duration of a test job for quotes, ms; default 2000 */

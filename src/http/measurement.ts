@@ -3,13 +3,21 @@ import type { z } from 'zod';
 import type { zJobInput } from '../contract/zod.gen.ts';
 import { ReelmendError } from '../domain/errors.ts';
 import type { MeasuredSource, Tier } from '../domain/job.ts';
-import { assertDurationAllowed, assertSizeAllowed, billedSeconds, testJobSeconds } from '../domain/limits.ts';
+import {
+  assertDurationAllowed,
+  assertSizeAllowed,
+  billedSeconds,
+  testJobSeconds,
+  tooLargeMessage,
+  tooLongMessage,
+  type VideoLimits,
+} from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
 import { testModeScenario, type TestModeScenario } from '../domain/test-mode.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { modelsOf } from './serialize.ts';
+import { limitsOf, modelsOf } from './serialize.ts';
 
 export type JobInput = z.output<typeof zJobInput>;
 
@@ -67,8 +75,9 @@ export async function measureVideo(deps: HttpDeps, request: MeasurementRequest):
   const { principal, body, videoUrl } = request;
   assertModelInstalled(deps, body);
   if (principal.mode === 'live') return measureLive(deps, request);
-  assertTestVideo(videoUrl);
-  return { durationSeconds: testJobSeconds(body.duration_seconds), source: null, credits: 0 };
+  const limits = limitsOf(deps);
+  assertTestVideo(videoUrl, limits);
+  return { durationSeconds: testJobSeconds(body.duration_seconds, limits), source: null, credits: 0 };
 }
 
 /** Applies to test mode too, so that a test finds a name that live mode would refuse. */
@@ -83,11 +92,12 @@ async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise
   const { measureTimeoutMs = defaultMeasureTimeoutMs } = deps.options ?? {};
   const { body } = request;
   const source = await measureInTime(deps, request, measureTimeoutMs);
-  assertSizeAllowed(source.size_bytes);
+  const limits = limitsOf(deps);
+  assertSizeAllowed(source.size_bytes, limits);
   if (!Number.isFinite(source.duration) || source.duration <= 0) {
     throw new ReelmendError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
   }
-  assertDurationAllowed(source.duration);
+  assertDurationAllowed(source.duration, limits);
   const durationSeconds = billedSeconds(source.duration);
   const credits = priceInCredits({ durationSeconds, resolution: body.resolution, tier: tierOf(body) });
   return { durationSeconds, source, credits };
@@ -135,26 +145,28 @@ function measurementError(cause: unknown, isAborted: boolean): unknown {
 
 type Refusal = Exclude<TestModeScenario, 'processing_failed' | 'slow'>;
 
-const messages: Readonly<Record<Refusal, string>> = {
+const balanceMessage = 'The balance does not cover the charge.';
+
+const messages = (limits: VideoLimits): Readonly<Record<Refusal, string>> => ({
   unreadable_video: 'The video cannot be decoded.',
-  video_too_long: 'The video lasts 601.000 s; at most 600 s are accepted.',
-  video_too_large: 'The video has 2000000001 bytes; at most 2000000000 are accepted.',
-  insufficient_credits: 'The balance does not cover the charge.',
-};
+  video_too_long: tooLongMessage(limits.durationS + 1, limits),
+  video_too_large: tooLargeMessage(limits.bytes + 1, limits),
+  insufficient_credits: balanceMessage,
+});
 
 function isRefusal(scenario: TestModeScenario | null): scenario is Refusal {
-  return scenario !== null && Object.hasOwn(messages, scenario);
+  return scenario !== null && scenario !== 'processing_failed' && scenario !== 'slow';
 }
 
 /** Test mode measures nothing: throws the error that the file name of the URL requests (src/domain/test-mode.ts). */
-export function assertTestVideo(videoUrl: URL): void {
+export function assertTestVideo(videoUrl: URL, limits: VideoLimits): void {
   const scenario = testModeScenario(videoUrl.href);
   if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
-  throw new ReelmendError(scenario, messages[scenario], { param: '/video_url' });
+  throw new ReelmendError(scenario, messages(limits)[scenario], { param: '/video_url' });
 }
 
 /** Throws ReelmendError `insufficient_credits` if the file name of the URL requests it. */
 export function assertTestBalance(videoUrl: URL): void {
   if (testModeScenario(videoUrl.href) !== 'insufficient_credits') return;
-  throw new ReelmendError('insufficient_credits', messages.insufficient_credits);
+  throw new ReelmendError('insufficient_credits', balanceMessage);
 }

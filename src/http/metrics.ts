@@ -67,11 +67,13 @@ function routeOf(path: string): string {
   return path === '/*' || path === '*' || path === '' ? 'none' : path.replace('{.+}', '');
 }
 
-/** An app with `GET /metrics` only, for a separate port that only the monitoring can reach. */
+/** An app with `GET /metrics` and `GET /healthz`, for a separate port that only the monitoring can reach. */
 export function buildMetricsApp({ registry }: { registry: Registry }): Hono {
   const app = new Hono();
   app.get('/metrics', async (c) => c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType }));
-  app.notFound((c) => c.text('Only /metrics exists here.\n', 404));
+  // A worker has no other port for probes.
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+  app.notFound((c) => c.text('Only /metrics and /healthz exist here.\n', 404));
   app.onError((_error, c) => c.text('The metrics could not be collected.\n', 500));
   return app;
 }

@@ -1,7 +1,7 @@
 /** Converts the store's records to the types of the contract. */
 import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
-import { linkValidityS, maxDurationS, maxSourceBytes, retentionDaysFor } from '../domain/limits.ts';
+import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
 import { sandboxCredits } from '../domain/test-mode.ts';
 import type { Account, Principal } from '../store/types.ts';
@@ -58,12 +58,16 @@ export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
   return ['auto', 'none', ...(options?.models ?? [])];
 }
 
+/** What a video may have at most on this service. */
+export const limitsOf = ({ options }: Pick<HttpDeps, 'options'>): VideoLimits => options?.limits ?? defaultVideoLimits;
+
 export function serializeLimits(deps: Pick<HttpDeps, 'options'>): Limits {
+  const limits = limitsOf(deps);
   return {
-    max_duration_seconds: maxDurationS,
-    max_file_size_bytes: maxSourceBytes,
+    max_duration_seconds: limits.durationS,
+    max_file_size_bytes: limits.bytes,
     resolutions: ['1080p', '4k'],
-    link_validity_seconds: linkValidityS,
+    link_validity_seconds: linkValidityS(limits),
     models: modelsOf(deps),
   };
 }

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
-import { maxDurationS, maxFrameRate, measurementToleranceS } from '../domain/limits.ts';
+import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../domain/limits.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
@@ -20,7 +20,7 @@ const outputName = 'output.mp4';
 
 /** Warm media children for this worker's jobs; undefined: each job starts its own child. */
 export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
-  const count = config.warmChildren ?? 0;
+  const count = config.workerConcurrency === 0 ? 0 : (config.warmChildren ?? 0);
   if (count === 0) return undefined;
   return media.startWarmPool({ count, folder: warmPoolFolder(config.dataDir, id), options: { target: '1080p', ...engineOptions(config) } });
 }
@@ -92,6 +92,7 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
 
 function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
   const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
+  const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
   return {
     target: job.resolution,
     denoise: denoise ?? 'auto',
@@ -100,7 +101,8 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
     adaptiveContrast: adaptive_contrast ?? 'auto',
     ...(job.model === null ? {} : { model: job.model }),
     ...engineOptions(worker.config),
-    limits: { maxDurationS: Math.min(maxDurationS, billedS) + measurementToleranceS, maxFrameRate },
+    // The measured length was allowed, whatever the limit is now.
+    limits: { ...limits, maxDurationS: billedS + measurementToleranceS },
   };
 }
 

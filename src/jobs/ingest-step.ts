@@ -5,9 +5,9 @@ import {
   assertDurationAllowed,
   assertSizeAllowed,
   changeOfSource,
-  maxDurationS,
-  maxFrameRate,
-  maxSourceBytes,
+  defaultVideoLimits,
+  engineLimits,
+  limitFactors,
   sameDuration,
 } from '../domain/limits.ts';
 import type { MeasuredSource } from '../domain/job.ts';
@@ -25,18 +25,21 @@ const ingest = (context: StepContext): Promise<void> =>
   withDownloadReservation(context.worker, context.job, () => download(context));
 
 async function download({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
+  const { limits = defaultVideoLimits } = worker.config;
+  const growth = limitFactors(limits);
   const path = join(scratch, 'source');
-  const received = await worker.net.download(job.videoUrl, path, { maxBytes: maxSourceBytes, signal });
-  assertSizeAllowed(received.bytes);
+  const received = await worker.net.download(job.videoUrl, path, { maxBytes: limits.bytes, signal });
+  assertSizeAllowed(received.bytes, limits);
   await openToChild(path);
   const probe = await worker.media.probe({
     source: { path },
-    limits: { maxDurationS, maxFrameRate },
+    limits: engineLimits(limits),
     walkPackets: true,
-    timeoutMs: worker.tuning.probeTimeoutMs,
+    // It reads all packets.
+    timeoutMs: worker.tuning.probeTimeoutMs * Math.max(growth.duration, growth.size),
     signal,
   });
-  assertDurationAllowed(probe.durationS);
+  assertDurationAllowed(probe.durationS, limits);
   assertSameSource(probe.durationS, job.source?.duration ?? job.durationSeconds);
   assertSameFacts(job.source, { ...sourceFacts(probe), ...(received.etag === null ? {} : { etag: received.etag }) });
   signal.throwIfAborted();

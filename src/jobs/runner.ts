@@ -10,8 +10,8 @@ import {
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker';
-import pg from 'pg';
 import { AccountLimiter } from './account-limiter.ts';
+import type { QueueConnections } from './queue-connections.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 export interface RunnerSpec {
@@ -22,6 +22,8 @@ export interface RunnerSpec {
   perAccount?: number;
   /** tasks that are queued on a schedule, once for all workers */
   schedule?: CronItem[];
+  /** called when the queue has been read and had none of these tasks */
+  foundNothing?: () => void;
 }
 
 export interface KeptRunner {
@@ -34,7 +36,7 @@ export interface KeptRunner {
 const restartDelayMs = 1000;
 
 /** Starts a runner and restarts it until `stop`. Rejects when the first start fails; later failures are logged. */
-export async function keepRunner(worker: WorkerContext, connections: pg.Pool, spec: RunnerSpec): Promise<KeptRunner> {
+export async function keepRunner(worker: WorkerContext, connections: QueueConnections, spec: RunnerSpec): Promise<KeptRunner> {
   const ending = new AbortController();
   let pool: string | undefined;
   const launch = () =>
@@ -72,16 +74,18 @@ export async function keepRunner(worker: WorkerContext, connections: pg.Pool, sp
 
 function launchRunner(
   worker: WorkerContext,
-  connections: pg.Pool,
+  connections: QueueConnections,
   spec: RunnerSpec,
   named: (pool: string) => void,
 ): Promise<Runner> {
   const events: WorkerEvents = new EventEmitter();
   events.on('pool:create', ({ workerPool }) => named(workerPool.id));
+  if (spec.foundNothing !== undefined) events.on('worker:getJob:empty', spec.foundNothing);
   const limiter = new AccountLimiter(spec.perAccount ?? spec.concurrency);
   return run(
     {
-      pgPool: connections,
+      pgPool: connections.pool,
+      noPreparedStatements: !connections.preparedStatements,
       taskList: limiter.limit(spec.tasks),
       forbiddenFlags: () => limiter.saturated(),
       concurrency: spec.concurrency,
@@ -102,25 +106,6 @@ function launchRunner(
     undefined,
     parseCronItems(spec.schedule ?? []),
   );
-}
-
-const maxTaskConnections = 10;
-
-/** Creates the connection pool that all runners share. */
-export function createConnections(worker: WorkerContext, specs: readonly RunnerSpec[]): pg.Pool {
-  const concurrency = specs.reduce((sum, spec) => sum + spec.concurrency, 0);
-  const pool = new pg.Pool({
-    connectionString: worker.databaseUrl,
-    // A task needs a connection only to be fetched and completed; each runner's LISTEN holds one.
-    max: Math.min(concurrency, maxTaskConnections) + specs.length + 2,
-    connectionTimeoutMillis: 10_000,
-    application_name: 'reelmend-queue',
-  });
-  // Without these handlers a lost connection would end the process.
-  const note = (error: Error) => worker.logger.warn({ err: error }, 'a queue connection was lost');
-  pool.on('error', note);
-  pool.on('connect', (client) => client.on('error', note));
-  return pool;
 }
 
 /** Passes on Graphile's messages. Its info level becomes debug, since our steps log for themselves. */

@@ -49,6 +49,7 @@ export async function runStep(
   const attempt = { worker, lease, keeper, logger, work };
   const start = performance.now();
   let outcome: StepOutcome = 'returned';
+  worker.lifetime.stepStarted();
   try {
     await runAttempt(attempt);
     logger.info('step done');
@@ -58,6 +59,7 @@ export async function runStep(
   } finally {
     keeper.stop();
     worker.metrics.stepEnded(step, outcome, (performance.now() - start) / 1000);
+    worker.lifetime.stepEnded();
   }
 }
 

@@ -2,6 +2,7 @@
 import type { TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import type { Resolution } from '../domain/job.ts';
+import type { VideoLimits } from '../domain/limits.ts';
 import type { Media } from '../media/types.ts';
 import type { Evidence } from '../evidence/index.ts';
 import type { GuardedClient, NetClient } from '../net/types.ts';
@@ -9,6 +10,7 @@ import type { DiskUsageReader } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
 import type { DiskReservations } from './disk-reservation.ts';
+import type { Lifetime, LifetimeWatch } from './lifetime.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 import type { Tuning } from './tuning.ts';
 
@@ -16,9 +18,9 @@ import type { Tuning } from './tuning.ts';
 export interface WorkerConfig {
   /** absolute; scratch folders are made below it */
   dataDir: string;
-  /** enhancements at a time */
+  /** enhancements at a time; 0: none */
   workerConcurrency: number;
-  /** downloads at a time */
+  /** downloads at a time; 0: none */
   downloadConcurrency: number;
   /** threads of one media child */
   threads: number;
@@ -27,6 +29,8 @@ export interface WorkerConfig {
   warmChildren?: number;
   encoder: { preset: string; crf: number };
   leaseSeconds: number;
+  /** what a source may have at most; default: the limits of the specification */
+  limits?: VideoLimits;
   /** how long stop() lets running media steps go on; default: it aborts them at once */
   drainSeconds?: number;
   testModeDelayMs: number;
@@ -35,6 +39,8 @@ export interface WorkerConfig {
 export interface WorkerDeps {
   /** postgres:// URL for Graphile's own connections; the same database as `store` */
   databaseUrl: string;
+  /** the same database, for LISTEN, where `databaseUrl` leads to a pooler that keeps no sessions */
+  sessionUrl?: string | undefined;
   store: Store;
   storage: Storage;
   media: Media;
@@ -52,16 +58,19 @@ export interface WorkerDeps {
   /** further tasks, run beside the light ones */
   extraTasks?: TaskList;
   tuning?: Partial<Tuning>;
+  /** default: until stop() */
+  lifetime?: Lifetime;
 }
 
 /** One running worker process. */
-export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'metrics'> {
+export interface WorkerContext extends Omit<WorkerDeps, 'tuning' | 'extraTasks' | 'metrics' | 'lifetime'> {
   metrics: WorkerMetrics;
   /** names this process in leases, in the table of workers and in the scratch folder */
   id: string;
   tuning: Tuning;
   /** disk space that the running steps of this process have reserved */
   reservations: DiskReservations;
+  lifetime: LifetimeWatch;
   /** aborted with WorkerStopping when the process stops */
   stopping: AbortSignal;
 }

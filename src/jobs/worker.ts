@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
-import type pg from 'pg';
 import type { WarmPoolHandle } from '../media/types.ts';
 import { destroyTask } from './destroy-objects.ts';
 import { enhanceTask, startWarmPool } from './enhance-step.ts';
@@ -10,7 +9,9 @@ import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { DiskReservations } from './disk-reservation.ts';
-import { createConnections, type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
+import { LifetimeWatch } from './lifetime.ts';
+import { createQueueConnections, type QueueConnections } from './queue-connections.ts';
+import { type KeptRunner, keepRunner, type RunnerSpec } from './runner.ts';
 import { testModeTask } from './test-mode-step.ts';
 import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
@@ -29,11 +30,13 @@ export interface Worker {
   stop(): Promise<void>;
   /** Makes a stop() that is waiting abort the running steps now. */
   forceStop(): void;
+  /** Resolves to the number of steps that ran when the worker's lifetime is over; stop() remains to be called. */
+  readonly finished: Promise<number>;
 }
 
-/** Creates a worker. Each kind of work has its own runner; all share one pool of connections. Installs no signal handlers. */
+/** Creates a worker. Each kind of work has its own runner; all share two connections. Installs no signal handlers. */
 export function createWorker(deps: WorkerDeps): Worker {
-  const { extraTasks = {}, tuning, ...parts } = deps;
+  const { extraTasks = {}, tuning, lifetime, ...parts } = deps;
   const stopper = new AbortController();
   const worker: WorkerContext = {
     ...parts,
@@ -42,6 +45,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     metrics: deps.metrics ?? createWorkerMetrics(),
     tuning: { ...defaultTuning, ...tuning },
     reservations: new DiskReservations(),
+    lifetime: new LifetimeWatch(lifetime),
     stopping: stopper.signal,
   };
   const specs = runnerSpecs(worker, extraTasks);
@@ -65,15 +69,14 @@ export function createWorker(deps: WorkerDeps): Worker {
       return stopped;
     },
     forceStop: () => forced.abort(),
+    finished: worker.lifetime.finished,
   };
 }
 
+/** The runners that download and enhance, which stop first when the worker drains, and the others. */
 interface RunnerSpecs {
-  enhancements: RunnerSpec;
-  downloads: RunnerSpec;
-  testMode: RunnerSpec;
-  deletions: RunnerSpec;
-  webhooks: RunnerSpec;
+  jobs: RunnerSpec[];
+  others: RunnerSpec[];
 }
 
 /**
@@ -83,23 +86,42 @@ interface RunnerSpecs {
  */
 function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const { workerConcurrency, downloadConcurrency } = worker.config;
-  const scheduled = scheduledTasks(worker);
-  return {
-    enhancements: { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency },
-    downloads: {
-      tasks: { job_ingest: ingestTask(worker) },
-      concurrency: downloadConcurrency,
-      perAccount: Math.ceil(downloadConcurrency / 2),
-    },
-    testMode: {
-      tasks: { ...extraTasks, ...scheduled.tasks, job_test_mode: testModeTask(worker) },
-      concurrency: 8,
-      perAccount: 3,
-      schedule: scheduled.schedule,
-    },
-    deletions: { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 6, perAccount: 2 },
-    webhooks: { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
+  if (worker.lifetime.once) return { jobs: [oneJob(worker)], others: [] };
+  const foundNothing = () => worker.lifetime.foundNothing();
+  const enhancements = { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency, foundNothing };
+  const downloads = {
+    tasks: { job_ingest: ingestTask(worker) },
+    concurrency: downloadConcurrency,
+    perAccount: Math.ceil(downloadConcurrency / 2),
+    foundNothing,
   };
+  const scheduled = scheduledTasks(worker);
+  const light = { ...extraTasks, ...scheduled.tasks, job_test_mode: testModeTask(worker) };
+  return {
+    jobs: [enhancements, downloads].filter(({ concurrency }) => concurrency > 0),
+    others: [
+      { tasks: light, concurrency: 8, perAccount: 3, schedule: scheduled.schedule, foundNothing },
+      { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 6, perAccount: 2 },
+      { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
+    ],
+  };
+}
+
+/** `work --once`: one slot for downloads and enhancements. The worker enhances the video that it has downloaded. */
+function oneJob(worker: WorkerContext): RunnerSpec {
+  const { workerConcurrency, downloadConcurrency } = worker.config;
+  const [ingest, enhance] = [ingestTask(worker), enhanceTask(worker)];
+  // The lease of the enhancement makes its queue row harmless, and another worker may win that lease.
+  const both = async (payload: unknown) => {
+    await ingest(payload);
+    await enhance(payload);
+  };
+  const tasks: TaskList = {
+    ...(workerConcurrency > 0 ? { job_enhance: enhance } : {}),
+    ...(downloadConcurrency > 0 ? { job_ingest: workerConcurrency > 0 ? both : ingest } : {}),
+  };
+  const foundNothing = () => worker.lifetime.foundNothing();
+  return { tasks: worker.lifetime.endAfterOne(tasks), concurrency: 1, foundNothing };
 }
 
 interface Running {
@@ -108,12 +130,14 @@ interface Running {
   stop(): Promise<void>;
 }
 
-async function startRunning(worker: WorkerContext, { enhancements, downloads, ...rest }: RunnerSpecs): Promise<Running> {
-  const specs = [enhancements, downloads, ...Object.values<RunnerSpec>(rest)];
-  const connections = createConnections(worker, specs);
+async function startRunning(worker: WorkerContext, { jobs, others }: RunnerSpecs): Promise<Running> {
+  const specs = [...jobs, ...others];
+  const connections = createQueueConnections(worker);
   const runners: KeptRunner[] = [];
   // Queue rows are locked under these names: other processes use them to release the locks of a dead one.
   const pools = () => runners.map((runner) => runner.pool()).filter((name) => name !== undefined);
+  const stopJobs = () => Promise.all(runners.slice(0, jobs.length).map((runner) => runner.stop()));
+  worker.lifetime.onEnd(stopJobs);
   await worker.store.workers.heartbeat(worker.id, []);
   try {
     for (const spec of specs) runners.push(await keepRunner(worker, connections, spec));
@@ -129,19 +153,18 @@ async function startRunning(worker: WorkerContext, { enhancements, downloads, ..
   const warmPool = startWarmPool(worker);
   worker.logger.info({ worker: worker.id }, 'worker started');
   void checkLedger(worker).catch((error: unknown) => worker.logger.error({ err: error }, 'the check of the ledger failed'));
-  const media = runners.slice(0, 2);
   return {
-    drain: (ms, forced) => drain(worker, media, { ms, forced }),
+    drain: (ms, forced) => drain(worker, stopJobs, { ms, forced }),
     stop: () => stopRunning({ worker, runners, periodic, connections, warmPool }),
   };
 }
 
 /** Only the media steps stop. Leases, webhooks and deletions go on meanwhile. */
-async function drain(worker: WorkerContext, media: KeptRunner[], { ms, forced }: { ms: number; forced: AbortSignal }) {
+async function drain(worker: WorkerContext, stopJobs: () => Promise<unknown>, { ms, forced }: { ms: number; forced: AbortSignal }) {
   worker.logger.info({ worker: worker.id, seconds: ms / 1000 }, 'the worker takes no more jobs and finishes the running ones');
   const finished = new AbortController();
   const limit = sleep(ms, undefined, { signal: AbortSignal.any([forced, finished.signal]) }).catch(() => undefined);
-  await Promise.race([Promise.all(media.map((runner) => runner.stop())), limit]);
+  await Promise.race([stopJobs(), limit]);
   finished.abort();
 }
 
@@ -149,7 +172,7 @@ interface RunningParts {
   worker: WorkerContext;
   runners: KeptRunner[];
   periodic: { stop(): Promise<void> };
-  connections: pg.Pool;
+  connections: QueueConnections;
   warmPool: WarmPoolHandle | undefined;
 }
 

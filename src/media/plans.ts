@@ -37,6 +37,8 @@ export interface MediaOptions {
 }
 
 const megabyte = 1024 * 1024;
+/** ceiling of one output file: enough for ten minutes in 4k with 120 frames a second */
+export const defaultOutputLimitMb = 32 * 1024;
 /** Paths in an isolated child: its input, its output folder, and the engines for GPUs. */
 export const insideInput = '/in/source';
 export const insideOutput = '/out';
@@ -48,7 +50,7 @@ export function planOf(options: MediaOptions, kind: IsolationKind, mounts: Mount
   const memoryMb = options.memoryLimitMb ?? Math.min(4096, Math.floor((totalmem() / megabyte) * 0.75));
   const limits = {
     memoryBytes: memoryMb * megabyte,
-    outputBytes: (options.outputLimitMb ?? 32 * 1024) * megabyte,
+    outputBytes: (options.outputLimitMb ?? defaultOutputLimitMb) * megabyte,
     timeoutMs,
   };
   const shared = [...(options.readOnlyPaths ?? []), ...(options.models ?? []).map((model) => model.path)].map((path) => ({ from: resolve(path), to: resolve(path) }));

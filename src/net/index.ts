@@ -4,5 +4,6 @@ export type { NetClientOptions } from './client.ts';
 export type { Resolver } from './connect.ts';
 export { NetFailure } from './failure.ts';
 export type { FailureReason } from './failure.ts';
+export { defaultTimeouts } from './timeouts.ts';
 export type { Timeouts } from './timeouts.ts';
 export type { GuardedClient, NetClient, PostOptions, PostResponse, RemoteVideo } from './types.ts';

@@ -114,7 +114,7 @@ export const getJob = <ThrowOnError extends boolean = false>(options: Options<Ge
  * Get the result of a job
  *
  * Returns a signed link to the enhanced video. Call it as often as needed while the job exists. Each call returns
- * a fresh link, which is valid for 3600 s and supports range requests.
+ * a fresh link, which is valid for 3600 s (longer where longer videos are allowed) and supports range requests.
  *
  */
 export const getJobResult = <ThrowOnError extends boolean = false>(options: Options<GetJobResultData, ThrowOnError>): RequestResult<GetJobResultResponses, GetJobResultErrors, ThrowOnError> => (options.client ?? client).get<GetJobResultResponses, GetJobResultErrors, ThrowOnError>({

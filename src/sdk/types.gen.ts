@@ -77,7 +77,7 @@ export type JobInput = {
     resolution: Resolution;
     /**
      * A hint, in seconds. Live mode measures and bills the real duration. Test mode uses the hint as the duration
-     * of the job, rounded up and at most 600, or 10 if it is omitted.
+     * of the job, rounded up and at most the longest allowed one, or 10 if it is omitted.
      *
      */
     duration_seconds?: number;
@@ -780,7 +780,8 @@ export type CreateJobErrors = {
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
      * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
-     * `video_too_large` (over 2,000,000,000 bytes).
+     * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
+     * `GET /v1/account` has them.
      *
      */
     400: Error;
@@ -854,7 +855,8 @@ export type CreateQuoteErrors = {
      * field, which `param` names; or a body that did not arrive within 30 s), `url_not_allowed` (the URL is malformed,
      * private or blocked; the message says why), `video_unreachable`, `unreadable_video` (the file has no decodable
      * video, is encrypted, or has more than 250 frames per billed second), `video_too_long` (over 600 s),
-     * `video_too_large` (over 2,000,000,000 bytes).
+     * `video_too_large` (over 2,000,000,000 bytes). An installation may have other limits; `limits` of
+     * `GET /v1/account` has them.
      *
      */
     400: Error;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ReelmendError } from '../domain/errors.ts';
-import { maxSourceBytes } from '../domain/limits.ts';
+import { defaultVideoLimits } from '../domain/limits.ts';
 import { readDiskUsage } from './disk.ts';
 import { isMissing } from './files.ts';
 
@@ -54,7 +54,8 @@ type Limits = Required<Omit<UploadOptions, 'urlOf'>>;
  */
 export function createUploads({ urlOf, ...options }: UploadOptions) {
   const freeBytes = async () => (await readDiskUsage(options.folder)).freeBytes;
-  const limits: Limits = { maxBytes: maxSourceBytes, accountBytes: 2 * maxSourceBytes, freeBytes, ...options };
+  const { maxBytes = defaultVideoLimits.bytes } = options;
+  const limits: Limits = { accountBytes: 2 * maxBytes, freeBytes, ...options, maxBytes };
   /** expected bytes of the running uploads, by account; one upload per account at a time, so that the quota holds */
   const running = new Map<string, number>();
   return {

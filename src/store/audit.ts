@@ -1,7 +1,6 @@
 /** Reads the audit log of an account: its entries, and the head that src/evidence signs. */
 import { and, asc, desc, eq, gt, lt, lte, sql } from './orm.ts';
 import { type AuditEntry, genesisHash } from '../domain/audit.ts';
-import { linkValidityS } from '../domain/limits.ts';
 import { type Db, type Executor, transact } from './database.ts';
 import { appendEvent, type NewEvent } from './events.ts';
 import { eventHeads, jobEvents } from './schema.ts';
@@ -78,7 +77,10 @@ export function auditQueries(db: Db) {
   } satisfies AuditStore & Record<string, unknown>;
 }
 
-/** Whether an equal entry is so recent that links handed out then may still be valid. */
+/** seconds within which further accesses to the same result are not recorded */
+const repeatedAccessS = 3600;
+
+/** Whether an equal entry is that recent. */
 async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: NewEvent): Promise<boolean> {
   const [found] = await on
     .select({ seq: jobEvents.seq })
@@ -88,7 +90,7 @@ async function isRecorded(on: Executor, { accountId, kind, jobId, data = {} }: N
         eq(jobEvents.accountId, accountId),
         eq(jobEvents.kind, kind),
         eq(jobEvents.jobId, jobId ?? ''),
-        sql`${jobEvents.at} > clock_timestamp() - make_interval(secs => ${linkValidityS})`,
+        sql`${jobEvents.at} > clock_timestamp() - make_interval(secs => ${repeatedAccessS})`,
         sql`${jobEvents.data} = ${JSON.stringify(data)}::jsonb`,
       ),
     )

@@ -19,13 +19,16 @@ export interface ConnectOptions {
   url: string;
   /** the largest number of connections; default 10 */
   max?: number;
+  /** whether connections keep prepared statements, default true; a pooler in transaction mode may not allow them */
+  prepare?: boolean;
   /** seconds after which a connection that does not come up is given up; default 10 */
   connectTimeoutS?: number;
 }
 
-export function connect({ url, max = 10, connectTimeoutS = 10 }: ConnectOptions): Connection {
+export function connect({ url, max = 10, prepare = true, connectTimeoutS = 10 }: ConnectOptions): Connection {
   const sql = postgres(url, {
     max,
+    prepare,
     onnotice: () => {},
     connect_timeout: connectTimeoutS,
     // seconds between attempts to reconnect; the driver's default grows to 20
@@ -55,6 +58,12 @@ const maxAttempts = 5;
 
 /** Runs `work` in one transaction. It may run again, so it must change nothing but the database. */
 export const transact = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => retried(() => db.transaction(work));
+
+/**
+ * Runs slow reads in a transaction and so on a connection of their own. Outside of one, the driver may send other queries
+ * behind them on the same connection, although others are free soon.
+ */
+export const readApart = <T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> => db.transaction(work, { accessMode: 'read only' });
 
 /** Runs one statement, or one transaction, again after a conflict. */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {

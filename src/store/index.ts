@@ -33,6 +33,7 @@ export { type Fence, LeaseLost } from './fence.ts';
 export type { Lease, FinishedJob, JobFailure } from './leases.ts';
 export type { LedgerViolation } from './ledger.ts';
 export { migrate } from './migrate.ts';
+export { NotificationListener } from './notification-listener.ts';
 export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
 export type { Step, WorkerDevice } from './schema.ts';
@@ -44,8 +45,10 @@ export type { WorkerFacts } from './workers.ts';
 export interface StoreOptions {
   /** postgres:// URL of a migrated database */
   url: string;
+  /** the same database, for LISTEN, where `url` leads to a pooler that keeps no sessions */
+  sessionUrl?: string | undefined;
   /** largest number of connections, default 10 */
-  maxConnections?: number;
+  maxConnections?: number | undefined;
   /** how often watched jobs are polled */
   feed?: Pick<JobFeedOptions, 'pollIntervalMs'>;
   /** encrypts the accounts' webhook secrets; without it accounts have none */
@@ -85,8 +88,9 @@ export function createStore(options: StoreOptions): Store {
   } = connect({
     url: options.url,
     ...(options.maxConnections === undefined ? {} : { max: options.maxConnections }),
+    prepare: options.sessionUrl === undefined,
   });
-  const feed = new JobFeed({ url: options.url, poll: (jobIds) => pollJobs(db, jobIds), ...options.feed });
+  const feed = new JobFeed({ url: options.sessionUrl ?? options.url, poll: (jobIds) => pollJobs(db, jobIds), ...options.feed });
   return {
     accounts: accountQueries(db, options.cipher),
     keys: keyQueries(db, client),

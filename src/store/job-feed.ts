@@ -2,11 +2,10 @@
  * Notifications about changed jobs. One connection per process LISTENs for all watchers. One query for all watched jobs
  * also polls every few seconds, so that a notification lost with the connection only delays its watchers.
  */
-import pg from 'pg';
 import { AsyncEvent } from './async-event.ts';
+import { NotificationListener } from './notification-listener.ts';
 
 const channel = 'reelmend_jobs';
-const reconnectMs = 1000;
 const defaultPollIntervalMs = 5000;
 
 export interface JobFeedOptions {
@@ -40,7 +39,7 @@ interface AccountListener {
 
 /** The connection is opened with the first subscription, kept, and opened again whenever it is lost. */
 export class JobFeed {
-  readonly #url: string;
+  readonly #listener: NotificationListener;
   readonly #poll: JobFeedOptions['poll'];
   readonly #pollIntervalMs: number;
   #pollTimer: NodeJS.Timeout | undefined;
@@ -48,12 +47,17 @@ export class JobFeed {
   #polled = new Map<string, string | undefined>();
   readonly #jobs = new Map<string, Set<AsyncEvent>>();
   readonly #accounts = new Map<string, Set<AccountListener>>();
-  #client: pg.Client | undefined;
-  #reconnectTimer: NodeJS.Timeout | undefined;
-  #state: 'idle' | 'connecting' | 'listening' | 'closed' = 'idle';
 
   constructor({ url, poll, pollIntervalMs = defaultPollIntervalMs }: JobFeedOptions) {
-    this.#url = url;
+    this.#listener = new NotificationListener({
+      url,
+      channels: [channel],
+      applicationName: 'reelmend-feed',
+      onNotification: ({ payload }) => this.#onNotification(payload ?? ''),
+      // Changes before this moment sent no notification here.
+      onListening: () => this.#wakeAll(),
+      isNeeded: () => this.#jobs.size + this.#accounts.size > 0,
+    });
     this.#poll = poll;
     this.#pollIntervalMs = pollIntervalMs;
   }
@@ -61,7 +65,7 @@ export class JobFeed {
   subscribe(jobId: string): JobSubscription {
     const event = new AsyncEvent();
     const remove = addTo(this.#jobs, jobId, event);
-    void this.#connect();
+    void this.#listener.open();
     this.#schedulePoll();
     return { event, close: remove };
   }
@@ -69,7 +73,7 @@ export class JobFeed {
   subscribeAccount(accountId: string): AccountSubscription {
     const listener: AccountListener = { event: new AsyncEvent(), changed: new Set(), missed: false };
     const remove = addTo(this.#accounts, accountId, listener);
-    void this.#connect();
+    void this.#listener.open();
     const takeChanges = () => {
       const changes = { ids: [...listener.changed], missed: listener.missed };
       listener.changed.clear();
@@ -80,15 +84,14 @@ export class JobFeed {
   }
 
   async close(): Promise<void> {
-    this.#state = 'closed';
-    clearTimeout(this.#reconnectTimer);
+    const closed = this.#listener.close();
     clearTimeout(this.#pollTimer);
     this.#wakeAll();
-    await this.#client?.end().catch(() => {});
+    await closed;
   }
 
   get closed(): boolean {
-    return this.#state === 'closed';
+    return this.#listener.closed;
   }
 
   /** Polls as long as jobs are watched. */
@@ -110,41 +113,6 @@ export class JobFeed {
     }
     this.#pollTimer = undefined;
     this.#schedulePoll();
-  }
-
-  async #connect(): Promise<void> {
-    if (this.#state !== 'idle') return;
-    this.#state = 'connecting';
-    const client = new pg.Client({
-      connectionString: this.#url,
-      application_name: 'reelmend-feed',
-      connectionTimeoutMillis: 10_000,
-      keepAlive: true,
-    });
-    this.#client = client;
-    // The client emits `end` after every `error`.
-    client.on('error', () => {});
-    client.on('end', () => this.#onConnectionLost(client));
-    client.on('notification', ({ payload }) => this.#onNotification(payload ?? ''));
-    try {
-      await client.connect();
-      await client.query(`LISTEN ${channel}`);
-      if (this.#state === 'connecting') this.#state = 'listening';
-      // Changes before this moment sent no notification here.
-      this.#wakeAll();
-    } catch {
-      await client.end().catch(() => {});
-      this.#onConnectionLost(client);
-    }
-  }
-
-  #onConnectionLost(client: pg.Client): void {
-    if (this.#client !== client || this.#state === 'closed') return;
-    this.#client = undefined;
-    this.#state = 'idle';
-    clearTimeout(this.#reconnectTimer);
-    if (this.#jobs.size + this.#accounts.size === 0) return;
-    this.#reconnectTimer = setTimeout(() => void this.#connect(), reconnectMs).unref();
   }
 
   /** The payload is the job's id, a space and its account's id. */

@@ -36,16 +36,28 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const directory = options.directory ?? fileURLToPath(new URL('../../migrations', import.meta.url));
   const migrations = await readSqlFiles(directory, '', /^\d{4}_\w+\.sql$/);
   const functions = await readSqlFiles(directory, 'functions/', /^\w+\.sql$/);
-  const sql = postgres(options.url, { max: 1, onnotice: () => {} });
-  try {
-    await sql`SELECT pg_advisory_lock(${lockId})`;
+  return withLock(options.url, async (sql) => {
     await assertServerVersion(sql);
     const applied = [...(await applyMigrations(sql, migrations)), ...(await applyFunctions(sql, functions))];
-    await runMigrations({ connectionString: options.url, maxPoolSize: 2, logger: silentLogger });
+    await runMigrations({ connectionString: options.url, maxPoolSize: 1, logger: silentLogger });
     return applied;
+  });
+}
+
+/**
+ * Passes a connection to `work` while another one holds the lock, in a transaction: behind a pooler in transaction mode, a
+ * lock of the session would outlive this process.
+ */
+async function withLock<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const [holder, sql] = [0, 1].map(() => postgres(url, { max: 1, prepare: false, onnotice: () => {} })) as [postgres.Sql, postgres.Sql];
+  try {
+    return (await holder.begin(async (tx) => {
+      await tx`SET LOCAL idle_in_transaction_session_timeout = 0`;
+      await tx`SELECT pg_advisory_xact_lock(${lockId})`;
+      return work(sql);
+    })) as T;
   } finally {
-    // The end of the session releases the lock.
-    await sql.end({ timeout: 5 });
+    await Promise.all([holder, sql].map((each) => each.end({ timeout: 5 })));
   }
 }
 

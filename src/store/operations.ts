@@ -2,7 +2,7 @@
 import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from './orm.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
-import type { Db } from './database.ts';
+import { type Db, readApart } from './database.ts';
 import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
 
@@ -116,8 +116,8 @@ async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
 }
 
 async function overview(db: Db): Promise<Overview> {
-  const [queue, [facts]] = await Promise.all([
-    db.execute<Record<keyof QueueState, string | null>>(sql`
+  const [queue, [facts]] = await readApart(db, async (tx) => [
+    await tx.execute<Record<keyof QueueState, string | null>>(sql`
       SELECT task_identifier AS task,
         count(*) FILTER (WHERE locked_at IS NULL AND run_at <= now()) AS waiting,
         count(*) FILTER (WHERE locked_at IS NULL AND run_at > now()) AS later,
@@ -125,7 +125,7 @@ async function overview(db: Db): Promise<Overview> {
         extract(epoch FROM now() - min(run_at) FILTER (WHERE locked_at IS NULL AND run_at <= now())) AS "oldestSeconds"
       FROM graphile_worker.jobs WHERE attempts < max_attempts OR locked_at IS NOT NULL
       GROUP BY 1 ORDER BY 1`),
-    db.execute<Record<string, string | null>>(sql`SELECT
+    await tx.execute<Record<string, string | null>>(sql`SELECT
       (SELECT count(*) FROM jobs WHERE status = 'queued' AND deleted_at IS NULL) AS queued,
       (SELECT count(*) FROM jobs WHERE status = 'running' AND deleted_at IS NULL) AS running,
       (SELECT extract(epoch FROM now() - min(created_at)) FROM jobs

@@ -29,13 +29,14 @@ describe('metrics', () => {
     for (const secret of ['canary', id, api.keys.live]) expect(text).not.toContain(secret);
   });
 
-  it('are served by an app of their own, which has nothing else', async () => {
+  it('are served by an app of their own, which has nothing else but a probe', async () => {
     const metrics = createHttpMetrics();
     const app = buildMetricsApp(metrics);
     const response = await app.request('/metrics');
     expect(response.status).toBe(200);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(await response.text()).toContain('reelmend_http_requests_in_flight');
+    expect(await (await app.request('/healthz')).json()).toEqual({ status: 'ok' });
     expect((await app.request('/v1/account')).status).toBe(404);
     expect((await makeApi({ metrics }).request('/metrics')).status).toBe(404);
   });

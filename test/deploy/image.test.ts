@@ -1,14 +1,13 @@
 /** The container image as far as it can be had without Docker: its recipe, and the folder that it holds. */
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { ConfigError, loadConfig } from '../../src/app/config.ts';
+import { loadConfig } from '../../src/app/config.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { hangMs } from '../helpers/wait.ts';
 
@@ -16,32 +15,35 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string) => readFile(join(root, name), 'utf8');
 
-describe('Dockerfile.gpu', () => {
+describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
   it('passes hadolint', async () => {
     const { stdout: program } = await run('bash', ['scripts/setup-hadolint'], { cwd: root, timeout: hangMs });
-    const { stdout } = await run(program.trim(), ['--config', '.hadolint.yaml', 'Dockerfile.gpu'], { cwd: root });
+    const { stdout } = await run(program.trim(), ['--config', '.hadolint.yaml', name], { cwd: root });
     expect(stdout).toBe('');
   });
 
   it('sets only variables that the service knows, to values that it takes', async () => {
-    const [, settings] = /^ENV ((?:.*\\\n)*.*HOST=.*)$/m.exec(await read('Dockerfile.gpu'))!;
+    const [, settings] = /^ENV ((?:.*\\\n)*.*HOST=.*)$/m.exec(await read(name))!;
     const env = Object.fromEntries(settings!.replaceAll('\\\n', ' ').trim().split(/\s+/).map((entry) => entry.split('=')));
-    expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false, enginesDir: '/engines' });
+    const own = name === 'Dockerfile' ? { device: 'cpu' } : { enginesDir: '/engines' };
+    expect(loadConfig(env)).toMatchObject({ host: '0.0.0.0', metricsPort: 9464, demo: false, ...own });
     // 17.3: what dies is started again, by `npm start` as well.
     expect(loadConfig(env).restart).toBe(true);
     expect(await read('scripts/start')).toContain('export REELMEND_RESTART="${REELMEND_RESTART:-1}"');
   });
 
   it('builds by scripts that are here, and has the programs that they ask for', async () => {
-    const recipe = await read('Dockerfile.gpu');
-    const scripts = [...new Set([...recipe.matchAll(/\bscripts\/[\w-]+/g)].map(([name]) => name))];
-    expect(scripts).toEqual(expect.arrayContaining(['scripts/setup-gpu', 'scripts/setup-tensorrt', 'scripts/bootstrap', 'scripts/package']));
+    const recipe = await read(name);
+    const scripts = [...new Set([...recipe.matchAll(/\bscripts\/[\w-]+/g)].map(([script]) => script))];
+    expect(scripts).toEqual(expect.arrayContaining(['scripts/bootstrap', 'scripts/package']));
+    const gpuScripts = ['scripts/setup-gpu', 'scripts/setup-tensorrt'];
+    expect(gpuScripts.every((script) => scripts.includes(script))).toBe(name === 'Dockerfile.gpu');
     const [, installed] = /install -y --no-install-recommends (.*) \\\n/.exec(recipe)!;
     const providers: Record<string, string> = { cargo: 'cargo', mvn: 'maven', npm: 'npm' };
-    for (const name of ['scripts/setup-gpu', 'scripts/setup-tensorrt', 'scripts/bootstrap']) {
-      const text = await read(name);
+    for (const script of ['scripts/bootstrap', ...gpuScripts.filter((gpuScript) => scripts.includes(gpuScript))]) {
+      const text = (await read(script)).replace(/^wanted_packages[\s\S]*?^}$/m, '');
       for (const [program, provider] of Object.entries(providers)) {
-        if (text.includes(`command -v ${program}`)) expect(installed!.split(' '), `${name} asks for ${program}`).toContain(provider);
+        if (text.includes(`command -v ${program}`)) expect(installed!.split(' '), `${script} asks for ${program}`).toContain(provider);
       }
       if (text.includes('-m pip')) expect(installed!.split(' ')).toContain('python3-pip');
     }
@@ -49,7 +51,9 @@ describe('Dockerfile.gpu', () => {
     const kept = (await read('.dockerignore')).split('\n');
     for (const folder of ['scripts', 'native', 'engine', 'src', 'patches']) expect(kept).toContain(`!${folder}`);
   });
+});
 
+describe('Dockerfile.gpu', () => {
   it('installs TensorRT with the same script as everyone, both kinds by default', async () => {
     const recipe = await read('Dockerfile.gpu');
     expect(recipe).toContain('ARG TENSORRT=--full\n');
@@ -58,39 +62,6 @@ describe('Dockerfile.gpu', () => {
     expect(script).toContain("'' | --full) ;;");
     // Before the addon is built, which lays the libraries beside its modules.
     expect(recipe).toMatch(/^RUN .*scripts\/setup-tensorrt (.*\\\n)*.*scripts\/bootstrap && scripts\/package /m);
-  });
-});
-
-describe('compose.yaml', () => {
-  interface Compose {
-    services: Record<string, { image: string; environment?: Record<string, string>; command?: string[]; deploy?: object }>;
-  }
-
-  it('gives API and workers what they need to share nothing but the database and the S3 server', async () => {
-    const { services } = parse(await read('compose.yaml'), { merge: true }) as Compose;
-    const source = await read('src/app/config.ts');
-    expect(Object.keys(services)).toEqual(['postgres', 's3', 'api', 'worker', 'engines']);
-    for (const name of ['api', 'worker', 'engines']) {
-      const environment = services[name]!.environment!;
-      for (const variable of Object.keys(environment)) {
-        if (!variable.startsWith('AWS_')) expect(source, variable).toContain(`  ${variable}:`);
-      }
-      // What `${NAME:-default}` stands for when NAME is not set, and a secret for `${NAME:?}`.
-      const plain = (value: string) => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1').replace(/\$\{\w+:\?[^}]*\}/g, 'a-secret-of-16-letters');
-      const config = loadConfig(Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, plain(value)])));
-      expect(config.s3).toMatchObject({ bucket: 'reelmend', endpoint: 'http://s3:7070', publicEndpoint: 'http://localhost:7070' });
-      expect(config.keyPepper).toBeDefined();
-      expect(config.linkSecret).toBeDefined();
-    }
-    expect(() => loadConfig({ REELMEND_DEVICE: 'gpu' })).toThrow(ConfigError);
-  });
-
-  it('lets one service write engines for the GPUs, and workers read them', async () => {
-    const { services } = parse(await read('compose.yaml'), { merge: true }) as Compose;
-    expect(services['worker']).toMatchObject({ volumes: ['engines:/engines:ro'] });
-    expect(services['engines']).toMatchObject({ volumes: ['engines:/engines'], command: ['models', 'compile', '--out', '/engines'], profiles: ['engines'] });
-    expect(services['engines']!.deploy).toEqual(services['worker']!.deploy);
-    expect(await read('Dockerfile.gpu')).toContain('REELMEND_ENGINES_DIR=/engines');
   });
 });
 
@@ -136,6 +107,29 @@ describe('the packaged folder', () => {
     } finally {
       await rm(out, { recursive: true, force: true });
     }
+  });
+
+  /** The user and the rights that the pods of deploy/helm have; the tests need root to give them up. */
+  const asPod = 'setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all --';
+
+  describe.skipIf(process.getuid?.() !== 0)('in a pod of the Helm chart, as far as it can be had without Kubernetes', () => {
+    const devices = async (before: string, requireIsolation: '0' | '1') => {
+      await chmod(dir, 0o755);
+      const script = `${before} exec ${asPod} ${join(dir, 'scripts/reelmend')} devices`;
+      const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/nonexistent', REELMEND_REQUIRE_ISOLATION: requireIsolation };
+      return run('unshare', ['--mount', '--pid', '--fork', '--mount-proc', 'sh', '-euc', script], { env, cwd: '/', timeout: hangMs });
+    };
+
+    it('bubblewrap isolates the media child of a user without rights, where /proc is not masked', async () => {
+      const { stdout } = await devices('', '1');
+      expect((JSON.parse(stdout) as object[])[0]).toMatchObject({ id: 'cpu', usable: true });
+    });
+
+    it('bubblewrap cannot, where parts of /proc are masked: the process says so, or goes on without', async () => {
+      const mask = 'mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys;';
+      await expect(devices(mask, '1')).rejects.toThrow(/bubblewrap/);
+      expect((JSON.parse((await devices(mask, '0')).stdout) as object[])[0]).toMatchObject({ id: 'cpu', usable: true });
+    });
   });
 
   it('serves, works and says that it is healthy', async () => {

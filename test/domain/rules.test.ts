@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Resolution, Tier } from '../../src/domain/job.ts';
-import { assertDurationAllowed, assertSizeAllowed, billedSeconds, sameDuration } from '../../src/domain/limits.ts';
+import { assertDurationAllowed, assertSizeAllowed, billedSeconds, defaultVideoLimits, limitFactors, linkValidityS, longestDurationS, sameDuration } from '../../src/domain/limits.ts';
+import { defaultTuning } from '../../src/jobs/tuning.ts';
 import { priceInCredits, priceTable } from '../../src/domain/pricing.ts';
 import { refundOnDelete, refundOnFailure } from '../../src/domain/refunds.ts';
 import { testModeScenario, testModeScenarios } from '../../src/domain/test-mode.ts';
@@ -28,12 +29,25 @@ describe('billed seconds', () => {
 
 describe('limits', () => {
   it('accepts exactly 600 s and refuses anything above', () => {
-    expect(() => assertDurationAllowed(600)).not.toThrow();
-    expect(() => assertDurationAllowed(600.001)).toThrow(expect.objectContaining({ code: 'video_too_long' }));
+    expect(() => assertDurationAllowed(600, defaultVideoLimits)).not.toThrow();
+    expect(() => assertDurationAllowed(600.001, defaultVideoLimits)).toThrow(expect.objectContaining({ code: 'video_too_long' }));
   });
   it('accepts exactly 2,000,000,000 bytes and refuses one more', () => {
-    expect(() => assertSizeAllowed(2_000_000_000)).not.toThrow();
-    expect(() => assertSizeAllowed(2_000_000_001)).toThrow(expect.objectContaining({ code: 'video_too_large' }));
+    expect(() => assertSizeAllowed(2_000_000_000, defaultVideoLimits)).not.toThrow();
+    expect(() => assertSizeAllowed(2_000_000_001, defaultVideoLimits)).toThrow(expect.objectContaining({ code: 'video_too_large' }));
+  });
+  it('leave an hour for the link, and more where videos are longer', () => {
+    expect(linkValidityS(defaultVideoLimits)).toBe(3600);
+    expect(linkValidityS({ ...defaultVideoLimits, durationS: 3600 })).toBe(7200);
+  });
+  it('enlarge what was sized for the defaults, and never reduce it', () => {
+    expect(limitFactors(defaultVideoLimits)).toEqual({ duration: 1, size: 1 });
+    expect(limitFactors({ ...defaultVideoLimits, durationS: 3600, bytes: 10e9 })).toEqual({ duration: 6, size: 5 });
+    expect(limitFactors({ ...defaultVideoLimits, durationS: 10, bytes: 1 })).toEqual({ duration: 1, size: 1 });
+  });
+  it('keep the time limit of the longest job within what timers count', () => {
+    const { base, perSecond } = defaultTuning.enhanceTimeoutMs;
+    expect(base + perSecond * longestDurationS).toBeLessThan(2 ** 31);
   });
   it('takes measurements within one second as equal', () => {
     expect(sameDuration(10, 11)).toBe(true);

@@ -67,9 +67,9 @@ describe('reelmend serve with REELMEND_RESTART=1', () => {
     await database.drop();
   });
 
-  function start(env: Record<string, string>) {
+  function start(env: Record<string, string>, command = ['serve']) {
     const own = { REELMEND_DATA_DIR: dir, REELMEND_RESTART: '1', REELMEND_DEMO: '0', DATABASE_URL: database.url };
-    const child = spawn(script, ['serve'], {
+    const child = spawn(script, command, {
       env: { PATH: process.env['PATH']!, HOME: dir, ...own, ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -100,6 +100,13 @@ describe('reelmend serve with REELMEND_RESTART=1', () => {
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(await isAlive(second)).toBe(false);
+  });
+
+  it('does not restart a worker that was to take one job', async () => {
+    const { ended, log } = start({}, ['work', '--once']);
+    expect(await ended).toBe(3);
+    expect(log().match(/"msg":"worker started"/g)).toHaveLength(1);
+    expect(log()).toContain('"msg":"worker stopped"');
   });
 
   it('17.3: leaves no service behind when the supervisor is killed', async () => {

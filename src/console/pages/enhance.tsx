@@ -6,6 +6,7 @@ import type { JobInput, Mode, Resolution } from '../../contract/types.gen.ts';
 import { problemOf } from '../api/client.ts';
 import { useCreateJob } from '../api/jobs.ts';
 import { useSession } from '../api/session.ts';
+import { formatBytes, formatDuration } from '../app/format.ts';
 import { newIdempotencyKey } from '../app/random.ts';
 import { Button } from '../ui/button.tsx';
 import { useAction } from '../ui/dialog.tsx';
@@ -121,8 +122,9 @@ interface PartProps {
 }
 
 function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved: boolean; problem: string | undefined }) {
-  const { capabilities } = useSession();
+  const { capabilities, limits } = useSession();
   const { mode, kind } = draft;
+  const most = `Up to ${formatDuration(limits.max_duration_seconds)} and ${formatBytes(limits.max_file_size_bytes)}.`;
   const noSample = capabilities.sample_url[mode] === null;
   // Falls back when the other mode does not offer the chosen kind.
   const kindFor = (next: Mode): SourceKind => {
@@ -159,7 +161,7 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
             placeholder="https://media.example.com/holiday.mp4"
             value={draft.url}
             problem={problem}
-            hint={mode === 'test' ? 'In test mode the file name selects the outcome, such as slow.mp4 or processing_failed.mp4.' : 'Up to 10 minutes and 2 GB.'}
+            hint={mode === 'test' ? 'In test mode the file name selects the outcome, such as slow.mp4 or processing_failed.mp4.' : most}
             onChange={(event) => patch({ url: event.target.value })}
           />
         )}

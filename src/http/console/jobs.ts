@@ -4,7 +4,7 @@ import type { ConsoleJobDetail, ConsoleLink } from '../../contract/types.gen.ts'
 import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord, Mode } from '../../domain/job.ts';
 import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
-import { linkValidityS, maxSourceBytes } from '../../domain/limits.ts';
+import { linkValidityS } from '../../domain/limits.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
 import { createJob } from '../create-job.ts';
@@ -13,7 +13,7 @@ import { eventStream } from '../event-stream.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
 import { notReceived } from '../middleware/json-body.ts';
-import { serializeJob } from '../serialize.ts';
+import { limitsOf, serializeJob } from '../serialize.ts';
 import { createQuote } from '../create-quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
 import { jobNotFound } from '../validation.ts';
@@ -131,8 +131,9 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       }
       const contentLength = c.req.header('Content-Length');
       const sizeBytes = contentLength === undefined ? undefined : Number(contentLength);
-      if ((sizeBytes ?? 0) > maxSourceBytes) {
-        throw new ReelmendError('payload_too_large', `The file is larger than ${maxSourceBytes} bytes.`);
+      const maxBytes = limitsOf(deps).bytes;
+      if ((sizeBytes ?? 0) > maxBytes) {
+        throw new ReelmendError('payload_too_large', `The file is larger than ${maxBytes} bytes.`);
       }
       const { signal, body } = c.req.raw;
       const kept = await uploads.save(received(body), { accountId: account.id, sizeBytes, signal }).catch((error: unknown) => {
@@ -184,12 +185,13 @@ function sourceNameAndType({ id, source }: JobRecord): { fileName: string; conte
 
 /** Links to this service are relative: the page may have been opened under another host name of the service. */
 async function linkTo(
-  { storage }: WithConsole,
+  deps: WithConsole,
   file: JobFile | null,
   named: { fileName: string; contentType: string },
 ): Promise<ConsoleLink | null> {
   if (file === null) return null;
-  const { url, expiresInS } = await storage.link(file.key, { ...named, expiresInS: linkValidityS });
+  const { storage } = deps;
+  const { url, expiresInS } = await storage.link(file.key, { ...named, expiresInS: linkValidityS(limitsOf(deps)) });
   const { pathname, search } = new URL(url);
   const href = storage.kind === 'filesystem' ? `${pathname}${search}` : url;
   return { url: href, expires_in: expiresInS, file_name: named.fileName, size_bytes: file.size };

@@ -4,6 +4,7 @@ import type { JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
+import { limitsOf } from '../serialize.ts';
 import { jobNotFound } from '../validation.ts';
 
 export function resultHandlers(deps: HttpDeps): Pick<Handlers, 'getJobResult'> {
@@ -34,7 +35,8 @@ function assertDone(job: JobRecord): void {
   }
 }
 
-async function resultOf({ store, storage }: HttpDeps, job: JobRecord) {
+async function resultOf(deps: HttpDeps, job: JobRecord) {
+  const { store, storage } = deps;
   assertDone(job);
   const key = await store.jobs.outputKey(job.id);
   // The job was deleted between the two queries.
@@ -42,7 +44,7 @@ async function resultOf({ store, storage }: HttpDeps, job: JobRecord) {
   const link = await storage.link(key, {
     fileName: `${job.id}-${job.resolution}.mp4`,
     contentType: 'video/mp4',
-    expiresInS: linkValidityS,
+    expiresInS: linkValidityS(limitsOf(deps)),
   });
   const expiresAt = job.expiresAt.toISOString();
   return {

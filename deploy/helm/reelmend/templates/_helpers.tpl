@@ -1,0 +1,115 @@
+{{- define "reelmend.fullname" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 30 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 30 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "reelmend.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "reelmend.fullname" .) }}
+{{- end }}
+
+{{- define "reelmend.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "reelmend.labels" -}}
+{{ include "reelmend.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end }}
+
+{{/* .root; .image: of a pool; without a repository the chart's image */}}
+{{- define "reelmend.image" -}}
+{{- $image := .root.Values.image -}}
+{{- if (.image | default dict).repository }}{{ $image = .image }}{{ end -}}
+{{- if $image.digest }}{{ $image.repository }}@{{ $image.digest }}{{ else }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* .root, .isolation: what the pod and its container are allowed */}}
+{{- define "reelmend.podSecurity" -}}
+{{- if eq .isolation "bubblewrap" }}
+hostUsers: false
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  fsGroupChangePolicy: OnRootMismatch
+{{- if eq .isolation "bubblewrap" }}
+  seccompProfile: {{ toYaml .root.Values.seccompProfile | nindent 4 }}
+  appArmorProfile: {{ toYaml .root.Values.appArmorProfile | nindent 4 }}
+{{- else }}
+  seccompProfile: { type: RuntimeDefault }
+{{- end }}
+{{- end }}
+
+{{- define "reelmend.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- if eq .isolation "bubblewrap" }}
+  # The child mounts a /proc of its own, which the kernel refuses while parts of this one are masked.
+  procMount: Unmasked
+{{- end }}
+{{- end }}
+
+{{/* .root, .isolation, .env: further variables, a map */}}
+{{- define "reelmend.env" -}}
+{{- $values := .root.Values }}
+{{- $set := dict
+  "REELMEND_PUBLIC_URL" $values.publicUrl
+  "REELMEND_PROXY_HOPS" $values.proxyHops
+  "REELMEND_REQUIRE_ISOLATION" (ternary 1 0 (eq .isolation "bubblewrap"))
+  "REELMEND_DATA_DIR" "/var/lib/reelmend"
+  "REELMEND_DEMO" 0
+  "REELMEND_RESTART" 0
+  "HOST" "0.0.0.0"
+  "PORT" 8080
+  "REELMEND_METRICS_HOST" "0.0.0.0"
+  "REELMEND_METRICS_PORT" 9464
+  "S3_BUCKET" (required "s3.bucket is required" $values.s3.bucket)
+  "S3_ENDPOINT" $values.s3.endpoint
+  "S3_PUBLIC_ENDPOINT" $values.s3.publicEndpoint
+  "S3_REGION" $values.s3.region }}
+{{- range $name, $value := merge (dict) (.env | default dict) $values.env $set }}
+{{- if ne (toString $value) "" }}
+- { name: {{ $name }}, value: {{ toString $value | quote }} }
+{{- end }}
+{{- end }}
+{{- range list "DATABASE_URL" "REELMEND_KEY_PEPPER" "REELMEND_LINK_SECRET" }}
+- { name: {{ . }}, valueFrom: { secretKeyRef: { name: {{ $values.secrets.service }}, key: {{ . }} } } }
+{{- end }}
+- { name: DATABASE_SESSION_URL, valueFrom: { secretKeyRef: { name: {{ $values.secrets.service }}, key: DATABASE_SESSION_URL, optional: true } } }
+{{- if $values.secrets.s3 }}
+{{- range list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" }}
+- { name: {{ . }}, valueFrom: { secretKeyRef: { name: {{ $values.secrets.s3 }}, key: {{ . }} } } }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* .scratch: size of the data folder, which holds scratch files only */}}
+{{- define "reelmend.volumes" -}}
+- { name: data, emptyDir: { sizeLimit: {{ .scratch }} } }
+- { name: tmp, emptyDir: { sizeLimit: 1Gi } }
+{{- end }}
+
+{{- define "reelmend.volumeMounts" -}}
+- { name: data, mountPath: /var/lib/reelmend }
+- { name: tmp, mountPath: /tmp }
+{{- end }}
+
+{{/* .place: nodeSelector, tolerations and affinity of a component */}}
+{{- define "reelmend.placement" -}}
+{{- with .place.nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .place.tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .place.affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,22 @@
+-- How many steps workers on the named hosts are to run: those that wait for any worker, and those that run on these hosts.
+-- An autoscaler such as KEDA divides it by the steps that one worker runs at a time. `step_tasks` are names of
+-- src/store/queue.ts. `host_prefix` is how the host names of the autoscaler's workers begin ('' for all workers): steps
+-- that other workers run must not start more of its own.
+--
+-- Its caller needs no right but EXECUTE, which is granted to nobody (docs/operating.md).
+CREATE OR REPLACE FUNCTION worker_demand(step_tasks text[], host_prefix text DEFAULT '')
+RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT count(*) FROM graphile_worker.jobs q
+    WHERE q.task_identifier = ANY (step_tasks)
+      AND (
+        q.locked_at IS NULL AND q.run_at <= now() AND q.attempts < q.max_attempts
+        OR q.locked_at IS NOT NULL AND EXISTS (
+          SELECT FROM public.workers w
+          WHERE q.locked_by = ANY (w.pools) AND starts_with(coalesce(w.host, ''), host_prefix)
+        )
+      )
+  );
+END $$;
+REVOKE ALL ON FUNCTION worker_demand(text[], text) FROM PUBLIC;

@@ -1,0 +1,71 @@
+/**
+ * The connections of a worker to its queue: one for queries and one that listens. Graphile Worker takes a pool, and from it
+ * one connection for each runner that only listens. Here all runners of a process share both.
+ */
+import { EventEmitter } from 'node:events';
+import pg from 'pg';
+import { NotificationListener } from '../store/index.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export interface QueueConnections {
+  /** what Graphile Worker uses of a pool */
+  pool: pg.Pool;
+  /** whether the pool may keep prepared statements */
+  preparedStatements: boolean;
+  end(): Promise<void>;
+}
+
+/** The channels that Graphile Worker listens to. */
+const channels = ['jobs:insert', 'worker:migrate'];
+
+/** Queries of the queue take milliseconds: fetching rows and completing them. So they take turns. */
+const maxConnections = 1;
+
+export function createQueueConnections({ databaseUrl, sessionUrl, logger }: WorkerContext): QueueConnections {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: maxConnections,
+    // Includes the wait for the others' queries.
+    connectionTimeoutMillis: 30_000,
+    application_name: 'reelmend-queue',
+  });
+  // Without these handlers a lost connection would end the process.
+  const note = (error: Error) => logger.warn({ err: error }, 'a queue connection was lost');
+  pool.on('error', note);
+  pool.on('connect', (client) => client.on('error', note));
+  const notifications = new EventEmitter().setMaxListeners(0);
+  const listener = new NotificationListener({
+    url: sessionUrl ?? databaseUrl,
+    channels,
+    applicationName: 'reelmend-listen',
+    onNotification: (message) => notifications.emit('notification', message),
+  });
+  void listener.open();
+  return {
+    pool: sharedPool(pool, notifications),
+    preparedStatements: sessionUrl === undefined,
+    async end() {
+      await Promise.all([listener.close(), pool.end()]);
+    },
+  };
+}
+
+type OnConnected = (error: undefined, client: unknown, release: () => void) => void;
+
+/**
+ * Graphile Worker asks with a callback for the connection that listens, and with a promise for all others. The listening
+ * one is a stand-in: our own connection has already sent LISTEN and passes on what it receives.
+ */
+function sharedPool(pool: pg.Pool, notifications: EventEmitter): pg.Pool {
+  const listening = Object.assign(notifications, { query: () => Promise.resolve({ rows: [] }) });
+  const shared = {
+    // Graphile Worker warns when this is smaller than its concurrency.
+    options: { max: Number.POSITIVE_INFINITY },
+    query: pool.query.bind(pool),
+    connect: (onConnected?: OnConnected) => (onConnected === undefined ? pool.connect() : onConnected(undefined, listening, () => {})),
+    listeners: pool.listeners.bind(pool),
+    on: pool.on.bind(pool),
+    removeListener: pool.removeListener.bind(pool),
+  };
+  return shared as unknown as pg.Pool;
+}

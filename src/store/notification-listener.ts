@@ -1,0 +1,71 @@
+/** A connection that LISTENs and is opened again whenever it is lost. This is all that needs a database session of its own. */
+import pg from 'pg';
+
+const reconnectMs = 1000;
+
+export interface NotificationListenerOptions {
+  /** postgres:// URL that leads to a session: to the server itself, or through a pooler in session mode */
+  url: string;
+  channels: readonly string[];
+  /** name of the connection in pg_stat_activity */
+  applicationName: string;
+  onNotification(message: pg.Notification): void;
+  /** called after each LISTEN: what was sent before may be lost */
+  onListening?(): void;
+  /** whether a lost connection is opened again; default: always */
+  isNeeded?(): boolean;
+}
+
+export class NotificationListener {
+  readonly #options: NotificationListenerOptions;
+  #client: pg.Client | undefined;
+  #reconnectTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: NotificationListenerOptions) {
+    this.#options = options;
+  }
+
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Opens the connection if there is none. Never rejects: a connection that fails is opened again. */
+  async open(): Promise<void> {
+    if (this.#client !== undefined || this.#isClosed) return;
+    const { url, channels, applicationName, onNotification, onListening } = this.#options;
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: applicationName,
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+    });
+    this.#client = client;
+    // The client emits `end` after every `error`.
+    client.on('error', () => {});
+    client.on('end', () => this.#onLost(client));
+    client.on('notification', onNotification);
+    try {
+      await client.connect();
+      await client.query(channels.map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`).join('; '));
+      onListening?.();
+    } catch {
+      await client.end().catch(() => {});
+      this.#onLost(client);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#reconnectTimer);
+    await this.#client?.end().catch(() => {});
+  }
+
+  #onLost(client: pg.Client): void {
+    if (this.#client !== client || this.#isClosed) return;
+    this.#client = undefined;
+    clearTimeout(this.#reconnectTimer);
+    if (this.#options.isNeeded?.() === false) return;
+    this.#reconnectTimer = setTimeout(() => void this.open(), reconnectMs).unref();
+  }
+}

@@ -1,0 +1,125 @@
+/** Connections of a worker to PostgreSQL: how many, directly and through a pooler, and which need a session. */
+import { sql as query } from 'drizzle-orm';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect, readApart } from '../../src/store/database.ts';
+import { createStore, migrate } from '../../src/store/index.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { startPgBouncer } from '../helpers/pgbouncer.ts';
+import { createSite } from '../helpers/service.ts';
+import { eventually, hangMs } from '../helpers/wait.ts';
+import { createWorkshop } from '../helpers/worker-fakes.ts';
+import { createWorld, fundedAccount, jobInput, testCipher, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+/** Runs live jobs, test jobs and webhooks on one worker, and follows a job by notifications alone. */
+async function work(url: string, sessionUrl?: string) {
+  const feed = { pollIntervalMs: 2 ** 31 - 1 };
+  const store = createStore({ url, sessionUrl, cipher: testCipher, maxConnections: 2, feed });
+  const shop = await createWorkshop(world, { scheduled: false });
+  const account = await fundedAccount(world.store, 1000);
+  try {
+    const worker = shop.worker({ deps: { databaseUrl: url, sessionUrl, store }, config: { workerConcurrency: 4, leaseSeconds: 20 } });
+    await worker.start();
+    const create = (n: number) =>
+      store.jobs.create(jobInput(account, { mode: n % 3 === 0 ? 'test' : 'live', webhookUrl: 'https://customer.example.com/hook' }));
+    const jobs = (await Promise.all(Array.from({ length: 12 }, (_, n) => create(n)))).map(({ job }) => job);
+    const followed = (await create(1)).job;
+    const seen: string[] = [];
+    for await (const { status } of store.jobs.watch(account.id, 'live', followed.id, AbortSignal.timeout(hangMs))) seen.push(status);
+    expect(seen.at(-1)).toBe('done');
+    for (const { mode, id } of jobs) await eventually(async () => (await store.jobs.get(account.id, mode, id))?.status === 'done');
+    await eventually(() => shop.net.posts.length === jobs.length + 1);
+    await worker.stop();
+    expect(shop.errors).toEqual([]);
+  } finally {
+    await shop.close();
+    await store.close();
+  }
+}
+
+describe('PostgreSQL through a pooler', () => {
+  it('in session mode serves everything', async () => {
+    const pooler = await startPgBouncer(world.url, 'session', 8);
+    await work(pooler.url).finally(() => pooler.close());
+  });
+
+  it('in transaction mode serves everything but LISTEN', async () => {
+    const pooler = await startPgBouncer(world.url, 'transaction', 2);
+    await work(pooler.url, world.url).finally(() => pooler.close());
+  });
+
+  it.each(['session', 'transaction'] as const)('in %s mode is migrated by processes that start together, and by later ones', async (mode) => {
+    const database = await createTestDatabase({ migrated: false });
+    const pooler = await startPgBouncer(database.url, mode, 12);
+    try {
+      const applied = await Promise.all([1, 2, 3].map(() => migrate({ url: pooler.url })));
+      expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
+      expect(await migrate({ url: pooler.url })).toEqual([]);
+      const sql = postgres(database.url, { max: 1 });
+      expect(await sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`).toHaveLength(0);
+      await sql.end();
+    } finally {
+      await pooler.close();
+      await database.drop();
+    }
+  });
+});
+
+describe('the process of a worker', () => {
+  it('has at most four connections while it starts, works and stops', async () => {
+    const site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '200', REELMEND_WORKER_CONCURRENCY: '4', REELMEND_METRICS_PORT: '0' });
+    const sql = postgres(site.databaseUrl, { max: 1 });
+    try {
+      const store = createStore({ url: site.databaseUrl });
+      const account = await fundedAccount(store, 0);
+      const create = () => store.jobs.create(jobInput(account, { mode: 'test', webhookUrl: 'https://127.0.0.1:1/hook' }));
+      const jobs = await Promise.all(Array.from({ length: 20 }, create));
+      await store.close();
+      let most: string[] = [];
+      const names = () => sql<{ name: string }[]>`SELECT application_name AS name FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY 1`;
+      const count = async () => {
+        const now = (await names()).map(({ name }) => name);
+        if (now.length >= most.length) most = now;
+      };
+      const counting = setInterval(() => void count().catch(() => {}), 20);
+      const worker = await site.start('work');
+      const done = () => sql`SELECT 1 FROM jobs WHERE status = 'done'`;
+      await eventually(async () => (await done()).length === jobs.length);
+      await fetch(metricsUrl(worker.log));
+      await worker.kill('SIGTERM');
+      clearInterval(counting);
+      expect(most).toEqual(['reelmend', 'reelmend', 'reelmend-listen', 'reelmend-queue']);
+    } finally {
+      await sql.end();
+      await site.close();
+    }
+  });
+});
+
+const metricsUrl = (log: string[]) => (JSON.parse(log.find((line) => line.includes('"msg":"metrics"'))!) as { url: string }).url + '/metrics';
+
+describe('two connections', () => {
+  it('answer short queries while one of them is busy with a slow one', async () => {
+    const { db, close } = connect({ url: world.url, max: 2 });
+    const short = () => Promise.all(Array.from({ length: 6 }, () => db.execute(query`SELECT ${1}::int`).then(() => {})));
+    try {
+      // Opens both.
+      for (let n = 0; n < 2; n++) await short();
+      let isSlowDone = false;
+      const slow = readApart(db, (tx) => tx.execute(query`SELECT pg_sleep(2)`)).then(() => (isSlowDone = true));
+      await eventually(async () => (await world.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`).length === 1);
+      await short();
+      expect(isSlowDone).toBe(false);
+      await slow;
+    } finally {
+      await close();
+    }
+  });
+});

@@ -1,0 +1,91 @@
+/** worker_demand(), the query from which an autoscaler learns how many workers to run. */
+import postgres from 'postgres';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TaskName } from '../../src/store/queue.ts';
+import type { Account } from '../../src/store/types.ts';
+import { createWorkshop, enhanceResult, type Workshop } from '../helpers/worker-fakes.ts';
+import { eventually } from '../helpers/wait.ts';
+import { createWorld, fundedAccount, jobInput, type World } from '../helpers/worker-world.ts';
+
+let world: World;
+let shop: Workshop;
+let account: Account;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  shop = await createWorkshop(world, { scheduled: false });
+  account = await fundedAccount(world.store, 100);
+});
+afterEach(async () => {
+  await shop.close();
+  await world.sql`DELETE FROM graphile_worker._private_jobs`;
+});
+
+const create = async () => (await world.store.jobs.create(jobInput(account))).job;
+const demand = async (tasks: TaskName[], hosts = '', sql = world.sql) =>
+  Number((await sql`SELECT worker_demand(${tasks}, ${hosts}) AS steps`)[0]!['steps']);
+
+describe('the demand for workers', () => {
+  it('is the number of waiting and running steps of the given kinds', async () => {
+    expect(await demand(['job_enhance', 'job_ingest'])).toBe(0);
+    for (let n = 0; n < 3; n++) await create();
+    await world.store.jobs.create(jobInput(account, { mode: 'test' }));
+    expect(await demand(['job_enhance'])).toBe(0);
+    expect(await demand(['job_ingest'])).toBe(3);
+    const finish = Promise.withResolvers<void>();
+    shop.media.onEnhance = () => finish.promise.then(() => enhanceResult);
+    await shop.worker({ config: { workerConcurrency: 1 } }).start();
+    await eventually(async () => (await demand(['job_ingest'])) === 0);
+    expect(await demand(['job_enhance'])).toBe(3);
+    await eventually(() => shop.media.running === 1);
+    expect(await demand(['job_enhance'])).toBe(3);
+    finish.resolve();
+    await eventually(async () => (await demand(['job_enhance', 'job_ingest'])) === 0);
+  });
+
+  it('leaves out steps that are due later, and rows that are out of attempts', async () => {
+    const [later, dead] = [await create(), await create()];
+    await world.sql`UPDATE graphile_worker._private_jobs SET run_at = now() + interval '1 minute' WHERE key = ${`step:${later.id}`}`;
+    await world.sql`UPDATE graphile_worker._private_jobs SET attempts = max_attempts WHERE key = ${`step:${dead.id}`}`;
+    expect(await demand(['job_ingest'])).toBe(0);
+  });
+
+  it('leaves out what runs on other hosts', async () => {
+    const finish = Promise.withResolvers<void>();
+    shop.media.onEnhance = () => finish.promise.then(() => enhanceResult);
+    const worker = shop.worker({ config: { workerConcurrency: 1 } });
+    await worker.start();
+    const jobs = [await create(), await create()];
+    await eventually(async () => (await demand(['job_enhance'])) === 2 && shop.media.running === 1);
+    const host = async (name: string) => world.sql`UPDATE workers SET host = ${name} WHERE id = ${worker.id}`;
+    // The worker writes its own host at intervals.
+    const demandOn = async (name: string, prefix: string) => (await host(name), demand(['job_enhance'], prefix));
+    await eventually(async () => (await demandOn('gpu-abc-1', 'gpu-')) === 2);
+    await eventually(async () => (await demandOn('cellar', 'gpu-')) === 1);
+    finish.resolve();
+    for (const job of jobs) await eventually(async () => (await world.store.jobs.get(account.id, 'live', job.id))?.status === 'done');
+  });
+
+  it('may be asked by a role that has no other right, and by no role without the right', async () => {
+    const role = `scaler_${process.pid}`;
+    await world.sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'scale'`);
+    const url = new URL(world.url);
+    url.username = role;
+    url.password = 'scale';
+    const scaler = postgres(url.href, { max: 1 });
+    try {
+      await create();
+      await expect(demand(['job_ingest'], '', scaler)).rejects.toThrow('permission denied for function worker_demand');
+      await world.sql.unsafe(`GRANT EXECUTE ON FUNCTION worker_demand TO ${role}`);
+      expect(await demand(['job_ingest'], '', scaler)).toBe(1);
+      for (const table of ['jobs', 'workers', 'graphile_worker.jobs']) {
+        await expect(scaler.unsafe(`SELECT 1 FROM ${table}`)).rejects.toThrow('permission denied');
+      }
+    } finally {
+      await scaler.end();
+      await world.sql.unsafe(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+});
