@@ -4,10 +4,10 @@ kernels are those of least squares. Gradients, made small beside luma's, do not 
 import torch
 import torch.nn.functional as F
 
-from .network import skip_kernel
+from .network import skip_kernel, skip_size
 
 RIDGE = 1e-3    # of the mean square of the inputs: how strongly kernels are held to interpolation where nothing asks for more
-MARGIN = 2      # half-resolution pixels at the borders of a patch that say nothing of pictures
+MARGIN = 2      # pixels of the body's resolution at the borders of a patch that say nothing of pictures
 FLOOR = 1e-5    # mean square error (about 0.7 codes) below which a sample is no more important than others
 
 
@@ -17,8 +17,8 @@ def _seen(net, x):
     y = x
     for layer in net.layers():
         y = F.relu(layer(y))
-    sides = [n // 2 for n in x.shape[2:]]
-    parts = [F.unfold(y, 3, padding=1), F.unfold(x, 6, padding=2, stride=2)]
+    sides = [n // net.fold for n in x.shape[2:]]
+    parts = [F.unfold(y, 3, padding=1), F.unfold(x, skip_size(net.fold), padding=2, stride=net.fold)]
     parts.append(torch.ones(len(x), 1, sides[0] * sides[1]))
     return _inside(torch.cat(parts, 1), sides)
 
@@ -32,13 +32,13 @@ def _inside(columns, sides):
 def fit_chroma(net, batches):
     """Sets the kernels of `net` (in place) that make Cb and Cr. `batches`: (input [N, 4, H, W], wanted [N, 3, 2H, 2W]).
     A sample counts by the inverse of the error that interpolation leaves of it, so that decibels are what is won."""
-    blocks = 4 * net.scale**2
-    cubic = skip_kernel(net.scale, net.planes, net.outputs)[blocks:]
+    blocks, size = (net.fold * net.scale) ** 2, skip_size(net.fold)
+    cubic = skip_kernel(net.scale, net.planes, net.outputs, net.fold)[blocks:]
     moments, products = 0, 0
     for x, wanted in batches:
         seen = _seen(net, x)
-        left = F.pixel_unshuffle(wanted[:, 1:], 2 * net.scale) - F.conv2d(x, cubic, None, 2, 2)
-        left = _inside(left.flatten(2), [n // 2 for n in x.shape[2:]])
+        left = F.pixel_unshuffle(wanted[:, 1:], net.fold * net.scale) - F.conv2d(x, cubic, None, net.fold, 2)
+        left = _inside(left.flatten(2), [n // net.fold for n in x.shape[2:]])
         weights = 1 / (left.square().mean((1, 2)) + FLOOR)
         weighted = seen * weights[:, None, None]
         moments = moments + torch.einsum('ndp,nep->de', weighted, seen).double()
@@ -51,5 +51,5 @@ def fit_chroma(net, batches):
         rows[blocks:] = 0
     net.tail.bias[blocks:] = kernels[:, -1]
     net.skip.weight[blocks:] = (cubic / net.gains[blocks:, None, None, None]
-                                + kernels[:, inner:-1].unflatten(1, (net.planes, 6, 6)))
+                                + kernels[:, inner:-1].unflatten(1, (net.planes, size, size)))
     net.skip.bias[blocks:] = 0

@@ -35,6 +35,7 @@ REAL_CLIPS = 3  # a photograph and shard
 REAL_WAYS = {'real': 'full', 'real-between': 'between', 'real-clean': 'clean'}
 # Numbers of a recipe that a run may change, to compare.
 WEIGHTS = ('sharpen', 'sharpen_sigma', 'taught', 'structure_term', 'perceptual_term', 'adversarial_term', 'matching', 'steady_term')
+SHAPE = ('features', 'layers', 'fold')  # of a network that a run may change, to compare
 CLIPS, VALIDATION_CLIPS = 24, 10  # a photograph; about six minutes of one core for the first shards
 
 
@@ -142,8 +143,14 @@ def first_state(network, args, folder):
     return MODELS / network.begins
 
 
+def shaped(network, args):
+    """The network, in another shape where the arguments name one: it then begins from nothing."""
+    changes = {name: getattr(args, name) for name in SHAPE if getattr(args, name) is not None}
+    return replace(network, begins=None, **changes) if changes else network
+
+
 def train(args):
-    network = NETWORKS[args.network]
+    network = shaped(NETWORKS[args.network], args)
     name = args.recipe or network.recipe
     chosen = recipe(name, steps=args.steps, rate=args.rate, decay=args.decay, batch=args.batch,
                     patch=args.patch, seed=args.seed, warm_up=args.warm_up, average=args.average,
@@ -255,6 +262,8 @@ def parser():
                        'warm-up': int, 'minutes': float, 'average': float,
                        **{name.replace('_', '-'): float for name in WEIGHTS}}.items():
         t.add_argument(f'--{name}', type=kind)
+    for name in SHAPE:
+        t.add_argument(f'--{name}', type=int, help='another shape than that of the network, to compare')
     t.set_defaults(action=train)
     c = commands.add_parser('clips', help='makes shards of degraded clips')
     c.add_argument('--split', choices=('training', 'validation'), default='training')

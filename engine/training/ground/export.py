@@ -2,7 +2,7 @@
 
 Operators used: Conv, Relu, Add, Slice (×1, and int8 with colour), DepthToSpace, and in int8 files QuantizeLinear and
 DequantizeLinear. Input `x` [1, 2, H, W], output `y` [1, 1, scale·H, scale·W], H and W free and even; of networks with
-colour [1, 4, H, W] and [1, 3, scale·H, scale·W] (`network.HalfResolutionNet`).
+colour [1, 4, H, W] and [1, 3, scale·H, scale·W] (`network.RestorationNet`).
 """
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from .network import HalfResolutionNet
+from .network import RestorationNet
 
 OPSET = 17
 
@@ -101,7 +101,8 @@ class Quantised:
 def make_model(layers, skip, scale, quantised=None):
     """ONNX of the plain network, fp32 or int8 (`Quantised`)."""
     graph, y = _Graph(), 'x'
-    outputs = len(layers[-1][1]) // (4 * scale * scale)
+    fold = layers[0][2]
+    outputs = len(layers[-1][1]) // (fold * scale) ** 2
     for at, (kernel, bias, stride) in enumerate(layers):
         last = at == len(layers) - 1
         name = 'tail' if last else f'conv{at}'
@@ -114,10 +115,10 @@ def make_model(layers, skip, scale, quantised=None):
         if not last:
             y = graph.add('Relu', [y], f'relu{at}')
     if skip is not None:
-        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], 2)], 'sum')
-        graph.add('DepthToSpace', [y], 'y', blocksize=2 * scale, mode='CRD')
+        y = graph.add('Add', [y, graph.conv('x', 'skip', skip[0], skip[1], fold)], 'sum')
+        graph.add('DepthToSpace', [y], 'y', blocksize=fold * scale, mode='CRD')
     else:
-        y = graph.add('DepthToSpace', [y], 'change', blocksize=2, mode='CRD')
+        y = graph.add('DepthToSpace', [y], 'change', blocksize=fold, mode='CRD')
         graph.add('Add', [y, graph.planes('luma', 0, 1)], 'y')
     free = helper.make_tensor_value_info
     onnx_graph = helper.make_graph(
@@ -141,8 +142,8 @@ def from_fp32(data):
     held = {c.name: torch.from_numpy(numpy_helper.to_array(c).copy()) for c in onnx.load_from_string(data).graph.initializer}
     features, planes = held['conv0_w'].shape[:2]
     body = sum(name.startswith('conv') and name.endswith('_w') for name in held) - 1
-    scale = 2 if 'skip_w' in held else 1
-    net = HalfResolutionNet(scale, features, body, planes, len(held['tail_b']) // (4 * scale * scale))
+    scale, fold = 2 if 'skip_w' in held else 1, held['conv0_w'].shape[-1] // 3
+    net = RestorationNet(scale, features, body, planes, len(held['tail_b']) // (fold * scale) ** 2, fold)
     for name, conv in [*((f'conv{at}', conv) for at, conv in enumerate(net.layers())), ('tail', net.tail)]:
         conv.direct.copy_(held[f'{name}_w'])
         conv.bias.copy_(held[f'{name}_b'])

@@ -15,7 +15,7 @@ from .degrade import luma
 from .export import to_fp32
 from .metrics import psnr, unsteadiness
 from .motion import aligned
-from .network import HalfResolutionNet
+from .network import RestorationNet
 from .openvino_net import OpenVinoNet
 from .photos import HERE, GroundError
 from .recipes import recipe
@@ -107,7 +107,7 @@ def begun_as(net, small):
 
 
 def variant(planes):
-    return HalfResolutionNet(2, planes=planes).to(memory_format=torch.channels_last)
+    return RestorationNet(2, planes=planes).to(memory_format=torch.channels_last)
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,5 @@
-"""The networks. A body at half the resolution (space to depth 2) of plain 3×3 convolutions and ReLU.
+"""The networks. A body of plain 3×3 convolutions and ReLU, at half the resolution (fold 2: space to depth 2) or at full
+resolution (fold 1).
 
 In training every convolution is a sum of linear branches, collapsed to one kernel before it is applied (as SESR,
 Bhardwaj et al. 2022, does): a step costs hardly more than that of the plain network, and what is
@@ -64,41 +65,49 @@ SOURCES = (0, 2, 3)
 CHROMA_GAIN = 0.25
 
 
-def skip_kernel(scale, planes=2, outputs=1):
-    """[outputs·(2·scale)², planes, 6, 6]: cubic interpolation of the planes as a convolution of stride 2, before the shuffle."""
-    cubic = KERNELS['bicubic'][0]
-    at = (np.arange(2 * scale) + 0.5) / scale - 0.5
-    line = cubic(at[:, None] - (np.arange(6) - 2)[None, :])
-    plane = np.einsum('ai,bj->abij', line, line).reshape(-1, 6, 6)
-    kernel = np.zeros((outputs, 4 * scale * scale, planes, 6, 6), np.float32)
+def skip_size(fold):
+    """Length of the skip's kernel: a block of fold × fold pixels and two more on either side."""
+    return fold + 4
+
+
+def skip_kernel(scale, planes=2, outputs=1, fold=2):
+    """[outputs·(fold·scale)², planes, k, k], k = `skip_size`: cubic interpolation of the planes as a convolution of stride
+    `fold`, before the shuffle."""
+    cubic, size = KERNELS['bicubic'][0], skip_size(fold)
+    at = (np.arange(fold * scale) + 0.5) / scale - 0.5
+    line = cubic(at[:, None] - (np.arange(size) - 2)[None, :])
+    plane = np.einsum('ai,bj->abij', line, line).reshape(-1, size, size)
+    kernel = np.zeros((outputs, (fold * scale) ** 2, planes, size, size), np.float32)
     for output in range(outputs):
         kernel[output, :, SOURCES[output]] = plane
-    return torch.from_numpy(kernel.reshape(-1, planes, 6, 6))
+    return torch.from_numpy(kernel.reshape(-1, planes, size, size))
 
 
-class HalfResolutionNet(nn.Module):
+class RestorationNet(nn.Module):
     """Luma and strength [N, 2, H, W] (H, W even) → luma [N, 1, scale·H, scale·W]; 0 black, 1 white.
 
     More `planes` come behind those two: Cb and Cr on luma's grid (0 neutral, ±0.5), which then come out as well
-    (`outputs` 3); or pictures before and after, aligned (`neighbours`).
+    (`outputs` 3); or pictures before and after, aligned (`neighbours`). `fold` 2: the body works at half the resolution, on
+    blocks of 2 × 2 pixels; 1: at full resolution.
     """
 
-    def __init__(self, scale=2, features=32, layers=8, planes=2, outputs=1):
+    def __init__(self, scale=2, features=32, layers=8, planes=2, outputs=1, fold=2):
         super().__init__()
-        self.scale, self.features, self.planes, self.outputs = scale, features, planes, outputs
+        self.scale, self.features, self.planes, self.outputs, self.fold = scale, features, planes, outputs, fold
         if scale == 1 and outputs > 1:
             raise ValueError('a network of scale 1 makes luma alone')
-        self.head = CollapsibleConv(planes, features, kernel=6, stride=2)
+        block = (fold * scale) ** 2
+        self.head = CollapsibleConv(planes, features, kernel=3 * fold, stride=fold)
         self.body = nn.ModuleList(CollapsibleConv(features, features) for _ in range(layers))
-        self.tail = CollapsibleConv(features, outputs * 4 * scale * scale, gain=0.1)
-        gains = torch.full((outputs, 4 * scale * scale), CHROMA_GAIN)
+        self.tail = CollapsibleConv(features, outputs * block, gain=0.1)
+        gains = torch.full((outputs, block), CHROMA_GAIN)
         gains[0] = 1
         self.register_buffer('gains', gains.flatten(), persistent=False)
         # ×2: a learned filter that starts as cubic interpolation. ×1: the picture itself.
-        self.skip = nn.Conv2d(planes, outputs * 4 * scale * scale, 6, 2, 2) if scale > 1 else None
+        self.skip = nn.Conv2d(planes, outputs * block, skip_size(fold), fold, 2) if scale > 1 else None
         if self.skip is not None:
             with torch.no_grad():
-                self.skip.weight.copy_(skip_kernel(scale, planes, outputs) / self.gains[:, None, None, None])
+                self.skip.weight.copy_(skip_kernel(scale, planes, outputs, fold) / self.gains[:, None, None, None])
                 self.skip.bias.zero_()
 
     @classmethod
@@ -106,8 +115,8 @@ class HalfResolutionNet(nn.Module):
         """A network of the shapes of a state (`state_dict`)."""
         features, planes = state['head.direct'].shape[:2]
         layers = sum(key.startswith('body.') and key.endswith('.direct') for key in state)
-        scale = 2 if 'skip.weight' in state else 1
-        return cls(scale, features, layers, planes, len(state['tail.bias']) // (4 * scale * scale))
+        scale, fold = 2 if 'skip.weight' in state else 1, state['head.direct'].shape[-1] // 3
+        return cls(scale, features, layers, planes, len(state['tail.bias']) // (fold * scale) ** 2, fold)
 
     def layers(self):
         """The convolutions with a ReLU behind, in order."""
@@ -117,14 +126,17 @@ class HalfResolutionNet(nn.Module):
         y = x
         for layer in self.layers():
             y = F.relu(layer(y))
-        y = self.tail(y)
-        if self.skip is not None:
-            return F.pixel_shuffle((y + self.skip(x)) * self.gains[:, None, None], 2 * self.scale)
-        return F.pixel_shuffle(y, 2) + x[:, :1]
+        y = self.tail(y).float()
+        # In bfloat16 the skip and the sum would be up to a level off near white.
+        with torch.autocast(x.device.type, enabled=False):
+            if self.skip is not None:
+                return F.pixel_shuffle((y + self.skip(x)) * self.gains[:, None, None], self.fold * self.scale)
+            return F.pixel_shuffle(y, self.fold) + x[:, :1]
 
     def halo(self):
         """How far a pixel of the source is felt, in pixels of the source; even."""
-        return 2 * (len(self.body) + 2) + 2
+        reach = self.fold * (len(self.body) + 2) + 2
+        return reach + reach % 2
 
 
 def _grown_conv(large, small):

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .export import Quantised, collapsed_layers, make_model, skip_layer
+from .network import skip_size
 
 # (step, zero point) of the input's planes. 8-bit luma of limited range comes through exactly, below black and above white
 # too (noise goes there, and cut off on one side only it would be a bias); strength in as many steps. So does chroma,
@@ -29,13 +30,13 @@ class QuantNet(nn.Module):
     def __init__(self, net):
         super().__init__()
         layers = collapsed_layers(net)
-        self.scale, self.planes, self.outputs = net.scale, net.planes, net.outputs
+        self.scale, self.planes, self.outputs, self.fold = net.scale, net.planes, net.outputs, net.fold
         self.strides = [stride for _, _, stride in layers]
         self.kernels = nn.ParameterList(torch.from_numpy(k) for k, _, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b) for _, b, _ in layers)
         skip = skip_layer(net)
         self.register_buffer('gains', torch.ones(len(layers[-1][1])))  # they are in the kernels already
-        self.skip = None if skip is None else nn.Conv2d(net.planes, len(skip[1]), 6, 2, 2)
+        self.skip = None if skip is None else nn.Conv2d(net.planes, len(skip[1]), skip_size(net.fold), net.fold, 2)
         if skip is not None:
             self.skip.load_state_dict({'weight': torch.from_numpy(skip[0]), 'bias': torch.from_numpy(skip[1])})
         # (planes from, to, step, zero point)
@@ -149,8 +150,8 @@ class QuantNet(nn.Module):
     def _finished(self, y, x):
         """The picture that the last convolution's `y` and the input make."""
         if self.skip is not None:
-            return F.pixel_shuffle(y + self.skip(x), 2 * self.scale)
-        return F.pixel_shuffle(y, 2) + x[:, :1]
+            return F.pixel_shuffle(y + self.skip(x), self.fold * self.scale)
+        return F.pixel_shuffle(y, self.fold) + x[:, :1]
 
     def to_int8(self):
         """ONNX bytes with QuantizeLinear/DequantizeLinear pairs."""

@@ -45,6 +45,7 @@ class Network:
     scale: int
     features: int
     layers: int
+    fold: int = 2            # the body works at 1 / fold of the resolution
     colour: bool = False     # restores chroma as well
     recipe: str = 'mixed'
     also: tuple = ()         # other names under which the same files serve

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from .export import OPSET, from_fp32, to_fp32
-from .network import HalfResolutionNet
+from .network import RestorationNet
 from .openvino_net import OpenVinoNet
 from .photos import HERE, LIST, GroundError, photo_folders
 from .quantise import QuantNet
@@ -173,7 +173,7 @@ def release(network, net, quant, training, int8_limit=None, fp32=None):
 
 def load_averaged(state):
     """The averaged weights of a checkpoint as a network of their shapes."""
-    net = HalfResolutionNet.shaped_as(state['average']).to(memory_format=torch.channels_last)
+    net = RestorationNet.shaped_as(state['average']).to(memory_format=torch.channels_last)
     net.load_state_dict(state['average'])
     return net.eval()
 

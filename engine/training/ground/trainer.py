@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from .network import HalfResolutionNet
+from .network import RestorationNet
 from .objective import Objective
 from .optimiser import optimiser_for
 
@@ -21,7 +21,7 @@ from .optimiser import optimiser_for
 def build(network):
     """A network of `recipes.Network` in the memory layout that convolutions on CPUs like best."""
     planes, outputs = (4, 3) if network.colour else (2, 1)
-    net = HalfResolutionNet(network.scale, network.features, network.layers, planes, outputs)
+    net = RestorationNet(network.scale, network.features, network.layers, planes, outputs, network.fold)
     return net.to(memory_format=torch.channels_last)
 
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from onnx import numpy_helper
 
 from ground.export import from_fp32, to_fp32
-from ground.network import CollapsibleConv, HalfResolutionNet, grow, parameters_when_collapsed
+from ground.network import CollapsibleConv, RestorationNet, grow, parameters_when_collapsed
 from ground.openvino_net import OpenVinoNet
 from ground.quantise import QuantNet, fitted, rounded_in_turn
 from ground.recipes import NETWORKS
@@ -16,9 +16,9 @@ from ground.resize import resize
 from ground.samples import with_strength
 
 
-def net_of(scale, layers=3, colour=False):
+def net_of(scale, layers=3, colour=False, fold=2):
     torch.manual_seed(4)
-    net = HalfResolutionNet(scale, 16, layers, *((4, 3) if colour else (2, 1))).eval()
+    net = RestorationNet(scale, 16, layers, *((4, 3) if colour else (2, 1)), fold).eval()
     with torch.no_grad():  # a start of zero would hide mistakes
         for parameter in net.parameters():
             parameter.add_(0.02 * torch.randn_like(parameter))
@@ -37,17 +37,18 @@ def test_collapse_is_exact(inputs, outputs, kernel, stride):
     assert (conv.float()(x.float()) - conv.branches(x.float())).abs().max() < 1e-5
 
 
-def test_the_skip_of_x2_starts_as_cubic_interpolation():
-    net = HalfResolutionNet(2, 16, 1)
+@pytest.mark.parametrize('fold', [1, 2])
+def test_the_skip_of_x2_starts_as_cubic_interpolation(fold):
+    net = RestorationNet(2, 16, 1, fold=fold)
     picture = np.random.default_rng(1).random((32, 40), np.float32)
     x = torch.from_numpy(np.stack([picture, np.ones_like(picture)])[None])
-    skip = torch.nn.functional.pixel_shuffle(net.skip(x), 4)[0, 0].detach().numpy()
+    skip = torch.nn.functional.pixel_shuffle(net.skip(x), 2 * fold)[0, 0].detach().numpy()
     wanted = resize(picture, 64, 80)
     assert np.abs(skip - wanted)[8:-8, 8:-8].max() < 1e-5
 
 
 def test_the_skip_of_colour_enlarges_every_plane():
-    net = HalfResolutionNet(2, 16, 1, 4, 3)
+    net = RestorationNet(2, 16, 1, 4, 3)
     picture = np.random.default_rng(1).random((3, 32, 40), np.float32) - 0.5
     x = torch.from_numpy(with_strength(picture, 0.7)[None])
     skip = torch.nn.functional.pixel_shuffle(net.skip(x) * net.gains[:, None, None], 4)[0].detach().numpy()
@@ -55,13 +56,25 @@ def test_the_skip_of_colour_enlarges_every_plane():
         assert np.abs(made - resize(plane, 64, 80))[8:-8, 8:-8].max() < 1e-5
 
 
-KINDS = [(1, False), (2, False), (2, True)]
+@pytest.mark.parametrize('scale', [1, 2])
+def test_bfloat16_leaves_the_skip_and_the_sum_exact(scale):
+    net = net_of(scale)
+    with torch.no_grad():
+        for parameter in net.tail.parameters():
+            parameter.zero_()
+    x = 0.9 + 0.1 * torch.rand(1, 2, 32, 32)
+    plain = net(x)
+    with torch.autocast('cpu', torch.bfloat16):
+        assert (net(x) - plain).abs().max() < 1e-6
 
 
-@pytest.mark.parametrize('scale,colour', KINDS)
+KINDS = [(1, False, 2), (2, False, 2), (2, True, 2), (1, False, 1), (2, False, 1), (2, True, 1)]
+
+
+@pytest.mark.parametrize('scale,colour,fold', KINDS)
 @pytest.mark.parametrize('height,width', [(32, 48), (50, 34)])
-def test_onnx_is_pytorch(scale, colour, height, width):
-    net = net_of(scale, colour=colour)
+def test_onnx_is_pytorch(scale, colour, fold, height, width):
+    net = net_of(scale, colour=colour, fold=fold)
     x = torch.rand(1, net.planes, height, width)
     data = to_fp32(net)
     assert {n.op_type for n in onnx.load_from_string(data).graph.node} <= {'Conv', 'Relu', 'Add', 'Slice',
@@ -72,12 +85,12 @@ def test_onnx_is_pytorch(scale, colour, height, width):
     again = from_fp32(data)
     assert (again.planes, again.outputs) == (net.planes, net.outputs)
     assert (again(x) - net(x)).abs().max() < 1e-5
-    assert HalfResolutionNet.shaped_as(net.state_dict()).load_state_dict(net.state_dict())
+    assert RestorationNet.shaped_as(net.state_dict()).load_state_dict(net.state_dict())
 
 
-@pytest.mark.parametrize('scale,colour', KINDS)
-def test_int8_file_is_the_quantised_network(scale, colour):
-    net = net_of(scale, colour=colour)
+@pytest.mark.parametrize('scale,colour,fold', KINDS)
+def test_int8_file_is_the_quantised_network(scale, colour, fold):
+    net = net_of(scale, colour=colour, fold=fold)
     quant = QuantNet(net)
     batches = [(torch.rand(2, net.planes, 32, 32), None)]
     quant.calibrate(batches)
@@ -139,8 +152,9 @@ def test_weights_rounded_in_turn_make_up_for_each_other():
     assert errors[0] < 0.2 * errors[1]
 
 
-def test_a_pixel_is_felt_no_further_than_the_halo():
-    net = net_of(2)
+@pytest.mark.parametrize('fold', [1, 2])
+def test_a_pixel_is_felt_no_further_than_the_halo(fold):
+    net = net_of(2, fold=fold)
     x = torch.rand(1, 2, 96, 96)
     other = x.clone()
     other[0, 0, 48, 48] += 1
@@ -157,7 +171,7 @@ def test_numbers_of_the_exported_network():
 
 def test_a_grown_network_with_colour_has_the_luma_of_the_one_without():
     small = net_of(2)
-    large = HalfResolutionNet(2, 32, 6, 4, 3)
+    large = RestorationNet(2, 32, 6, 4, 3)
     grow(large, small)
     x = torch.rand(1, 4, 40, 32)
     y = large(x)
@@ -173,7 +187,7 @@ def test_a_grown_network_with_colour_has_the_luma_of_the_one_without():
 
 def test_a_grown_network_begins_as_the_smaller_one():
     small, generator = net_of(2), torch.Generator().manual_seed(8)
-    large = HalfResolutionNet(2, 32, 6)
+    large = RestorationNet(2, 32, 6)
     grow(large, small)
     x = torch.rand(1, 2, 40, 32, generator=generator)
     assert (large(x) - small(x)).abs().max() < 1e-5
