@@ -86,7 +86,7 @@ RECIPES = {
     # Blind restoration of real damage at strength 1, faithful at strength 0, straight between. Without end: `--finish`
     # makes weights to release.
     'real': Recipe(shares={'real': 0.74, 'real-between': 0.13, 'real-clean': 0.13}, steps=10**9, decay=0,
-                   rate=5e-4, batch_amx=32, structure_term=0.3, steady_term=1.5),
+                   rate=5e-4, batch_amx=32, structure_term=0.2, steady_term=1.0),
 }
 
 
