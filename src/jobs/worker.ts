@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
 import type pg from 'pg';
 import type { WarmPoolHandle } from '../media/types.ts';
-import { destroyTask } from './destroy-objects.ts';
+import { destroyTask, destroyUploadTask } from './destroy-objects.ts';
 import { enhanceTask, startWarmPool } from './enhance-step.ts';
 import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
@@ -16,6 +16,7 @@ import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './deliver-webhook.ts';
 import { defaultTuning } from './tuning.ts';
+import { verifyUploadTask } from './verify-upload.ts';
 import { type WorkerContext, type WorkerDeps, WorkerStopping } from './worker-context.ts';
 
 export interface Worker {
@@ -87,7 +88,8 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   return {
     enhancements: { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency },
     downloads: {
-      tasks: { job_ingest: ingestTask(worker) },
+      // Both move whole files.
+      tasks: { job_ingest: ingestTask(worker), upload_verify: verifyUploadTask(worker) },
       concurrency: downloadConcurrency,
       perAccount: Math.ceil(downloadConcurrency / 2),
     },
@@ -97,7 +99,11 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
       perAccount: 3,
       schedule: scheduled.schedule,
     },
-    deletions: { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 6, perAccount: 2 },
+    deletions: {
+      tasks: { objects_destroy: destroyTask(worker), upload_destroy: destroyUploadTask(worker) },
+      concurrency: 6,
+      perAccount: 2,
+    },
     webhooks: { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
   };
 }
