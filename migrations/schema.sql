@@ -161,6 +161,7 @@ CREATE TABLE jobs (
   eta_seconds integer,
   expires_at timestamp with time zone NOT NULL,
   failures integer NOT NULL DEFAULT 0,
+  file_name text,
   finished_at timestamp with time zone,
   id text COLLATE "C" NOT NULL,
   insufficient_disk_since timestamp with time zone,
@@ -180,6 +181,7 @@ CREATE TABLE jobs (
   step text NOT NULL,
   tier text NOT NULL,
   traceparent text,
+  upload_id text,
   video_url text,
   webhook_url text,
   CONSTRAINT jobs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
@@ -190,21 +192,24 @@ CREATE TABLE jobs (
   CONSTRAINT jobs_check4 CHECK (((status = ANY (ARRAY['done'::text, 'error'::text])) = (finished_at IS NOT NULL))),
   CONSTRAINT jobs_check5 CHECK (((status <> 'done'::text) OR (output IS NOT NULL))),
   CONSTRAINT jobs_check6 CHECK (((deleted_at IS NULL) = (deleted_by IS NULL))),
-  CONSTRAINT jobs_check7 CHECK (((deleted_at IS NULL) = (video_url IS NOT NULL))),
   CONSTRAINT jobs_check8 CHECK (((deleted_at IS NULL) OR ((webhook_url IS NULL) AND (metadata = '{}'::jsonb)))),
   CONSTRAINT jobs_credits_charged_check CHECK ((credits_charged >= 0)),
   CONSTRAINT jobs_deleted_by_check CHECK ((deleted_by = ANY (ARRAY['customer'::text, 'retention'::text, 'operator'::text]))),
   CONSTRAINT jobs_duration_seconds_check CHECK (((duration_seconds >= 1) AND (duration_seconds <= 21600))),
   CONSTRAINT jobs_eta_seconds_check CHECK ((eta_seconds >= 0)),
+  CONSTRAINT jobs_file_of_upload CHECK (((file_name IS NULL) OR (upload_id IS NOT NULL))),
+  CONSTRAINT jobs_forgets_source CHECK (((deleted_at IS NULL) OR ((video_url IS NULL) AND (file_name IS NULL)))),
   CONSTRAINT jobs_id_check CHECK ((id ~ '^job_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT jobs_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT jobs_one_source CHECK (((deleted_at IS NOT NULL) OR ((video_url IS NULL) = (upload_id IS NOT NULL)))),
   CONSTRAINT jobs_pkey PRIMARY KEY (id),
   CONSTRAINT jobs_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
   CONSTRAINT jobs_resolution_check CHECK ((resolution = ANY (ARRAY['1080p'::text, '4k'::text]))),
   CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'error'::text]))),
   CONSTRAINT jobs_step_check CHECK ((step = ANY (ARRAY['ingest'::text, 'enhance'::text, 'test_mode'::text]))),
   CONSTRAINT jobs_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text]))),
-  CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128))
+  CONSTRAINT jobs_traceparent_check CHECK ((length(traceparent) <= 128)),
+  CONSTRAINT jobs_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES uploads(id)
 );
 CREATE INDEX jobs_certified ON public.jobs USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (tier = 'secure'::text));
 CREATE INDEX jobs_failed ON public.jobs USING btree (finished_at DESC, id DESC) WHERE (status = 'error'::text);
@@ -213,6 +218,7 @@ CREATE INDEX jobs_listed ON public.jobs USING btree (account_id, mode, id DESC) 
 CREATE INDEX jobs_open ON public.jobs USING btree (created_at) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text])) AND (deleted_at IS NULL));
 CREATE INDEX jobs_pending_enhancement ON public.jobs USING btree (id) WHERE ((step = 'enhance'::text) AND (status = 'running'::text) AND (deleted_at IS NULL));
 CREATE INDEX jobs_retention ON public.jobs USING btree (expires_at) WHERE (deleted_at IS NULL);
+CREATE INDEX jobs_upload ON public.jobs USING btree (upload_id) WHERE (upload_id IS NOT NULL);
 CREATE TRIGGER jobs_changed AFTER UPDATE ON public.jobs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.progress IS DISTINCT FROM new.progress) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION jobs_changed();
 CREATE TRIGGER jobs_kept BEFORE DELETE OR TRUNCATE ON public.jobs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER jobs_move_forward BEFORE UPDATE ON public.jobs FOR EACH ROW EXECUTE FUNCTION jobs_move_forward();
@@ -310,6 +316,50 @@ CREATE TABLE signing_keys (
 CREATE UNIQUE INDEX signing_keys_current ON public.signing_keys USING btree ((true)) WHERE (retired_at IS NULL);
 CREATE TRIGGER signing_keys_change BEFORE UPDATE ON public.signing_keys FOR EACH ROW EXECUTE FUNCTION signing_keys_kept();
 CREATE TRIGGER signing_keys_immutable BEFORE DELETE OR TRUNCATE ON public.signing_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE uploads (
+  account_id text NOT NULL,
+  completed_at timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  deleted_at timestamp with time zone,
+  deleted_by text,
+  destroyed_at timestamp with time zone,
+  error_code text,
+  expires_at timestamp with time zone NOT NULL,
+  file_name text,
+  id text COLLATE "C" NOT NULL,
+  key text NOT NULL,
+  mode text NOT NULL,
+  multipart_id text,
+  part_sha256 text[],
+  part_size_bytes integer NOT NULL,
+  sha256 text,
+  size_bytes bigint NOT NULL,
+  status text NOT NULL DEFAULT 'waiting'::text,
+  version text,
+  CONSTRAINT uploads_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT uploads_check CHECK (((deleted_at IS NULL) = (deleted_by IS NULL))),
+  CONSTRAINT uploads_check1 CHECK (((deleted_at IS NULL) = (file_name IS NOT NULL))),
+  CONSTRAINT uploads_check2 CHECK (((status = 'waiting'::text) = (completed_at IS NULL))),
+  CONSTRAINT uploads_check3 CHECK (((status = 'failed'::text) = (error_code IS NOT NULL))),
+  CONSTRAINT uploads_check4 CHECK (((status <> 'ready'::text) OR (sha256 IS NOT NULL))),
+  CONSTRAINT uploads_deleted_by_check CHECK ((deleted_by = ANY (ARRAY['customer'::text, 'retention'::text, 'operator'::text]))),
+  CONSTRAINT uploads_error_code_check CHECK ((error_code = 'checksum_mismatch'::text)),
+  CONSTRAINT uploads_file_name_check CHECK (((length(file_name) >= 1) AND (length(file_name) <= 255))),
+  CONSTRAINT uploads_id_check CHECK ((id ~ '^upl_[0-9a-hjkmnp-tv-z]{26}$'::text)),
+  CONSTRAINT uploads_key_key UNIQUE (key),
+  CONSTRAINT uploads_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT uploads_part_size_bytes_check CHECK ((part_size_bytes > 0)),
+  CONSTRAINT uploads_pkey PRIMARY KEY (id),
+  CONSTRAINT uploads_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+  CONSTRAINT uploads_size_bytes_check CHECK ((size_bytes > 0)),
+  CONSTRAINT uploads_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'verifying'::text, 'ready'::text, 'failed'::text])))
+);
+CREATE INDEX uploads_destroyed ON public.uploads USING btree (destroyed_at) WHERE (destroyed_at IS NOT NULL);
+CREATE INDEX uploads_listed ON public.uploads USING btree (account_id, mode, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX uploads_pending ON public.uploads USING btree (id) WHERE ((destroyed_at IS NULL) AND ((deleted_at IS NOT NULL) OR (status = ANY (ARRAY['verifying'::text, 'failed'::text]))));
+CREATE INDEX uploads_present ON public.uploads USING btree (account_id, mode) WHERE (destroyed_at IS NULL);
+CREATE INDEX uploads_retention ON public.uploads USING btree (expires_at) WHERE (deleted_at IS NULL);
 
 CREATE TABLE webhook_attempts (
   at timestamp with time zone NOT NULL,

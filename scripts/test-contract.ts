@@ -5,7 +5,7 @@
  * operation, and when an operation never answered a well-formed request with success.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -182,6 +182,21 @@ async function makeDelivery({ url, files }: World, headers: Record<string, strin
   throw new Error('the test event was not delivered in time');
 }
 
+/** The id of an upload of the clip that is ready for jobs. */
+async function makeUpload({ url, clip }: World, key: string): Promise<string> {
+  const bytes = await readFile(clip);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  type Upload = { id: string; status: string; parts: { url: string }[] };
+  const { id, parts } = await call<Upload>(`${url}/v1/uploads`, key, 'POST', { file_name: 'clip.mp4', size_bytes: bytes.length, sha256 });
+  await fetch(parts[0]!.url, { method: 'PUT', body: bytes });
+  await call(`${url}/v1/uploads/${id}/complete`, key, 'POST', {});
+  for (let look = 0; look < 300; look += 1) {
+    if ((await call<Upload>(`${url}/v1/uploads/${id}`, key, 'GET')).status === 'ready') return id;
+    await sleep(100);
+  }
+  throw new Error(`the upload ${id} was not verified in time`);
+}
+
 interface Link {
   key: string;
   query: Record<string, string>;
@@ -252,6 +267,10 @@ interface Facts {
   files: FileServer;
   link: Link;
   deletedJob: string;
+  /** id of an upload that is ready; empty for the console */
+  upload: string;
+  /** of the first account; empty for the console */
+  key: string;
   addressPattern: string;
   /** what the hooks need of the console's people; empty in other runs */
   console: object;
@@ -280,6 +299,8 @@ async function fuzz(one: Run, facts: Facts): Promise<Verdict> {
     REELMEND_CONTRACT_KEYS: facts.keys,
     REELMEND_CONTRACT_LINK: JSON.stringify(facts.link),
     REELMEND_CONTRACT_DELETED: facts.deletedJob,
+    REELMEND_CONTRACT_UPLOAD: facts.upload,
+    REELMEND_CONTRACT_SERVICE: JSON.stringify({ url: facts.url, headers: { Authorization: `Bearer ${facts.key}` } }),
     REELMEND_CONTRACT_MODE: one.mode,
     REELMEND_CONTRACT_CONSOLE: JSON.stringify(facts.console),
     REELMEND_CONTRACT_VIDEO: `${facts.files.url}/clip.mp4`,
@@ -335,6 +356,8 @@ interface World {
   store: Store;
   files: FileServer;
   link: Link;
+  /** path of the video */
+  clip: string;
   log: string[];
 }
 
@@ -363,13 +386,20 @@ async function withService<T>(folder: string, work: (world: World) => Promise<T>
       // Throttling is tested elsewhere; here it would hide what is behind it.
       REELMEND_RATE_LIMITS: 'create=1000000,read=1000000,other=1000000,auth=1000000',
       REELMEND_ENCODER_PRESET: 'ultrafast',
+      // Uploads of generated sizes must not claim the whole disk.
+      REELMEND_UPLOAD_QUOTA_GB: '1',
     });
     closing.unshift(() => stop(child));
     const key = await createKey(store, await createAccount(store, 'link'), 'test', 'standard');
-    return await work({ url, store, files, link: await makeLink(url, key), log });
+    return await work({ url, store, files, link: await makeLink(url, key), clip: join(folder, 'clip.mp4'), log });
   } finally {
     for (const close of closing) await close();
   }
+}
+
+async function prepareKeys(world: World, path: string, one: Run) {
+  const key = await writeKeys(world.store, path, one);
+  return { key, upload: await makeUpload(world, key), deletedJob: await makeDeletedJob(world, key, one), console: {} };
 }
 
 /** The modes side by side, the runs of a mode one after the other. */
@@ -385,8 +415,8 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
       const keys = join(folder, `${one.name}.json`);
       const prepared =
         one.audience === 'console'
-          ? { deletedJob: '', console: await writeSessions(world, keys) }
-          : { deletedJob: await makeDeletedJob(world, await writeKeys(world.store, keys, one), one), console: {} };
+          ? { key: '', upload: '', deletedJob: '', console: await writeSessions(world, keys) }
+          : await prepareKeys(world, keys, one);
       const verdict = await fuzz(one, { ...world, ...prepared, keys, addressPattern });
       console.log(line(verdict));
       verdicts.push(verdict);

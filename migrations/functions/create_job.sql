@@ -1,6 +1,7 @@
 -- Creates a job with everything that belongs to it, in one round trip. `wanted` holds columns of `jobs` and
 -- `retention_days`; `idempotency` is null or {key, fingerprint, days}; `queued` is {task, key, max_attempts} of Graphile
--- Worker. Returns no row when the Idempotency-Key belongs to another job: the insert waits for the commit of a request
+-- Worker. Raises RM402 when the balance does not cover the charge, and RM404 when the upload was deleted meanwhile.
+-- Returns no row when the Idempotency-Key belongs to another job: the insert waits for the commit of a request
 -- with the same key, so that the loser sees the winner's job. An expired key counts as new.
 CREATE OR REPLACE FUNCTION create_job(wanted jsonb, idempotency jsonb, queued jsonb, event_id text, event_data text)
 RETURNS SETOF jobs LANGUAGE plpgsql AS $$
@@ -16,9 +17,16 @@ BEGIN
       WHERE k.expires_at <= now();
     IF NOT FOUND THEN RETURN; END IF;
   END IF;
-  INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, webhook_url, model, enhancements, metadata,
+  -- The upload stays as it is until the commit: whoever deletes it then sees the job that needs its file.
+  IF job.upload_id IS NOT NULL THEN
+    PERFORM 1 FROM uploads u WHERE u.id = job.upload_id AND u.account_id = job.account_id AND u.mode = job.mode
+      AND u.status = 'ready' AND u.deleted_at IS NULL FOR SHARE;
+    IF NOT FOUND THEN RAISE EXCEPTION 'upload % is gone', job.upload_id USING ERRCODE = 'RM404'; END IF;
+  END IF;
+  INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, upload_id, file_name, webhook_url, model, enhancements, metadata,
       duration_seconds, credits_charged, source, step, traceparent, expires_at)
-    VALUES (job.id, job.account_id, job.mode, job.tier, job.resolution, job.video_url, job.webhook_url, job.model,
+    VALUES (job.id, job.account_id, job.mode, job.tier, job.resolution, job.video_url, job.upload_id, job.file_name,
+      job.webhook_url, job.model,
       job.enhancements, job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent,
       now() + make_interval(days => (wanted ->> 'retention_days')::int))
     RETURNING * INTO job;

@@ -69,6 +69,7 @@ const environment = z.object({
   REELMEND_KEY_PEPPER: z.string().min(16, 'must have at least 16 characters').optional(),
   REELMEND_LINK_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   REELMEND_RATE_LIMITS: rateLimits,
+  REELMEND_UPLOAD_QUOTA_GB: integer(20, 1, 1_000_000),
   REELMEND_CONSOLE: flag.default(true),
   REELMEND_SIGN_UP: z.enum(['open', 'closed'], { error: 'must be open or closed' }).default('open'),
   REELMEND_PROXY_HOPS: integer(0, 0, 10),
@@ -128,6 +129,8 @@ export interface Config {
   linkSecret: string | undefined;
   /** by class: calls per minute and key (`auth`: per ten minutes and IP address; `pending`: jobs per day of an unapproved account); absent = the default */
   rateLimits: Partial<Record<'create' | 'read' | 'other' | 'auth' | 'pending', number>>;
+  /** bytes that the uploads of an approved account may have together, in each mode */
+  uploadQuotaBytes: number;
   /** whether the console and its API are served */
   console: boolean;
   /** whether anyone who can reach the console can create an account */
@@ -211,6 +214,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     keyPepper: e.REELMEND_KEY_PEPPER,
     linkSecret: e.REELMEND_LINK_SECRET,
     rateLimits: e.REELMEND_RATE_LIMITS,
+    uploadQuotaBytes: e.REELMEND_UPLOAD_QUOTA_GB * 1_000_000_000,
     console: e.REELMEND_CONSOLE,
     signUp: e.REELMEND_SIGN_UP,
     proxyHops: e.REELMEND_PROXY_HOPS,

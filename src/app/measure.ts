@@ -1,11 +1,18 @@
-/** Measures a remote video: the guarded client reads the ranges that the isolated media child asks for. */
+/**
+ * Measures a video behind a URL or in the storage: the guarded client, or the storage, reads the ranges that the isolated
+ * media child asks for.
+ */
+import { addAbortSignal } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { ReelmendError } from '../domain/errors.ts';
 import { FairSemaphore } from '../domain/fair-semaphore.ts';
 import { defaultVideoLimits, engineLimits, type VideoLimits } from '../domain/limits.ts';
 import type { MeasuredSource } from '../domain/job.ts';
 import { sourceFacts } from '../media/facts.ts';
-import type { Media } from '../media/types.ts';
+import type { StoredVideo } from '../http/deps.ts';
+import type { ByteSource, Media } from '../media/types.ts';
 import type { NetClient } from '../net/types.ts';
+import type { Storage } from '../storage/types.ts';
 import type { Config } from './config.ts';
 
 /** Ends a child that is stuck. The caller's signal usually ends a measurement earlier. */
@@ -29,6 +36,7 @@ export interface MeasureRequest {
 
 export interface MeasureDeps {
   net: Pick<NetClient, 'openVideo'>;
+  storage: Pick<Storage, 'open'>;
   /** must let `measureSlots.total` probes run at a time */
   media: Pick<Media, 'probe'>;
   /** default: those of the specification */
@@ -36,17 +44,34 @@ export interface MeasureDeps {
 }
 
 /** Measures in one of the account's slots. Throws `service_unavailable` when none becomes free in time. */
-export function createMeasure({ net, media, limits = defaultVideoLimits }: MeasureDeps) {
+export function createMeasure({ net, storage, media, limits = defaultVideoLimits }: MeasureDeps) {
   const slots = new FairSemaphore({ ...measureSlots, refusal: busy });
-  const measureNow = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {
+  const probe = async (source: ByteSource, signal: AbortSignal): Promise<MeasuredSource> =>
+    sourceFacts(await media.probe({ source, limits: engineLimits(limits), timeoutMs: probeTimeoutMs, signal }));
+  const measureUrl = async (url: string, signal: AbortSignal): Promise<MeasuredSource> => {
     const video = await net.openVideo(url, { maxBytes: limits.bytes, signal });
     try {
-      const facts = sourceFacts(await media.probe({ source: video, limits: engineLimits(limits), timeoutMs: probeTimeoutMs, signal }));
-      return { ...facts, ...(video.etag === null ? {} : { etag: video.etag }) };
+      return { ...(await probe(video, signal)), ...(video.etag === null ? {} : { etag: video.etag }) };
     } finally {
       await video.close();
     }
   };
-  return (url: string, { accountId, signal }: MeasureRequest): Promise<MeasuredSource> =>
-    slots.run(accountId, () => measureNow(url, signal), signal);
+  const measureNow = (video: string | StoredVideo, signal: AbortSignal): Promise<MeasuredSource> =>
+    typeof video === 'string' ? measureUrl(video, signal) : probe(storedSource(storage, video), signal);
+  return (video: string | StoredVideo, { accountId, signal }: MeasureRequest): Promise<MeasuredSource> =>
+    slots.run(accountId, () => measureNow(video, signal), signal);
+}
+
+/** Ranges of an object in the storage. */
+function storedSource(storage: Pick<Storage, 'open'>, { key, sizeBytes }: StoredVideo): ByteSource {
+  return {
+    size: sizeBytes,
+    async read(offset, length, signal) {
+      const end = Math.min(offset + length, sizeBytes);
+      if (offset >= end) return new Uint8Array(0);
+      const range = await storage.open(key, { start: offset, end: end - 1 });
+      if (range === null) throw new ReelmendError('upload_not_found', 'There is no such upload.');
+      return await buffer(addAbortSignal(signal, range));
+    },
+  };
 }

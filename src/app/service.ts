@@ -22,7 +22,7 @@ import { createNetClient, defaultTimeouts } from '../net/index.ts';
 import { openStore } from './open-store.ts';
 import { createTestModeSample } from './sample-clips.ts';
 import { registerServiceMetrics } from '../observability/service-metrics.ts';
-import { createStorage, storageFolder } from '../storage/index.ts';
+import { createStorage, readDiskUsage, storageFolder } from '../storage/index.ts';
 import type { Store } from '../store/index.ts';
 import { startTracing } from '../observability/tracing.ts';
 
@@ -141,19 +141,20 @@ async function startWorker(parts: Parts, registry: Registry | undefined, lifetim
 /** Returns the URL that the API listens on. */
 async function startApi(parts: Parts, registry: Registry | undefined, demo: DemoParts | undefined): Promise<string> {
   const { config, shutdown, logger, store, evidence, keyPepper, models, media, net, listening, storage } = parts;
-  const { limits, rateLimits, testModeDelayMs } = config;
+  const { limits, rateLimits, testModeDelayMs, uploadQuotaBytes } = config;
   const app = buildApp({
     store,
     storage,
     evidence,
     keyPepper,
     logger,
-    measure: createMeasure({ net, media, limits }),
+    measure: createMeasure({ net, storage, media, limits }),
     checkUrl: (url: string) => net.checkUrl(url),
     description: await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
-    options: { limits, rateLimits, testModeDelayMs, models: modelNames(models) },
+    ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
+    options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, models: modelNames(models) },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;

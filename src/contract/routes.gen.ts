@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleDeleteJobPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUpload, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zDeleteJobPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zStreamJobEventsPath, zUpdateAccountBody } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleDeleteJobPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUpload, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -79,6 +79,10 @@ export const createJobRoute = createRoute({
             description: 'createJob 403',
             content: { 'application/json': { schema: zError } }
         },
+        404: {
+            description: 'createJob 404',
+            content: { 'application/json': { schema: zError } }
+        },
         409: {
             description: 'createJob 409',
             content: { 'application/json': { schema: zError } }
@@ -132,6 +136,14 @@ export const createQuoteRoute = createRoute({
         },
         403: {
             description: 'createQuote 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'createQuote 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'createQuote 409',
             content: { 'application/json': { schema: zError } }
         },
         413: {
@@ -360,6 +372,290 @@ export const getDeletionCertificateRoute = createRoute({
         },
         503: {
             description: 'getDeletionCertificate 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listUploadsRoute = createRoute({
+    operationId: 'listUploads',
+    method: 'get',
+    path: '/v1/uploads',
+    security: [{ apiKey: [] }],
+    request: {
+        query: coercedQuery(zListUploadsQuery, { limit: 'number' })
+    },
+    responses: {
+        200: {
+            description: 'listUploads 200',
+            content: { 'application/json': { schema: zUploadList } }
+        },
+        400: {
+            description: 'listUploads 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'listUploads 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listUploads 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listUploads 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listUploads 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listUploads 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const createUploadRoute = createRoute({
+    operationId: 'createUpload',
+    method: 'post',
+    path: '/v1/uploads',
+    security: [{ apiKey: [] }],
+    request: {
+        body: {
+            content: { 'application/json': { schema: zCreateUploadBody } },
+            required: true
+        }
+    },
+    responses: {
+        201: {
+            description: 'createUpload 201',
+            content: { 'application/json': { schema: zUpload } }
+        },
+        400: {
+            description: 'createUpload 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'createUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'createUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'createUpload 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'createUpload 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'createUpload 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'createUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'createUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'createUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const deleteUploadRoute = createRoute({
+    operationId: 'deleteUpload',
+    method: 'delete',
+    path: '/v1/uploads/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zDeleteUploadPath
+    },
+    responses: {
+        200: {
+            description: 'deleteUpload 200',
+            content: { 'application/json': { schema: zUploadDeletion } }
+        },
+        401: {
+            description: 'deleteUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'deleteUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'deleteUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'deleteUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'deleteUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'deleteUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const getUploadRoute = createRoute({
+    operationId: 'getUpload',
+    method: 'get',
+    path: '/v1/uploads/{id}',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zGetUploadPath
+    },
+    responses: {
+        200: {
+            description: 'getUpload 200',
+            content: { 'application/json': { schema: zUpload } }
+        },
+        401: {
+            description: 'getUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'getUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'getUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'getUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'getUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'getUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const completeUploadRoute = createRoute({
+    operationId: 'completeUpload',
+    method: 'post',
+    path: '/v1/uploads/{id}/complete',
+    security: [{ apiKey: [] }],
+    request: {
+        params: zCompleteUploadPath,
+        body: {
+            content: { 'application/json': { schema: zCompleteUploadBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'completeUpload 200',
+            content: { 'application/json': { schema: zUpload } }
+        },
+        400: {
+            description: 'completeUpload 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'completeUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'completeUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'completeUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'completeUpload 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'completeUpload 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'completeUpload 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'completeUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'completeUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'completeUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const uploadPartRoute = createRoute({
+    operationId: 'uploadPart',
+    method: 'put',
+    path: '/v1/upload-parts/:key{.+}',
+    security: [],
+    request: {
+        params: zUploadPartPath,
+        query: coercedQuery(zUploadPartQuery, {}),
+        body: {
+            content: { 'application/octet-stream': { schema: z.unknown() } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'uploadPart 200',
+            content: { 'application/json': { schema: zReceivedPart } }
+        },
+        400: {
+            description: 'uploadPart 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'uploadPart 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'uploadPart 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'uploadPart 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'uploadPart 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'uploadPart 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'uploadPart 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -1291,6 +1587,10 @@ export const consoleCreateJobRoute = createRoute({
             description: 'consoleCreateJob 403',
             content: { 'application/json': { schema: zError } }
         },
+        404: {
+            description: 'consoleCreateJob 404',
+            content: { 'application/json': { schema: zError } }
+        },
         409: {
             description: 'consoleCreateJob 409',
             content: { 'application/json': { schema: zError } }
@@ -1344,6 +1644,14 @@ export const consoleCreateQuoteRoute = createRoute({
         },
         403: {
             description: 'consoleCreateQuote 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleCreateQuote 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleCreateQuote 409',
             content: { 'application/json': { schema: zError } }
         },
         413: {
@@ -2274,6 +2582,12 @@ export const routes = {
     getJobResult: getJobResultRoute,
     streamJobEvents: streamJobEventsRoute,
     getDeletionCertificate: getDeletionCertificateRoute,
+    listUploads: listUploadsRoute,
+    createUpload: createUploadRoute,
+    deleteUpload: deleteUploadRoute,
+    getUpload: getUploadRoute,
+    completeUpload: completeUploadRoute,
+    uploadPart: uploadPartRoute,
     getAccount: getAccountRoute,
     updateAccount: updateAccountRoute,
     listAuditLog: listAuditLogRoute,

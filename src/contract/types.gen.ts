@@ -37,6 +37,148 @@ export type Tier = 'standard' | 'secure';
 export type Timestamp = string;
 
 /**
+ * Id of an upload, assigned by the service. Ids sort by creation time.
+ */
+export type UploadId = string;
+
+/**
+ * Name of a file, without folders. The service keeps it to name downloads and never uses it as a path.
+ *
+ */
+export type FileName = string;
+
+export type UploadInput = {
+    file_name: FileName;
+    /**
+     * Exact size of the file. More than the maximum returns `video_too_large`.
+     */
+    size_bytes: number;
+    /**
+     * SHA-256 of the file, if it is known already. Otherwise the completion brings a checksum.
+     */
+    sha256?: Sha256;
+};
+
+/**
+ * `waiting` for parts, `verifying` the file, `ready` for jobs, or `failed` because the file differs from its
+ * checksum.
+ *
+ */
+export type UploadStatus = 'waiting' | 'verifying' | 'ready' | 'failed';
+
+export type Upload = {
+    id: UploadId;
+    status: UploadStatus;
+    file_name: FileName;
+    /**
+     * Size of the file.
+     */
+    size_bytes: number;
+    /**
+     * SHA-256 of the file: measured by the service once the upload is `ready`, and before that the one that the
+     * client gave, or null.
+     *
+     */
+    sha256: Sha256 | null;
+    /**
+     * Whether the upload was created in test mode.
+     */
+    sandbox: boolean;
+    /**
+     * Bytes of every part but the last.
+     */
+    part_size_bytes: number;
+    /**
+     * Bytes of the parts that have arrived. Null in lists.
+     */
+    received_bytes: number | null;
+    /**
+     * The next missing parts of a waiting upload. Empty in lists.
+     */
+    parts: Array<UploadPart>;
+    /**
+     * Why the upload failed; null otherwise.
+     */
+    error: UploadError | null;
+    created_at: Timestamp;
+    /**
+     * When the service deletes the file.
+     */
+    expires_at: Timestamp;
+};
+
+/**
+ * A part that has not arrived. Send its bytes with `PUT` to `url`, without an API key.
+ */
+export type UploadPart = {
+    /**
+     * 1, 2, 3, …
+     */
+    number: number;
+    /**
+     * Position of the first byte in the file.
+     */
+    offset: number;
+    size_bytes: number;
+    /**
+     * Signed URL. Use it unchanged.
+     */
+    url: string;
+    /**
+     * Seconds of validity of the URL.
+     */
+    expires_in: number;
+};
+
+export type UploadError = {
+    /**
+     * Machine-readable code. More may be added.
+     */
+    code: 'checksum_mismatch';
+    /**
+     * Human-readable text.
+     */
+    message: string;
+};
+
+export type UploadList = {
+    /**
+     * Newest first.
+     */
+    data: Array<Upload>;
+    /**
+     * Whether there are older uploads.
+     */
+    has_more: boolean;
+    /**
+     * Pass this as `starting_after` to get the next page; null on the last page.
+     */
+    next_cursor: UploadId | null;
+};
+
+export type UploadCompletion = {
+    /**
+     * SHA-256 of the file.
+     */
+    sha256?: Sha256;
+    /**
+     * SHA-256 of each part, in the order of their numbers.
+     */
+    part_sha256?: Array<Sha256>;
+};
+
+export type UploadDeletion = {
+    id: UploadId;
+    deleted: true;
+    deleted_at: Timestamp;
+};
+
+export type ReceivedPart = {
+    number: number;
+    size_bytes: number;
+};
+
+/**
  * A public http(s) URL without user name or password. Its host is a domain name (an international one in either
  * spelling), an IPv4 address, or an IPv6 address in brackets. The URL is parsed by the WHATWG URL standard, and
  * the normalised host is checked. Private and local hosts return `url_not_allowed`. Test mode checks them too,
@@ -72,8 +214,15 @@ export type MetadataInput = {
     [key: string]: string;
 };
 
+/**
+ * A video, by exactly one of `video_url` and `upload_id`, and how to enhance it.
+ */
 export type JobInput = {
-    video_url: PublicUrl;
+    video_url?: PublicUrl;
+    /**
+     * An upload that is `ready`. It can be used for several jobs until it expires.
+     */
+    upload_id?: UploadId;
     resolution: Resolution;
     /**
      * A hint, in seconds. Live mode measures and bills the real duration. Test mode uses the hint as the duration
@@ -157,6 +306,14 @@ export type Job = {
      */
     enhancements: AppliedEnhancements | null;
     metadata: Metadata;
+    /**
+     * The upload that the job was created from; null for a job with a `video_url`.
+     */
+    upload_id: UploadId | null;
+    /**
+     * Name of the uploaded file; the download is named after it. Null for a job with a `video_url`.
+     */
+    file_name: FileName | null;
 };
 
 /**
@@ -398,8 +555,8 @@ export type CertificatePayload = {
     job_id: JobId;
     account_id: string;
     /**
-     * All objects that were ever stored for the job. Empty for a test job, which stores nothing: its result is a
-     * sample that all test jobs share.
+     * All objects that were ever stored for the job, with the upload that it was created from. Empty for a test
+     * job without an upload, which stores nothing: its result is a sample that all test jobs share.
      *
      */
     objects: Array<DestroyedObject>;
@@ -425,7 +582,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output';
+    role: 'original' | 'output' | 'upload';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
@@ -461,7 +618,8 @@ export type AuditEntry = {
     id: string;
     /**
      * The event, such as `job.created`, `job.completed`, `job.failed`, `result.accessed`, `job.deleted`,
-     * `retention.changed`. More may be added. One `result.accessed` covers every link that the same key got for
+     * `upload.created`, `upload.ready`, `upload.deleted`, `upload.destroyed` (the storage has confirmed that the file
+     * is absent), `retention.changed`. More may be added. One `result.accessed` covers every link that the same key got for
      * the job within the following hour.
      *
      */
@@ -608,6 +766,10 @@ export type Limits = {
      * Allowed values of `model`: `auto`, `none` and the installed models.
      */
     models: Array<string>;
+    /**
+     * Bytes that the files of the account's uploads may have together, in the mode of the key.
+     */
+    upload_quota_bytes: number;
 };
 
 /**
@@ -885,7 +1047,7 @@ export type ConsoleJob = {
     status: JobStatus;
     resolution: Resolution;
     /**
-     * Last path segment of the source URL, at most 120 characters.
+     * Last path segment of the source URL, or name of the uploaded file; at most 120 characters.
      */
     source_name: string;
     /**
@@ -937,13 +1099,13 @@ export type ConsoleJobDetail = {
     job: Job;
     mode: Mode;
     /**
-     * Last path segment of the source URL.
+     * Last path segment of the source URL, or name of the uploaded file.
      */
     source_name: string;
     /**
-     * The value from the request.
+     * The value from the request; null for a job from an upload.
      */
-    video_url: string;
+    video_url: string | null;
     /**
      * URL that receives the event when the job ends.
      */
@@ -1592,7 +1754,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1619,6 +1781,11 @@ export type ErrorDetail = {
  * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export type JobId2 = JobId;
+
+/**
+ * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+ */
+export type UploadId2 = UploadId;
 
 /**
  * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
@@ -1758,7 +1925,14 @@ export type CreateJobErrors = {
      */
     403: Error;
     /**
-     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
+     * `upload_failed` (the file differs from its checksum).
+     *
      */
     409: Error;
     /**
@@ -1828,6 +2002,16 @@ export type CreateQuoteErrors = {
      *
      */
     403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The upload cannot be used. Codes: `upload_not_ready` (it waits for parts or is being verified), `upload_failed`
+     * (the file differs from its checksum).
+     *
+     */
+    409: Error;
     /**
      * The body is larger than 64 KB. Code: `payload_too_large`.
      */
@@ -2137,6 +2321,390 @@ export type GetDeletionCertificateResponses = {
 };
 
 export type GetDeletionCertificateResponse = GetDeletionCertificateResponses[keyof GetDeletionCertificateResponses];
+
+export type ListUploadsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of uploads per page.
+         */
+        limit?: number;
+        /**
+         * Id of the last upload of the previous page.
+         */
+        starting_after?: UploadId;
+    };
+    url: '/v1/uploads';
+};
+
+export type ListUploadsErrors = {
+    /**
+     * A parameter is invalid; `param` names it. Code: `invalid_request`.
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListUploadsError = ListUploadsErrors[keyof ListUploadsErrors];
+
+export type ListUploadsResponses = {
+    /**
+     * One page of uploads.
+     */
+    200: UploadList;
+};
+
+export type ListUploadsResponse = ListUploadsResponses[keyof ListUploadsResponses];
+
+export type CreateUploadData = {
+    /**
+     * The name and size of the file. At most 64 KB.
+     */
+    body: UploadInput;
+    path?: never;
+    query?: never;
+    url: '/v1/uploads';
+};
+
+export type CreateUploadErrors = {
+    /**
+     * The request is not valid. Codes: `invalid_json` (malformed JSON, a duplicate name, deep nesting, U+0000 or a
+     * lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param` names; or a body that
+     * did not arrive within 30 s), `video_too_large` (over 2,000,000,000 bytes).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * The files of the account's uploads would be too large together, or there are too many. Delete uploads that
+     * you no longer need, or wait until they expire. Code: `upload_quota_exceeded`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type CreateUploadError = CreateUploadErrors[keyof CreateUploadErrors];
+
+export type CreateUploadResponses = {
+    /**
+     * The upload waits for its parts.
+     */
+    201: Upload;
+};
+
+export type CreateUploadResponse = CreateUploadResponses[keyof CreateUploadResponses];
+
+export type DeleteUploadData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: UploadId;
+    };
+    query?: never;
+    url: '/v1/uploads/{id}';
+};
+
+export type DeleteUploadErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type DeleteUploadError = DeleteUploadErrors[keyof DeleteUploadErrors];
+
+export type DeleteUploadResponses = {
+    /**
+     * The upload was deleted.
+     */
+    200: UploadDeletion;
+};
+
+export type DeleteUploadResponse = DeleteUploadResponses[keyof DeleteUploadResponses];
+
+export type GetUploadData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: UploadId;
+    };
+    query?: never;
+    url: '/v1/uploads/{id}';
+};
+
+export type GetUploadErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type GetUploadError = GetUploadErrors[keyof GetUploadErrors];
+
+export type GetUploadResponses = {
+    /**
+     * The upload.
+     */
+    200: Upload;
+};
+
+export type GetUploadResponse = GetUploadResponses[keyof GetUploadResponses];
+
+export type CompleteUploadData = {
+    /**
+     * The checksum; an empty object if the creation had it. At most 64 KB.
+     */
+    body: UploadCompletion;
+    path: {
+        /**
+         * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: UploadId;
+    };
+    query?: never;
+    url: '/v1/uploads/{id}/complete';
+};
+
+export type CompleteUploadErrors = {
+    /**
+     * The request is not valid. Codes: `invalid_json` (malformed JSON, a duplicate name, deep nesting, U+0000 or a
+     * lone surrogate), `invalid_request` (an invalid or unknown field, which `param` names; or a body that did not
+     * arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * Parts are missing, which `GET /v1/uploads/{id}` lists, or the checksum is missing or not of all parts; the
+     * message says which. Code: `upload_incomplete`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type CompleteUploadError = CompleteUploadErrors[keyof CompleteUploadErrors];
+
+export type CompleteUploadResponses = {
+    /**
+     * The file is being verified, or was before.
+     */
+    200: Upload;
+};
+
+export type CompleteUploadResponse = CompleteUploadResponses[keyof CompleteUploadResponses];
+
+export type UploadPartData = {
+    /**
+     * The bytes of the part.
+     */
+    body: Blob | File;
+    path: {
+        /**
+         * Opaque name of the file. It may contain slashes.
+         */
+        key: string;
+    };
+    query: {
+        /**
+         * Opaque name of the transfer.
+         */
+        upload: string;
+        /**
+         * Number of the part.
+         */
+        number: string;
+        /**
+         * Bytes of the part.
+         */
+        size: string;
+        /**
+         * When the URL expires, in seconds since the Unix epoch.
+         */
+        expires: string;
+        /**
+         * Signature over the URL's other parts.
+         */
+        signature: string;
+    };
+    url: '/v1/upload-parts/{key}';
+};
+
+export type UploadPartErrors = {
+    /**
+     * The part did not arrive in full, or is shorter than its URL says. Send it again. Code: `invalid_request`.
+     *
+     */
+    400: Error;
+    /**
+     * The URL is not valid. Codes: `link_expired`, `link_invalid`.
+     */
+    403: Error;
+    /**
+     * The upload takes no parts any more: it is complete, deleted or expired. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The part is longer than its URL says. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * Too many parts of the upload arrive at the same time; retry after `Retry-After`.
+     * Code: `rate_limit_exceeded`.
+     *
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type UploadPartError = UploadPartErrors[keyof UploadPartErrors];
+
+export type UploadPartResponses = {
+    /**
+     * The part is stored.
+     */
+    200: ReceivedPart;
+};
+
+export type UploadPartResponse = UploadPartResponses[keyof UploadPartResponses];
 
 export type GetAccountData = {
     body?: never;
@@ -3396,7 +3964,14 @@ export type ConsoleCreateJobErrors = {
      */
     403: Error;
     /**
-     * The `Idempotency-Key` was used with another request body. Code: `idempotency_key_reused`.
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The `Idempotency-Key` was used with another request body, or the upload cannot be used.
+     * Codes: `idempotency_key_reused`, `upload_not_ready` (it waits for parts or is being verified),
+     * `upload_failed` (the file differs from its checksum).
+     *
      */
     409: Error;
     /**
@@ -3466,6 +4041,16 @@ export type ConsoleCreateQuoteErrors = {
      *
      */
     403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The upload cannot be used. Codes: `upload_not_ready` (it waits for parts or is being verified), `upload_failed`
+     * (the file differs from its checksum).
+     *
+     */
+    409: Error;
     /**
      * The body is larger than 64 KB. Code: `payload_too_large`.
      */

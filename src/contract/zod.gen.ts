@@ -1,6 +1,7 @@
 // Generated from openapi.yaml by `npm run generate`; do not edit.
 
 import { characters } from './characters.ts';
+import { exactlyOneOf } from './exactly-one.ts';
 import * as z from 'zod';
 
 /**
@@ -39,6 +40,56 @@ export const zTier = z.enum(['standard', 'secure']);
 export const zTimestamp = z.iso.datetime().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/);
 
 /**
+ * Id of an upload, assigned by the service. Ids sort by creation time.
+ */
+export const zUploadId = z.string().regex(/^upl_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
+ * Name of a file, without folders. The service keeps it to name downloads and never uses it as a path.
+ *
+ */
+export const zFileName = z.string().check(characters({ min: 1, max: 255 })).regex(/^[^\x00-\x1f\x7f\/\\]+$/);
+
+/**
+ * `waiting` for parts, `verifying` the file, `ready` for jobs, or `failed` because the file differs from its
+ * checksum.
+ *
+ */
+export const zUploadStatus = z.enum([
+    'waiting',
+    'verifying',
+    'ready',
+    'failed'
+]);
+
+/**
+ * A part that has not arrived. Send its bytes with `PUT` to `url`, without an API key.
+ */
+export const zUploadPart = z.object({
+    number: z.int().gte(1),
+    offset: z.int().gte(0),
+    size_bytes: z.int().gte(1),
+    url: z.url(),
+    expires_in: z.int().gte(1)
+});
+
+export const zUploadError = z.object({
+    code: z.enum(['checksum_mismatch']),
+    message: z.string().check(characters({ min: 1 }))
+});
+
+export const zUploadDeletion = z.object({
+    id: zUploadId,
+    deleted: z.literal(true),
+    deleted_at: zTimestamp
+});
+
+export const zReceivedPart = z.object({
+    number: z.int().gte(1),
+    size_bytes: z.int().gte(1)
+});
+
+/**
  * A public http(s) URL without user name or password. Its host is a domain name (an international one in either
  * spelling), an IPv4 address, or an IPv6 address in brackets. The URL is parsed by the WHATWG URL standard, and
  * the normalised host is checked. Private and local hosts return `url_not_allowed`. Test mode checks them too,
@@ -75,8 +126,12 @@ export const zEnhancementsInput = z.strictObject({
  */
 export const zMetadataInput = z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/), z.string().check(characters({ max: 500 })).regex(/^[^\x00]*$/)).refine(value => Object.keys(value).length <= 20, { error: 'Invalid input: expected at most 20 properties' });
 
+/**
+ * A video, by exactly one of `video_url` and `upload_id`, and how to enhance it.
+ */
 export const zJobInput = z.strictObject({
-    video_url: zPublicUrl,
+    video_url: zPublicUrl.optional(),
+    upload_id: zUploadId.optional(),
     resolution: zResolution,
     duration_seconds: z.number().gt(0).optional(),
     webhook_url: zPublicUrl.optional(),
@@ -84,7 +139,7 @@ export const zJobInput = z.strictObject({
     enhancements: zEnhancementsInput.optional(),
     model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
     metadata: zMetadataInput.optional()
-});
+}).check(exactlyOneOf('video_url', 'upload_id'));
 
 /**
  * Your own key-value pairs.
@@ -164,7 +219,9 @@ export const zJob = z.object({
     output: zOutput.nullable(),
     error: zJobError.nullable(),
     enhancements: zAppliedEnhancements.nullable(),
-    metadata: zMetadata
+    metadata: zMetadata,
+    upload_id: zUploadId.nullable(),
+    file_name: zFileName.nullable()
 });
 
 export const zJobList = z.object({
@@ -237,9 +294,45 @@ export const zJobDeletion = z.object({
  */
 export const zSha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
+export const zUploadInput = z.strictObject({
+    file_name: zFileName,
+    size_bytes: z.int().gte(1).lte(2000000000),
+    sha256: zSha256.optional()
+});
+
+export const zUpload = z.object({
+    id: zUploadId,
+    status: zUploadStatus,
+    file_name: zFileName,
+    size_bytes: z.int().gte(1),
+    sha256: zSha256.nullable(),
+    sandbox: z.boolean(),
+    part_size_bytes: z.int().gte(1),
+    received_bytes: z.int().gte(0).nullable(),
+    parts: z.array(zUploadPart).max(20),
+    error: zUploadError.nullable(),
+    created_at: zTimestamp,
+    expires_at: zTimestamp
+});
+
+export const zUploadList = z.object({
+    data: z.array(zUpload).max(100),
+    has_more: z.boolean(),
+    next_cursor: zUploadId.nullable()
+});
+
+export const zUploadCompletion = z.strictObject({
+    sha256: zSha256.optional(),
+    part_sha256: z.array(zSha256).min(1).max(400).optional()
+});
+
 export const zDestroyedObject = z.object({
     key: z.string(),
-    role: z.enum(['original', 'output']),
+    role: z.enum([
+        'original',
+        'output',
+        'upload'
+    ]),
     version: z.string().nullable(),
     sha256: zSha256.nullable(),
     size_bytes: z.int().gte(0).nullable(),
@@ -364,7 +457,8 @@ export const zLimits = z.object({
     max_file_size_bytes: z.int().gte(1),
     resolutions: z.array(zResolution),
     link_validity_seconds: z.int().gte(1),
-    models: z.array(z.string())
+    models: z.array(z.string()),
+    upload_quota_bytes: z.int().gte(1)
 });
 
 export const zAccount = z.object({
@@ -606,7 +700,7 @@ export const zConsoleJobDetail = z.object({
     job: zJob,
     mode: zMode,
     source_name: z.string(),
-    video_url: z.string(),
+    video_url: z.string().nullable(),
     webhook_url: z.string().nullable(),
     model: z.string().nullable(),
     requested: zEnhancementsInput,
@@ -929,6 +1023,7 @@ export const zErrorDetail = z.object({
         'account_pending_approval',
         'secure_tier_required',
         'job_not_found',
+        'upload_not_found',
         'not_found',
         'method_not_allowed',
         'job_not_done',
@@ -936,6 +1031,10 @@ export const zErrorDetail = z.object({
         'job_not_deleted',
         'certificate_pending',
         'idempotency_key_reused',
+        'upload_incomplete',
+        'upload_not_ready',
+        'upload_failed',
+        'upload_quota_exceeded',
         'rate_limit_exceeded',
         'payload_too_large',
         'unsupported_media_type',
@@ -973,6 +1072,11 @@ export const zError = z.object({
  * Id of the job. An id that is unknown to the account in the key's mode returns 404.
  */
 export const zJobId2 = zJobId;
+
+/**
+ * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+ */
+export const zUploadId2 = zUploadId;
 
 /**
  * Makes retries safe. 1 to 255 printable ASCII characters, not starting or ending in a space.
@@ -1045,6 +1149,50 @@ export const zStreamJobEventsPath = z.object({
 
 export const zGetDeletionCertificatePath = z.object({
     id: zJobId
+});
+
+export const zListUploadsQuery = z.object({
+    limit: z.int().gte(1).lte(100).optional().default(20),
+    starting_after: zUploadId.optional()
+});
+
+/**
+ * The name and size of the file. At most 64 KB.
+ */
+export const zCreateUploadBody = zUploadInput;
+
+export const zDeleteUploadPath = z.object({
+    id: zUploadId
+});
+
+export const zGetUploadPath = z.object({
+    id: zUploadId
+});
+
+/**
+ * The checksum; an empty object if the creation had it. At most 64 KB.
+ */
+export const zCompleteUploadBody = zUploadCompletion;
+
+export const zCompleteUploadPath = z.object({
+    id: zUploadId
+});
+
+/**
+ * The bytes of the part.
+ */
+export const zUploadPartBody = z.string();
+
+export const zUploadPartPath = z.object({
+    key: z.string().check(characters({ min: 1, max: 512 })).regex(/^[a-z0-9_\/.-]+$/)
+});
+
+export const zUploadPartQuery = z.object({
+    upload: z.string().regex(/^[0-9a-f]{32}$/),
+    number: z.string().regex(/^[1-9][0-9]{0,3}$/),
+    size: z.string().regex(/^[1-9][0-9]{0,9}$/),
+    expires: z.string().regex(/^[0-9]{1,12}$/),
+    signature: z.string().regex(/^[0-9a-f]{64}$/)
 });
 
 /**

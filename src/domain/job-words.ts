@@ -1,6 +1,7 @@
 /** Texts of the console about a job: its timeline, help for its errors, a name for its source. */
 import type { JobErrorCode } from './errors.ts';
 import type { Mode } from './job.ts';
+import type { VideoName } from './test-mode.ts';
 
 const timelineTexts: Readonly<Record<string, string>> = {
   'job.created': 'The job was accepted and queued.',
@@ -34,9 +35,10 @@ export function errorHelp(mode: Mode, code: JobErrorCode): string {
   return mode === 'test' ? 'The name of the video asks for this error; any other name succeeds.' : help[code];
 }
 
-/** A name for lists: the last segment of the URL's path, or else its host; at most 120 characters. */
-export function sourceName(videoUrl: string): string {
-  const url = URL.parse(videoUrl);
+/** A name for lists: that of the uploaded file, the last segment of the URL's path, or else its host; at most 120 characters. */
+export function sourceName({ videoUrl, fileName }: VideoName): string {
+  if (fileName !== null) return [...fileName].slice(0, 120).join('');
+  const url = URL.parse(videoUrl ?? '');
   if (url === null) return '';
   const segment = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
   return (readable(segment) || url.hostname).slice(0, 120);

@@ -71,7 +71,12 @@ export interface JobRecord {
   tier: Tier;
   status: JobStatus;
   resolution: Resolution;
-  videoUrl: string;
+  /** null for a job from an upload */
+  videoUrl: string | null;
+  /** null for a job with a URL */
+  uploadId: string | null;
+  /** of the upload */
+  fileName: string | null;
   webhookUrl: string | null;
   model: string | null;
   enhancements: Enhancements;

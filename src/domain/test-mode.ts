@@ -1,4 +1,7 @@
-/** Test mode: the last path segment of `video_url` chooses what happens, like the card numbers of a payment service. */
+/**
+ * Test mode: the last path segment of `video_url`, or the file name of the upload, chooses what happens, like the card
+ * numbers of a payment service.
+ */
 
 export const testModeScenarios = [
   'unreadable_video',
@@ -22,12 +25,18 @@ export const sandboxCredits = 10_000;
 /** seconds that a `slow.*` job takes */
 export const slowScenarioS = 30;
 
+/** Where a video comes from: a URL, or an upload with this file name. */
+export interface VideoName {
+  videoUrl: string | null;
+  fileName: string | null;
+}
+
 /**
- * The scenario that a URL asks for (`https://example.com/slow.mp4` → `slow`), null for an ordinary one.
+ * The scenario that a video asks for (`https://example.com/slow.mp4` → `slow`), null for an ordinary one.
  * The first four refuse the creation, `processing_failed` ends the job in error, `slow` takes 30 s.
  */
-export function testModeScenario(videoUrl: string): TestModeScenario | null {
-  const path = URL.parse(videoUrl)?.pathname ?? '';
+export function testModeScenario({ videoUrl, fileName }: VideoName): TestModeScenario | null {
+  const path = videoUrl === null ? (fileName ?? '') : (URL.parse(videoUrl)?.pathname ?? '');
   const segment = path.slice(path.lastIndexOf('/') + 1);
   const dot = segment.indexOf('.');
   if (dot < 0) return null;

@@ -27,6 +27,7 @@ import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
+import { uploadHandlers } from './routes/uploads.ts';
 import { createStreams } from './streams.ts';
 import { pathError, validationError } from './validation.ts';
 
@@ -85,6 +86,7 @@ function apiHandlers(deps: WithStreams): Handlers {
   return {
     ...jobHandlers(deps),
     ...resultHandlers(deps),
+    ...uploadHandlers(deps),
     ...accountHandlers(deps),
     ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),

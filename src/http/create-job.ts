@@ -5,7 +5,7 @@ import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTestBalance, assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
+import { assertTestBalance, assertTierAllowed, findVideo, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
 import { defaultQuotas } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 
@@ -32,14 +32,15 @@ export async function createJob(
     const job = await store.jobs.findReplay(principal.account.id, principal.mode, idempotency);
     if (job !== null) return { job, replayed: true };
   }
-  const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
+  const video = await findVideo(deps, principal, body);
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
-  const measured = await measureVideo(deps, { principal, body, videoUrl, signal });
-  if (principal.mode === 'test') assertTestBalance(videoUrl);
+  const measured = await measureVideo(deps, { principal, body, video, signal });
+  if (principal.mode === 'test') assertTestBalance(video);
   await limitUnapprovedAccount(deps, principal.account);
   return store.jobs.create({
     ...requestedJob(principal, body),
-    videoUrl: videoUrl.href,
+    videoUrl: video.url?.href ?? null,
+    upload: video.upload,
     webhookUrl: webhookUrl?.href ?? null,
     ...measured,
     idempotency,

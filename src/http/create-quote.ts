@@ -5,7 +5,7 @@ import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { serializeSource } from './serialize.ts';
-import { assertTierAllowed, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
+import { assertTierAllowed, findVideo, type JobInput, measureVideo, nameOf, parsePublicUrl, tierOf, type Video } from './measurement.ts';
 
 /** An estimate is based on so many of the account's latest jobs. */
 const sampleSize = 50;
@@ -23,12 +23,12 @@ export interface QuoteRequest {
 /** Throws ReelmendError with the codes that openapi.yaml names for createQuote. */
 export async function createQuote(deps: HttpDeps, { principal, body, signal }: QuoteRequest): Promise<Quote> {
   assertTierAllowed(principal, body);
-  const videoUrl = parsePublicUrl(deps, body.video_url, '/video_url');
+  const video = await findVideo(deps, principal, body);
   if (body.webhook_url !== undefined) parsePublicUrl(deps, body.webhook_url, '/webhook_url');
-  const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, videoUrl, signal });
+  const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, video, signal });
   const sandbox = principal.mode === 'test';
   const seconds = sandbox
-    ? testJobSeconds(deps, videoUrl)
+    ? testJobSeconds(deps, video)
     : durationSeconds * (await processingRate(deps, principal, body.resolution));
   return {
     duration_seconds: durationSeconds,
@@ -41,8 +41,8 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
   };
 }
 
-function testJobSeconds({ options }: HttpDeps, videoUrl: URL): number {
-  if (testModeScenario(videoUrl.href) === 'slow') return slowScenarioS;
+function testJobSeconds({ options }: HttpDeps, video: Video): number {
+  if (testModeScenario(nameOf(video)) === 'slow') return slowScenarioS;
   return (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
 }
 

@@ -38,16 +38,22 @@ export interface HttpEvidence {
   jwks(): Promise<Jwks>;
 }
 
+/** An object of the storage that holds a customer's video. */
+export interface StoredVideo {
+  key: string;
+  sizeBytes: number;
+}
+
 export interface HttpDeps {
   store: HttpStore;
   /** This API serves the links of filesystem storage; links of S3 storage lead to the bucket. */
   storage: Storage | FilesystemStorage;
   /**
-   * Measures a remote video. Reads only the bytes that the demuxer needs. Rejects with ReelmendError `url_not_allowed`,
+   * Measures a video behind a URL, or an object of the storage. Reads only the bytes that the demuxer needs. Rejects with ReelmendError `url_not_allowed`,
    * `video_unreachable`, `video_too_large`, `video_too_long`, `unreadable_video`, or `service_unavailable` if too many
    * videos are being measured. Stops soon after the signal is aborted.
    */
-  measure(url: string, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
+  measure(video: string | StoredVideo, request: { accountId: string; signal: AbortSignal }): Promise<MeasuredSource>;
   /** Throws ReelmendError `url_not_allowed` for a URL that must not be fetched. Sends no request. */
   checkUrl(url: string): void;
   evidence: HttpEvidence;
@@ -56,6 +62,8 @@ export interface HttpDeps {
   /** the text of openapi.yaml */
   description: string;
   logger: HttpLogger;
+  /** free bytes of the disk that uploads are stored on; absent: the storage is not on this machine */
+  freeBytes?(): Promise<number>;
   /** counts and times requests (`createHttpMetrics`); optional */
   metrics?: HttpMetrics;
   /** serves the console; optional */
@@ -112,6 +120,8 @@ export interface HttpOptions {
   limits?: VideoLimits;
   /** limits by class; middleware/rate-limit.ts has the defaults and the windows */
   rateLimits?: Partial<Record<RateClass, number>>;
+  /** bytes that the uploads of an approved account may have together, in each mode; default 20,000,000,000 */
+  uploadQuotaBytes?: number;
   /** duration of a test job for quotes, ms; default 2000 */
   testModeDelayMs?: number;
   /** seconds of processing per second of video, for quotes of accounts without finished jobs */

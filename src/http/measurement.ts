@@ -13,18 +13,20 @@ import {
   type VideoLimits,
 } from '../domain/limits.ts';
 import { priceInCredits } from '../domain/pricing.ts';
-import { testModeScenario, type TestModeScenario } from '../domain/test-mode.ts';
+import { testModeScenario, type TestModeScenario, type VideoName } from '../domain/test-mode.ts';
+import type { UploadRecord } from '../domain/uploads.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 import { limitsOf, modelsOf } from './serialize.ts';
+import { uploadNotFound } from './validation.ts';
 
 export type JobInput = z.output<typeof zJobInput>;
 
 export interface MeasurementRequest {
   principal: Principal;
   body: JobInput;
-  videoUrl: URL;
+  video: Video;
   /** aborted when the client disconnects */
   signal: AbortSignal;
 }
@@ -36,6 +38,40 @@ export interface Measured {
   source: MeasuredSource | null;
   /** 0 in test mode */
   credits: number;
+}
+
+/** What a request asks to enhance: a URL or an upload. */
+export type Video = { url: URL; upload: null } | { url: null; upload: UploadRecord };
+
+/** The field that names the video, as JSON Pointer. */
+const fieldOf = ({ upload }: Video): string => (upload === null ? '/video_url' : '/upload_id');
+
+/** The part of the video that test mode looks at. */
+export const nameOf = ({ url, upload }: Video): VideoName => ({ videoUrl: url?.href ?? null, fileName: upload?.fileName ?? null });
+
+/**
+ * Finds the video of a request. Throws ReelmendError `url_not_allowed`, `upload_not_found`, `upload_not_ready` or
+ * `upload_failed`.
+ */
+export async function findVideo(deps: HttpDeps, { account, mode }: Principal, body: JobInput): Promise<Video> {
+  if (body.upload_id === undefined) return { url: parsePublicUrl(deps, body.video_url ?? '', '/video_url'), upload: null };
+  const upload = await deps.store.uploads.get(account.id, mode, body.upload_id);
+  if (upload === null) throw uploadNotFound('/upload_id');
+  assertUsable(upload);
+  return { url: null, upload };
+}
+
+const notReady = {
+  waiting: 'The upload waits for its parts. Send them and complete it.',
+  verifying: 'The upload is being verified. Create the job when its status is "ready".',
+} as const;
+
+function assertUsable({ status }: UploadRecord): void {
+  const options = { param: '/upload_id' };
+  if (status === 'failed') {
+    throw new ReelmendError('upload_failed', 'The uploaded file differs from its checksum. Upload it again.', options);
+  }
+  if (status !== 'ready') throw new ReelmendError('upload_not_ready', notReady[status], options);
 }
 
 const defaultMeasureTimeoutMs = 19_000;
@@ -72,11 +108,11 @@ export function parsePublicUrl(deps: HttpDeps, text: string, param: string): URL
 
 /** Throws ReelmendError with the codes that openapi.yaml names for a refused video, or `invalid_request`. */
 export async function measureVideo(deps: HttpDeps, request: MeasurementRequest): Promise<Measured> {
-  const { principal, body, videoUrl } = request;
+  const { principal, body, video } = request;
   assertModelInstalled(deps, body);
   if (principal.mode === 'live') return measureLive(deps, request);
   const limits = limitsOf(deps);
-  assertTestVideo(videoUrl, limits);
+  assertTestVideo(video, limits);
   return { durationSeconds: testJobSeconds(body.duration_seconds, limits), source: null, credits: 0 };
 }
 
@@ -95,7 +131,7 @@ async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise
   const limits = limitsOf(deps);
   assertSizeAllowed(source.size_bytes, limits);
   if (!Number.isFinite(source.duration) || source.duration <= 0) {
-    throw new ReelmendError('unreadable_video', 'The video has no duration.', { param: '/video_url' });
+    throw new ReelmendError('unreadable_video', 'The video has no duration.', { param: fieldOf(request.video) });
   }
   assertDurationAllowed(source.duration, limits);
   const durationSeconds = billedSeconds(source.duration);
@@ -106,7 +142,7 @@ async function measureLive(deps: HttpDeps, request: MeasurementRequest): Promise
 /** Stops waiting at the deadline, even if `measure` ignores its signal. */
 async function measureInTime(
   { measure }: HttpDeps,
-  { principal, videoUrl, signal }: MeasurementRequest,
+  { principal, video, signal }: MeasurementRequest,
   timeoutMs: number,
 ): Promise<MeasuredSource> {
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -115,15 +151,16 @@ async function measureInTime(
   });
   try {
     const request = { accountId: principal.account.id, signal: AbortSignal.any([signal, deadline]) };
-    return await Promise.race([measure(videoUrl.href, request), timeout]);
+    const source = video.upload === null ? video.url.href : { key: video.upload.key, sizeBytes: video.upload.sizeBytes };
+    return await Promise.race([measure(source, request), timeout]);
   } catch (cause) {
     // A disconnected client counts like the deadline: nobody reads the response, and there is no failure to log.
-    throw measurementError(cause, deadline.aborted || signal.aborted);
+    throw measurementError(cause, { param: fieldOf(video), isAborted: deadline.aborted || signal.aborted });
   }
 }
 
-function measurementError(cause: unknown, isAborted: boolean): unknown {
-  const options = { param: '/video_url', cause };
+function measurementError(cause: unknown, { param, isAborted }: { param: string; isAborted: boolean }): unknown {
+  const options = { param, cause };
   if (isAborted) return new ReelmendError('video_unreachable', 'The video could not be measured in time.', options);
   if (!(cause instanceof ReelmendError)) {
     return new ReelmendError('internal_error', 'The service failed to measure the video. The failure was logged.', {
@@ -158,15 +195,15 @@ function isRefusal(scenario: TestModeScenario | null): scenario is Refusal {
   return scenario !== null && scenario !== 'processing_failed' && scenario !== 'slow';
 }
 
-/** Test mode measures nothing: throws the error that the file name of the URL requests (src/domain/test-mode.ts). */
-export function assertTestVideo(videoUrl: URL, limits: VideoLimits): void {
-  const scenario = testModeScenario(videoUrl.href);
+/** Test mode measures nothing: throws the error that the name of the video requests (src/domain/test-mode.ts). */
+export function assertTestVideo(video: Video, limits: VideoLimits): void {
+  const scenario = testModeScenario(nameOf(video));
   if (!isRefusal(scenario) || scenario === 'insufficient_credits') return;
-  throw new ReelmendError(scenario, messages(limits)[scenario], { param: '/video_url' });
+  throw new ReelmendError(scenario, messages(limits)[scenario], { param: fieldOf(video) });
 }
 
-/** Throws ReelmendError `insufficient_credits` if the file name of the URL requests it. */
-export function assertTestBalance(videoUrl: URL): void {
-  if (testModeScenario(videoUrl.href) !== 'insufficient_credits') return;
+/** Throws ReelmendError `insufficient_credits` if the name of the video requests it. */
+export function assertTestBalance(video: Video): void {
+  if (testModeScenario(nameOf(video)) !== 'insufficient_credits') return;
   throw new ReelmendError('insufficient_credits', balanceMessage);
 }

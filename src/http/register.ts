@@ -86,10 +86,19 @@ function guardOf(id: OperationId, route: RouteConfig, middleware: RouteMiddlewar
   ];
 }
 
+/** Web pages of any origin may send parts of uploads: the signed URL is the permission. */
+const preflight = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'PUT',
+  'Access-Control-Allow-Headers': 'Content-Type',
+  'Access-Control-Max-Age': '3600',
+};
+
 /** OPTIONS lists the methods of a path; every other method returns 405 with the same list. GET implies HEAD. */
 function answerOtherMethods(app: OpenAPIHono<AppEnv>, path: string, methods: Set<string>): void {
   const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-  app.on(['OPTIONS'], [path], (c) => c.body(null, 204, { Allow: allow }));
+  const headers = path.startsWith('/v1/upload-parts/') ? { Allow: allow, ...preflight } : { Allow: allow };
+  app.on(['OPTIONS'], [path], (c) => c.body(null, 204, headers));
   app.all(path, (c) => {
     c.header('Allow', allow);
     throw new ReelmendError('method_not_allowed', `${c.req.method} is not allowed here; use ${allow}.`);

@@ -4,6 +4,7 @@ import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier 
 import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
 import { priceTable } from '../domain/pricing.ts';
 import { sandboxCredits } from '../domain/test-mode.ts';
+import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
 import type { Account, Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
@@ -50,6 +51,8 @@ export function serializeJob(job: JobRecord): Job {
     error: job.error,
     enhancements: job.applied === null ? null : serializeApplied(job.applied),
     metadata: job.metadata,
+    upload_id: job.uploadId,
+    file_name: job.fileName,
   };
 }
 
@@ -61,7 +64,13 @@ export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
 /** What a video may have at most on this service. */
 export const limitsOf = ({ options }: Pick<HttpDeps, 'options'>): VideoLimits => options?.limits ?? defaultVideoLimits;
 
-export function serializeLimits(deps: Pick<HttpDeps, 'options'>): Limits {
+/** Bytes that the uploads of an account may have together, in each mode. */
+export function uploadQuotaOf({ options }: Pick<HttpDeps, 'options'>, { approvalStatus }: Pick<Account, 'approvalStatus'>): number {
+  const quota = options?.uploadQuotaBytes ?? defaultUploadQuotaBytes;
+  return approvalStatus === 'approved' ? quota : Math.min(quota, pendingUploadQuotaBytes);
+}
+
+export function serializeLimits(deps: Pick<HttpDeps, 'options'>, account: Pick<Account, 'approvalStatus'>): Limits {
   const limits = limitsOf(deps);
   return {
     max_duration_seconds: limits.durationS,
@@ -69,6 +78,7 @@ export function serializeLimits(deps: Pick<HttpDeps, 'options'>): Limits {
     resolutions: ['1080p', '4k'],
     link_validity_seconds: linkValidityS(limits),
     models: modelsOf(deps),
+    upload_quota_bytes: uploadQuotaOf(deps, account),
   };
 }
 
@@ -93,6 +103,6 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }
     approval_status: account.approvalStatus,
     retention_days: retentionDaysFor(tier, account),
     pricing: serializePricing(tier),
-    limits: serializeLimits(deps),
+    limits: serializeLimits(deps, account),
   };
 }

@@ -1,6 +1,8 @@
 /** Converts validation errors to an error with a code, a sentence and a JSON Pointer. */
 import type { z } from 'zod';
 import { ReelmendError, type RequestErrorCode } from '../domain/errors.ts';
+import { defaultVideoLimits, tooLargeMessage } from '../domain/limits.ts';
+import { largestUploadBytes } from '../domain/uploads.ts';
 import { problemOfText, urlNotAllowed } from '../domain/urls.ts';
 
 type Target = 'json' | 'query' | 'param' | 'header' | 'cookie' | 'form';
@@ -83,8 +85,16 @@ function reasonOf(issue: Issue): string {
   }
 }
 
+/** The names of the properties of which exactly one is required, for the issue of that check (../contract/exactly-one.ts). */
+function exactlyOneOf(issue: Issue): string[] | undefined {
+  const names: unknown = issue.code === 'custom' ? issue.params?.['exactlyOne'] : undefined;
+  return Array.isArray(names) ? names.map(String) : undefined;
+}
+
 function sentence(target: Target, name: string, issue: Issue, value: unknown): string {
   const noun = nouns[target] ?? 'field';
+  const fields = exactlyOneOf(issue);
+  if (fields !== undefined) return `Exactly one of the fields ${fields.map((field) => `"${field}"`).join(' and ')} is required.`;
   if (issue.code === 'unrecognized_keys') return `There is no ${noun} "${name}".`;
   if (value === undefined) return `The ${noun} "${name}" is required.`;
   return `The ${noun} "${name}" ${reasonOf(issue)}.`;
@@ -92,13 +102,21 @@ function sentence(target: Target, name: string, issue: Issue, value: unknown): s
 
 const urlFields: ReadonlySet<string> = new Set(['/video_url', '/webhook_url', '/url']);
 
+/** The code that a job with such a file would get. */
+function sizeRefused(sizeBytes: number, param: string): ReelmendError {
+  const message = tooLargeMessage(sizeBytes, { ...defaultVideoLimits, bytes: largestUploadBytes });
+  return new ReelmendError('video_too_large', message, { param });
+}
+
 /** A malformed URL gets the same code as a private one: neither can be fetched. */
-function specialCase(value: unknown, param: string): ReelmendError | undefined {
+function specialCase(issue: Issue, value: unknown, param: string): ReelmendError | undefined {
+  if (exactlyOneOf(issue) !== undefined) return undefined;
   // The console sends the body of a job in the field `request`.
   const field = param.replace(/^\/request(?=\/)/, '');
   if (urlFields.has(field) && typeof value === 'string') {
     return urlNotAllowed(problemOfText(value), { param });
   }
+  if (field === '/size_bytes' && issue.code === 'too_big' && typeof value === 'number') return sizeRefused(value, param);
   return undefined;
 }
 
@@ -112,7 +130,7 @@ export function validationError({ target, data, error }: Refused): ReelmendError
     return new ReelmendError('invalid_request', `The request body ${reasonOf(issue)}.`);
   }
   const value = valueAt(data, path);
-  const special = target === 'json' ? specialCase(value, param) : undefined;
+  const special = target === 'json' ? specialCase(issue, value, param) : undefined;
   if (special !== undefined) return special;
   const name = target === 'json' ? param.slice(1).replaceAll('/', '.') : String(path[0]);
   return new ReelmendError('invalid_request', sentence(target, name, issue, value), { param });
@@ -121,9 +139,15 @@ export function validationError({ target, data, error }: Refused): ReelmendError
 /** An invalid path parameter means an unknown resource (404), and an invalid signed query an invalid link (403). */
 export function pathError(path: string, target: Target): ReelmendError | undefined {
   const refusal = (code: RequestErrorCode, message: string) => new ReelmendError(code, message);
-  if (path.startsWith('/v1/downloads/') && target === 'query') return refusal('link_invalid', 'The link is not valid.');
+  if (/^\/v1\/(?:downloads|upload-parts)\//.test(path) && target === 'query') return refusal('link_invalid', 'The link is not valid.');
   if (target !== 'param') return undefined;
-  return /^\/(?:v1|console\/api)\/jobs\//.test(path) ? jobNotFound() : refusal('not_found', 'There is nothing at this path.');
+  if (/^\/(?:v1|console\/api)\/jobs\//.test(path)) return jobNotFound();
+  if (/^\/(?:v1|console\/api)\/uploads\//.test(path)) return uploadNotFound();
+  return refusal('not_found', 'There is nothing at this path.');
+}
+
+export function uploadNotFound(param?: string): ReelmendError {
+  return new ReelmendError('upload_not_found', 'There is no such upload.', param === undefined ? {} : { param });
 }
 
 export function jobNotFound(): ReelmendError {

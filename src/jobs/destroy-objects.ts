@@ -1,10 +1,10 @@
 /**
- * Destroys the stored objects that a job no longer needs. An object counts as destroyed only when the storage itself
+ * Destroys the stored objects that a job no longer needs, and the files of uploads. An object counts as destroyed only when the storage itself
  * answers "absent". Afterwards a deleted job of the Secure tier gets its certificate.
  */
 import type { CertificatePayload } from '../evidence/index.ts';
 import type { DestroyedJob } from '../store/index.ts';
-import { jobIdOf } from './payload.ts';
+import { jobIdOf, uploadIdOf } from './payload.ts';
 import type { WorkerContext } from './worker-context.ts';
 
 /**
@@ -18,8 +18,32 @@ export const destroyTask =
     const { keys, busyForS } = await worker.store.objects.pendingDeletion(jobId);
     await forEachKey(jobId, keys, (key) => destroyObject(worker, key));
     if (busyForS > 0) return worker.store.objects.destroyLater(jobId, busyForS + 1);
-    if (await worker.store.certificates.isDue(jobId)) await certify(worker, jobId);
+    if (!(await worker.store.certificates.isDue(jobId))) return;
+    const upload = await worker.store.uploads.ofJob(jobId);
+    if (upload === null || upload.isDestroyed || (await destroyUpload(worker, upload.id))) return certify(worker, jobId);
+    // Another job has to read the upload first.
+    await worker.store.objects.destroyLater(jobId, worker.tuning.uploadNeededRetryS);
   };
+
+/** Destroys the file of an upload that is deleted or has failed. It waits for jobs that have to read it. */
+export const destroyUploadTask =
+  (worker: WorkerContext) =>
+  async (payload: unknown): Promise<void> => {
+    const uploadId = uploadIdOf(payload);
+    if (await destroyUpload(worker, uploadId)) return;
+    await worker.store.uploads.destroyLater(uploadId, worker.tuning.uploadNeededRetryS);
+  };
+
+/** False when an accepted job still has to read the file. */
+async function destroyUpload({ storage, store }: WorkerContext, uploadId: string): Promise<boolean> {
+  const pending = await store.uploads.pendingDeletion(uploadId);
+  if (pending === null) return true;
+  if (pending.isNeeded) return false;
+  await storage.destroy(pending.key);
+  if (!(await storage.isAbsent(pending.key))) throw new Error(`The storage still has ${pending.key}`);
+  await store.uploads.markDestroyed(uploadId);
+  return true;
+}
 
 async function destroyObject({ storage, store }: WorkerContext, key: string): Promise<void> {
   await storage.destroy(key);
@@ -46,12 +70,22 @@ async function certify(worker: WorkerContext, jobId: string): Promise<void> {
     if (await storage.isAbsent(key)) return store.objects.markDestroyed(key, { again: true });
     await destroyObject(worker, key);
   });
+  await confirmUploadDestroyed(worker, jobId);
   // Fetched before the transaction: one that waits for a second connection can wait for ever.
   const signer = await evidence.certificateSigner();
   const sign = (job: DestroyedJob) => signer(certificateOf(job, storage.kind));
   if (await store.certificates.issue(jobId, sign)) worker.logger.info({ job: jobId }, 'deletion certified');
   // The job or its objects have changed meanwhile: try again.
   else if (await store.certificates.isDue(jobId)) await store.objects.destroyLater(jobId, 1);
+}
+
+/** The same for the upload of the job. */
+async function confirmUploadDestroyed({ storage, store }: WorkerContext, jobId: string): Promise<void> {
+  const upload = await store.uploads.ofJob(jobId);
+  if (upload === null) return;
+  if (!(await storage.isAbsent(upload.key))) await storage.destroy(upload.key);
+  if (!(await storage.isAbsent(upload.key))) throw new Error(`The storage still has ${upload.key}`);
+  await store.uploads.confirmDestroyed(upload.id);
 }
 
 /** Builds the signed content of a job's certificate. */

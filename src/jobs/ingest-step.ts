@@ -1,4 +1,4 @@
-/** Step 1 of a job: downloads the source through the guarded client, measures it again and stores it. */
+/** Step 1 of a job: downloads the source through the guarded client, or reads the upload, measures it again and stores it. */
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import {
@@ -24,11 +24,12 @@ export const ingestTask = (worker: WorkerContext) => (payload: unknown) =>
 const ingest = (context: StepContext): Promise<void> =>
   withDownloadReservation(context.worker, context.job, () => download(context));
 
-async function download({ worker, job, fence, scratch, signal }: StepContext): Promise<void> {
+async function download(context: StepContext): Promise<void> {
+  const { worker, job, fence, scratch, signal } = context;
   const { limits = defaultVideoLimits } = worker.config;
   const growth = limitFactors(limits);
   const path = join(scratch, 'source');
-  const received = await worker.net.download(job.videoUrl, path, { maxBytes: limits.bytes, signal });
+  const received = await (job.uploadId === null ? downloadUrl(context, path) : readUpload(context, job.uploadId, path));
   assertSizeAllowed(received.bytes, limits);
   await openToChild(path);
   const probe = await worker.media.probe({
@@ -47,6 +48,28 @@ async function download({ worker, job, fence, scratch, signal }: StepContext): P
   const stored = await worker.storage.putFile(key, path, { contentType: 'application/octet-stream', signal });
   if (stored.sha256 !== received.sha256) throw new Error('The stored original differs from the downloaded one');
   await worker.store.leases.ingested(fence, stored, sourceFacts(probe));
+}
+
+interface Received {
+  bytes: number;
+  /** lower-case hex; of the customer's file */
+  sha256: string;
+  /** the strong ETag of the customer's server; null without one */
+  etag: string | null;
+}
+
+function downloadUrl({ worker, job, signal }: StepContext, path: string): Promise<Received> {
+  const { limits = defaultVideoLimits } = worker.config;
+  if (job.videoUrl === null) throw new Error(`Job ${job.id} has neither a URL nor an upload`);
+  return worker.net.download(job.videoUrl, path, { maxBytes: limits.bytes, signal });
+}
+
+/** The upload was verified before; what is stored of it for the job is compared with its checksum once more. */
+async function readUpload({ worker, signal }: StepContext, uploadId: string, path: string): Promise<Received> {
+  const file = await worker.store.uploads.file(uploadId);
+  const found = file !== null && (await worker.storage.getFile(file.key, path, signal));
+  if (!found) throw new ReelmendError('processing_failed', 'The uploaded file is gone.');
+  return { bytes: file.sizeBytes, sha256: file.sha256, etag: null };
 }
 
 /** Throws ReelmendError `source_changed` when the file differs from the one that was measured at creation. */

@@ -8,6 +8,13 @@ export function jobIdOf(payload: unknown): string {
   return id;
 }
 
+/** Returns the id of the upload in a payload. Throws when there is none. */
+export function uploadIdOf(payload: unknown): string {
+  const id = typeof payload === 'object' && payload !== null && 'uploadId' in payload ? payload.uploadId : undefined;
+  if (typeof id !== 'string' || !isId('upl', id)) throw new Error('The queue row names no upload');
+  return id;
+}
+
 /** Returns the id of the webhook delivery in a payload. Throws when there is none. */
 export function deliveryIdOf(payload: unknown): string {
   const id =

@@ -7,6 +7,8 @@ import type { WorkerContext } from './worker-context.ts';
 
 /** days for which a settled webhook stays in the list of deliveries */
 export const keptDeliveryDays = 30;
+/** days for which the row of a destroyed upload stays that no job was created from */
+const keptUploadDays = 30;
 
 const minuteMs = 60_000;
 
@@ -61,10 +63,11 @@ async function runBatches({ logger, stopping }: ScheduledTaskContext, { done, li
 }
 
 async function everyMinute(worker: ScheduledTaskContext): Promise<void> {
-  const { leases, jobs } = worker.store;
-  const bounds = { limit: 200, maxMs: 25_000 };
+  const { leases, jobs, uploads } = worker.store;
+  const bounds = { limit: 200, maxMs: 18_000 };
   await runBatches(worker, { ...bounds, done: 'lost jobs queued again', next: (limit) => leases.requeueOrphans(limit) });
   await runBatches(worker, { ...bounds, done: 'jobs deleted at the end of retention', next: (limit) => jobs.expireDue(limit) });
+  await runBatches(worker, { ...bounds, done: 'expired uploads deleted', next: (limit) => uploads.expireDue(limit) });
 }
 
 async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
@@ -78,6 +81,8 @@ async function everyFiveMinutes(worker: ScheduledTaskContext): Promise<void> {
     { done: 'overdue certificates queued again', next: (limit) => store.certificates.requeueDue(destroyOverdueS, limit) },
     { done: 'overdue webhooks queued again', next: (limit) => store.deliveries.requeueOverdue(webhooks.overdueS, limit) },
     { done: 'jobs of closed accounts deleted', next: (limit) => store.jobs.deleteOfClosed(limit) },
+    { done: 'uploads of closed accounts deleted', next: (limit) => store.uploads.deleteOfClosed(limit) },
+    { done: 'overdue tasks of uploads queued again', next: (limit) => store.uploads.requeueOverdue(destroyOverdueS, limit) },
   ];
   for (const each of batches) await runBatches(worker, { ...bounds, ...each });
   await store.rateLimits.prune();
@@ -99,20 +104,26 @@ export async function checkLedger({ store, logger }: Pick<WorkerContext, 'store'
 async function hourly(worker: ScheduledTaskContext): Promise<void> {
   const pruneBatch = 1000;
   while ((await worker.store.deliveries.prune(keptDeliveryDays, pruneBatch)) === pruneBatch);
-  await destroyReturnedObjects(worker);
+  while ((await worker.store.uploads.prune(keptUploadDays, pruneBatch)) === pruneBatch);
+  await destroyReturned(worker, 'jobs/', (keys) => worker.store.objects.destroyReturned(keys));
+  await destroyReturned(worker, 'uploads/', (keys) => worker.store.uploads.destroyReturned(keys));
 }
 
 const listingBatch = 500;
 
 /** Compares the storage with the database and destroys destroyed objects that are back, such as after restoring a backup. */
-async function destroyReturnedObjects({ storage, store, logger }: ScheduledTaskContext): Promise<void> {
+async function destroyReturned(
+  { storage, logger }: ScheduledTaskContext,
+  prefix: string,
+  queue: (keys: string[]) => Promise<string[]>,
+): Promise<void> {
   let batch: string[] = [];
   const flush = async () => {
-    const returned = await store.objects.destroyReturned(batch);
+    const returned = await queue(batch);
     if (returned.length > 0) logger.warn({ keys: returned }, 'destroyed objects are back in the storage and are destroyed again');
     batch = [];
   };
-  for await (const key of storage.list('jobs/')) {
+  for await (const key of storage.list(prefix)) {
     batch.push(key);
     if (batch.length >= listingBatch) await flush();
   }

@@ -26,8 +26,8 @@ export const testModeTask = (worker: WorkerContext) => {
   };
 };
 
-const durationS = ({ videoUrl }: JobRecord, { testModeDelayMs }: WorkerConfig): number =>
-  testModeScenario(videoUrl) === 'slow' ? slowScenarioS : testModeDelayMs / 1000;
+const durationS = (job: JobRecord, { testModeDelayMs }: WorkerConfig): number =>
+  testModeScenario(job) === 'slow' ? slowScenarioS : testModeDelayMs / 1000;
 
 const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
   '1080p': { width: 1920, height: 1080 },
@@ -35,12 +35,12 @@ const sizes: Readonly<Record<Resolution, { width: number; height: number }>> = {
 };
 
 async function deliver({ worker, job, fence, signal }: StepContext, samples: SharedSamples, leftS: number): Promise<void> {
-  const failing = testModeScenario(job.videoUrl) === 'processing_failed';
+  const failing = testModeScenario(job) === 'processing_failed';
   const [path] = await Promise.all([
     failing ? null : worker.testModeSample(job.resolution, signal),
     sleep(leftS * 1000, undefined, { signal }),
   ]);
-  if (path === null) throw new ReelmendError('processing_failed', 'The URL of this test job asks for a failure.');
+  if (path === null) throw new ReelmendError('processing_failed', 'The name of the video of this test job asks for a failure.');
   const stored = await samples(path, job.resolution);
   await worker.store.leases.finish(fence, {
     stored,

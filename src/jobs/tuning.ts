@@ -29,6 +29,8 @@ export interface Tuning {
   periodicMs: { scratch: number; describe: number; uploads: number };
   /** seconds after which a destruction that is no longer queued is queued again */
   destroyOverdueS: number;
+  /** seconds until the destruction of an upload that a job has to read is tried again */
+  uploadNeededRetryS: number;
   webhooks: {
     /** limit of one attempt, ms */
     timeoutMs: number;
@@ -50,5 +52,6 @@ export const defaultTuning: Tuning = {
   stopGraceMs: 15_000,
   periodicMs: { scratch: 15_000, describe: 5 * 60_000, uploads: 60 * 60_000 },
   destroyOverdueS: 600,
+  uploadNeededRetryS: 30,
   webhooks: { timeoutMs: 10_000, scheduleS: webhookScheduleS, overdueS: 120 },
 };

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskList } from 'graphile-worker';
 import type { WarmPoolHandle } from '../media/types.ts';
-import { destroyTask } from './destroy-objects.ts';
+import { destroyTask, destroyUploadTask } from './destroy-objects.ts';
 import { enhanceTask, startWarmPool } from './enhance-step.ts';
 import { ingestTask } from './ingest-step.ts';
 import { periodicTasks, startPeriodicTasks } from './periodic-tasks.ts';
@@ -17,6 +17,7 @@ import { removeWorkerScratch } from './scratch.ts';
 import { checkLedger, scheduledTasks } from './scheduled-tasks.ts';
 import { webhookTask } from './deliver-webhook.ts';
 import { defaultTuning } from './tuning.ts';
+import { verifyUploadTask } from './verify-upload.ts';
 import { type WorkerContext, type WorkerDeps, WorkerStopping } from './worker-context.ts';
 
 export interface Worker {
@@ -90,7 +91,8 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
   const foundNothing = () => worker.lifetime.foundNothing();
   const enhancements = { tasks: { job_enhance: enhanceTask(worker) }, concurrency: workerConcurrency, foundNothing };
   const downloads = {
-    tasks: { job_ingest: ingestTask(worker) },
+    // Both move whole files.
+    tasks: { job_ingest: ingestTask(worker), upload_verify: verifyUploadTask(worker) },
     concurrency: downloadConcurrency,
     perAccount: Math.ceil(downloadConcurrency / 2),
     foundNothing,
@@ -101,7 +103,7 @@ function runnerSpecs(worker: WorkerContext, extraTasks: TaskList): RunnerSpecs {
     jobs: [enhancements, downloads].filter(({ concurrency }) => concurrency > 0),
     others: [
       { tasks: light, concurrency: 8, perAccount: 3, schedule: scheduled.schedule, foundNothing },
-      { tasks: { objects_destroy: destroyTask(worker) }, concurrency: 6, perAccount: 2 },
+      { tasks: { objects_destroy: destroyTask(worker), upload_destroy: destroyUploadTask(worker) }, concurrency: 6, perAccount: 2 },
       { tasks: { webhook_deliver: webhookTask(worker) }, concurrency: 12, perAccount: 3 },
     ],
   };

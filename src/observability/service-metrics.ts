@@ -41,6 +41,7 @@ export function registerServiceMetrics(options: ServiceMetricsOptions): void {
     up.set((await within(pingTimeoutMs, store.ping()).catch(() => false)) ? 1 : 0);
   });
   addQueueGauges(gauge, overview);
+  addUploadGauges(gauge, overview);
   gauge('workers_alive', 'Worker processes that have reported within the last 30 seconds.', [], async (workers) =>
     workers.set((await overview()).workersAlive),
   );
@@ -80,6 +81,18 @@ function addQueueGauges(gauge: AddGauge, overview: ReadOverview): void {
     const { pending, overdue } = (await overview()).webhooks;
     deliveries.set({ state: 'pending' }, pending);
     deliveries.set({ state: 'overdue' }, overdue);
+  });
+}
+
+function addUploadGauges(gauge: AddGauge, overview: ReadOverview): void {
+  const statuses = ['waiting', 'verifying', 'ready', 'failed'] as const;
+  gauge('uploads', 'Uploads whose files exist, by status.', ['status'], async (uploads) => {
+    const found = (await overview()).uploads;
+    for (const status of statuses) uploads.set({ status }, found.find((each) => each.status === status)?.uploads ?? 0);
+  });
+  gauge('upload_bytes', 'Bytes of these uploads, with the parts that have not arrived yet.', ['status'], async (bytes) => {
+    const found = (await overview()).uploads;
+    for (const status of statuses) bytes.set({ status }, found.find((each) => each.status === status)?.bytes ?? 0);
   });
 }
 

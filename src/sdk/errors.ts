@@ -1,5 +1,5 @@
 /** Errors of the client. All are ReelmendErrors, except aborts, which reject with the signal's reason. */
-import type { Error as ErrorEnvelope, ErrorDetail, Job, JobError } from './types.gen.ts';
+import type { Error as ErrorEnvelope, ErrorDetail, Job, JobError, Upload, UploadError } from './types.gen.ts';
 
 /** An error code of the API, or one that a later version added. */
 export type ErrorCode = ErrorDetail['code'] | 'unknown' | (string & {});
@@ -68,12 +68,12 @@ export class PermissionError extends ReelmendApiError {
   override name = 'PermissionError';
 }
 
-/** 404: the job does not exist. */
+/** 404: the job or the upload does not exist. */
 export class NotFoundError extends ReelmendApiError {
   override name = 'NotFoundError';
 }
 
-/** 409: the state of the job or the idempotency key does not allow this call. */
+/** 409: the state of the job or the upload, or the idempotency key, does not allow this call. */
 export class ConflictError extends ReelmendApiError {
   override name = 'ConflictError';
 }
@@ -116,6 +116,20 @@ export class JobFailedError extends ReelmendError {
     super(job.error?.message ?? `The job ${job.id} ended in error.`);
     this.code = job.error?.code ?? 'unknown';
     this.job = job;
+  }
+}
+
+/** The service received a file that differs from the one that was sent. */
+export class UploadFailedError extends ReelmendError {
+  override name = 'UploadFailedError';
+  readonly code: UploadError['code'] | 'unknown' | (string & {});
+
+  readonly upload: Upload;
+
+  constructor(upload: Upload) {
+    super(upload.error?.message ?? `The upload ${upload.id} failed.`);
+    this.code = upload.error?.code ?? 'unknown';
+    this.upload = upload;
   }
 }
 

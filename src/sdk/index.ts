@@ -4,10 +4,13 @@
  * openapi.yaml.
  */
 export { createReelmend } from './reelmend.ts';
-export type { AuditLogQuery, CreateOptions, Reelmend, ReelmendOptions, ListQuery } from './reelmend.ts';
+// Its JobInput says that exactly one of `video_url` and `upload_id` is there, which the generated type cannot.
+export type { AuditLogQuery, CreateOptions, JobInput, Reelmend, ReelmendOptions, ListQuery, UploadsQuery } from './reelmend.ts';
 export type { CallOptions } from './call.ts';
 export type { JobEvent } from './events.ts';
 export type { WaitOptions } from './wait.ts';
+export { sendUpload } from './uploads.ts';
+export type { SendOptions, SendUploadOptions, UploadCalls, UploadOptions, UploadProgress } from './uploads.ts';
 export type { Page } from './pages.ts';
 export {
   AuthenticationError,
@@ -22,6 +25,7 @@ export {
   PermissionError,
   RateLimitError,
   ServerError,
+  UploadFailedError,
   ValidationError,
   WaitTimeoutError,
 } from './errors.ts';

@@ -4,7 +4,8 @@ import { createClient, type Client } from './client/index.ts';
 import { type JobEvent, jobEvents, openStream } from './events.ts';
 import { items, pages } from './pages.ts';
 import * as operations from './sdk.gen.ts';
-import type { AccountUpdate, Job, JobInput, ListAuditLogData, ListJobsData } from './types.gen.ts';
+import type { AccountUpdate, Job, JobInput as AnyJobInput, ListAuditLogData, ListJobsData, ListUploadsData, Upload, UploadCompletion, UploadInput } from './types.gen.ts';
+import { resumeFile, sendFile, type SendDefaults, type SendOptions, type UploadOptions } from './uploads.ts';
 import { waitForJob, type WaitOptions } from './wait.ts';
 
 export interface ReelmendOptions {
@@ -20,16 +21,34 @@ export interface ReelmendOptions {
   timeoutMs?: number | undefined;
 }
 
+/** A job or a quote to create: a video, by its URL or by an upload, and how to enhance it. */
+export type JobInput = Omit<AnyJobInput, 'video_url' | 'upload_id'> &
+  ({ video_url: string; upload_id?: never } | { upload_id: string; video_url?: never });
+
 export interface CreateOptions extends CallOptions {
   /** Your own key for this job, so that a restart of your process cannot create it twice. Otherwise one is generated. */
   idempotencyKey?: string | undefined;
 }
 
 export type ListQuery = NonNullable<ListJobsData['query']>;
+export type UploadsQuery = NonNullable<ListUploadsData['query']>;
 export type AuditLogQuery = NonNullable<ListAuditLogData['query']>;
 
 /** All calls; {@link Call} describes how they reject. A new operation is added here. */
-function resources(call: Call) {
+function resources(call: Call, sending: SendDefaults) {
+  const uploadCalls = {
+    /** Creates an upload and sends nothing yet. For web pages that send the file themselves (`sendUpload`). */
+    begin: (body: UploadInput, options?: CallOptions) =>
+      call((base) => operations.createUpload({ ...base, body }), options),
+    /** Returns the current state of an upload, with the parts that are missing. */
+    get: (id: string, options?: CallOptions) =>
+      call((base) => operations.getUpload({ ...base, ...uploadPath(id) }), options),
+    /** Ends the sending: the service verifies the checksum. */
+    complete: (id: string, body: UploadCompletion, options?: CallOptions) =>
+      call((base) => operations.completeUpload({ ...base, ...uploadPath(id), body }), options),
+  };
+  const listUploads = (query: UploadsQuery = {}, options?: CallOptions) =>
+    call((base) => operations.listUploads({ ...base, query }), options);
   const listJobs = (query: ListQuery = {}, options?: CallOptions) =>
     call((base) => operations.listJobs({ ...base, query }), options);
   const getJob = (id: string, options?: CallOptions) =>
@@ -67,6 +86,28 @@ function resources(call: Call) {
       /** Yields the changes of a job (server-sent events) until it ends. `timeoutMs` limits connecting only. */
       events: (id: string, options?: CallOptions): AsyncGenerator<JobEvent, void, undefined> =>
         jobEvents((inner) => openStream(call, job(id).path.id, inner), options),
+    },
+    uploads: {
+      /**
+       * Sends a file and resolves with the upload when it is `ready`, for `upload_id` of a job. A `File` in browsers; in
+       * Node `await openAsBlob(path)` of `node:fs`. Continues after a broken connection; `maxRetries` limits the attempts
+       * without progress. Rejects with UploadFailedError if the service received another file.
+       */
+      create: (file: Blob, options?: UploadOptions): Promise<Upload> => sendFile(uploadCalls, sending, file, options),
+      /** Sends what is missing of an upload that was begun before, also by another process. */
+      resume: (id: string, file: Blob, options?: SendOptions): Promise<Upload> =>
+        resumeFile(uploadCalls, sending, { id, file }, options),
+      ...uploadCalls,
+      /** Returns one page of uploads, newest first. */
+      list: listUploads,
+      pages: (query: UploadsQuery = {}, options?: CallOptions) =>
+        pages((next: UploadsQuery) => listUploads(next, options), query),
+      /** Yields the uploads of these pages. */
+      all: (query: UploadsQuery = {}, options?: CallOptions) =>
+        items((next: UploadsQuery) => listUploads(next, options), query),
+      /** Deletes an upload and its file. Jobs that were created from it go on. */
+      delete: (id: string, options?: CallOptions) =>
+        call((base) => operations.deleteUpload({ ...base, ...uploadPath(id) }), options),
     },
     quotes: {
       /** Returns what a job with this body would cost and how long it would take. Creates and charges nothing. */
@@ -115,7 +156,8 @@ export function createReelmend(options: ReelmendOptions): Reelmend {
     requestValidator: dropClient,
     ...(fetch === undefined ? {} : { fetch: (request: RequestInfo | URL) => fetch(request as Request) }),
   });
-  return { ...resources(makeCall({ client, maxRetries, timeoutMs })), client };
+  const send = fetch ?? ((request: Request) => globalThis.fetch(request));
+  return { ...resources(makeCall({ client, maxRetries, timeoutMs }), { fetch: send, maxRetries }), client };
 }
 
 function checkedBaseUrl(baseUrl: string): string {
@@ -139,10 +181,13 @@ async function dropClient(options: unknown): Promise<void> {
 }
 
 /** Checks that an id is one path segment: with a slash in it, the call would reach another operation. */
-function job(id: string): { path: { id: string } } {
-  if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) throw new TypeError('The id of a job looks like job_….');
+function segment(id: string, what: string): { path: { id: string } } {
+  if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) throw new TypeError(`The id of ${what}….`);
   return { path: { id } };
 }
+
+const job = (id: string) => segment(id, 'a job looks like job_');
+const uploadPath = (id: string) => segment(id, 'an upload looks like upl_');
 
 /** Browsers offer crypto.randomUUID over https and on localhost only. */
 function randomUuid(): string {

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.ts';
-import type { CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses } from './types.gen.ts';
+import type { CompleteUploadData, CompleteUploadErrors, CompleteUploadResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateQuoteData, CreateQuoteErrors, CreateQuoteResponses, CreateUploadData, CreateUploadErrors, CreateUploadResponses, DeleteJobData, DeleteJobErrors, DeleteJobResponses, DeleteUploadData, DeleteUploadErrors, DeleteUploadResponses, DownloadFileData, DownloadFileErrors, DownloadFileResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetDeletionCertificateData, GetDeletionCertificateErrors, GetDeletionCertificateResponses, GetDocsData, GetDocsErrors, GetDocsFileData, GetDocsFileErrors, GetDocsFileResponses, GetDocsResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetJobData, GetJobErrors, GetJobResponses, GetJobResultData, GetJobResultErrors, GetJobResultResponses, GetJwksData, GetJwksErrors, GetJwksResponses, GetOpenApiJsonData, GetOpenApiJsonErrors, GetOpenApiJsonResponses, GetOpenApiYamlData, GetOpenApiYamlErrors, GetOpenApiYamlResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetUploadData, GetUploadErrors, GetUploadResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListUploadsData, ListUploadsErrors, ListUploadsResponses, StreamJobEventsData, StreamJobEventsErrors, StreamJobEventsResponse, StreamJobEventsResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UploadPartData, UploadPartErrors, UploadPartResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -34,8 +34,8 @@ export const listJobs = <ThrowOnError extends boolean = false>(options?: Options
 /**
  * Create a job
  *
- * Measures the video at `video_url` over the network, charges the account for the measured duration and queues the
- * job. A refused request stores and charges nothing. The call returns within 20 s; a video that cannot be measured
+ * Measures the video at `video_url` over the network, or the uploaded file of `upload_id`, charges the account for
+ * the measured duration and queues the job. Exactly one of both is required. A refused request stores and charges nothing. The call returns within 20 s; a video that cannot be measured
  * in that time returns `video_unreachable`.
  *
  * The charge is `duration_seconds` (the measured duration, rounded up to a whole second, at least 1) times the
@@ -87,7 +87,7 @@ export const createQuote = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Delete a job
  *
- * Permanently deletes the original and the enhanced file. A queued job is cancelled and fully refunded. A running
+ * Permanently deletes the original and the enhanced file, and the upload that the job was created from. A queued job is cancelled and fully refunded. A running
  * job is cancelled and its unprocessed seconds are refunded. Afterwards the id is unknown.
  *
  */
@@ -161,6 +161,115 @@ export const getDeletionCertificate = <ThrowOnError extends boolean = false>(opt
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v1/jobs/{id}/deletion-certificate',
     ...options
+});
+
+/**
+ * List uploads
+ *
+ * Lists the account's uploads in the mode of the key, newest first, without their parts. Deleted and expired ones
+ * are not listed. Pass `next_cursor` as `starting_after` to get the next page.
+ *
+ */
+export const listUploads = <ThrowOnError extends boolean = false>(options?: Options<ListUploadsData, ThrowOnError>): RequestResult<ListUploadsResponses, ListUploadsErrors, ThrowOnError> => (options?.client ?? client).get<ListUploadsResponses, ListUploadsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/uploads',
+    ...options
+});
+
+/**
+ * Create an upload
+ *
+ * Begins the upload of a video file. The response lists the first parts of the file, each with a signed URL. Send
+ * each part with `PUT`, as it is, without an API key: the signature is the permission. Parts may be sent in any
+ * order and several at a time. Then `GET /v1/uploads/{id}` lists the parts that are still missing, with fresh
+ * URLs. It also continues an upload after a broken connection. When no part is missing, call
+ * `POST /v1/uploads/{id}/complete`.
+ *
+ * The URLs lead to the bucket if the service stores files in S3, and to this service otherwise. Clients need not
+ * know which.
+ *
+ * An upload belongs to the account and to the mode of the key. It expires 24 hours after its creation, and a
+ * complete one 24 hours after its completion; its file is then deleted. Jobs that were created before keep what
+ * they need. The files of all uploads of an account are limited together: see `limits.upload_quota_bytes` of
+ * `GET /v1/account`.
+ *
+ */
+export const createUpload = <ThrowOnError extends boolean = false>(options: Options<CreateUploadData, ThrowOnError>): RequestResult<CreateUploadResponses, CreateUploadErrors, ThrowOnError> => (options.client ?? client).post<CreateUploadResponses, CreateUploadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/uploads',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete an upload
+ *
+ * Permanently deletes the file of the upload, complete or not. Jobs that were created from it go on: an accepted
+ * job that has not read the file yet still reads it, and the file is deleted then. Afterwards the id is unknown.
+ *
+ */
+export const deleteUpload = <ThrowOnError extends boolean = false>(options: Options<DeleteUploadData, ThrowOnError>): RequestResult<DeleteUploadResponses, DeleteUploadErrors, ThrowOnError> => (options.client ?? client).delete<DeleteUploadResponses, DeleteUploadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/uploads/{id}',
+    ...options
+});
+
+/**
+ * Get an upload
+ *
+ * Returns the state of the upload. While it waits, `parts` lists the next missing parts, at most 20, each with a
+ * fresh URL. Send them and ask again until the list is empty.
+ *
+ */
+export const getUpload = <ThrowOnError extends boolean = false>(options: Options<GetUploadData, ThrowOnError>): RequestResult<GetUploadResponses, GetUploadErrors, ThrowOnError> => (options.client ?? client).get<GetUploadResponses, GetUploadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/uploads/{id}',
+    ...options
+});
+
+/**
+ * Complete an upload
+ *
+ * Ends the sending and begins the verification: the service reads the whole file and compares its checksum. Poll
+ * `GET /v1/uploads/{id}` until `status` is `ready` or `failed`; a job can use the upload once it is `ready`.
+ *
+ * A checksum is required: the SHA-256 of the file, from the creation or from this call (which replaces it), or the
+ * SHA-256 of each part, in the order of their numbers. The second form suits clients that cannot hash a whole file,
+ * such as web pages.
+ *
+ * The call may be repeated: it returns the upload as it is.
+ *
+ */
+export const completeUpload = <ThrowOnError extends boolean = false>(options: Options<CompleteUploadData, ThrowOnError>): RequestResult<CompleteUploadResponses, CompleteUploadErrors, ThrowOnError> => (options.client ?? client).post<CompleteUploadResponses, CompleteUploadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v1/uploads/{id}/complete',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Send a part of an upload
+ *
+ * Receives a part at the URL that an upload lists, when the service stores files on its own disk. With S3 the URL
+ * leads to the bucket instead. Use the URL unchanged: the signature covers all its parts. The body is the bytes of
+ * the part as they are; their number is fixed. A part that is sent again replaces the earlier one. Web pages of
+ * any origin may send parts.
+ *
+ */
+export const uploadPart = <ThrowOnError extends boolean = false>(options: Options<UploadPartData, ThrowOnError>): RequestResult<UploadPartResponses, UploadPartErrors, ThrowOnError> => (options.client ?? client).put<UploadPartResponses, UploadPartErrors, ThrowOnError>({
+    bodySerializer: null,
+    url: '/v1/upload-parts/{key}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/octet-stream',
+        ...options.headers
+    }
 });
 
 /**

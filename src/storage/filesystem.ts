@@ -1,16 +1,20 @@
-/** Blobs in a folder of this machine: `<root>/objects/<key>`, written through `<root>/incoming`. */
+/**
+ * Blobs in a folder of this machine: `<root>/objects/<key>`, written through `<root>/incoming`. Parts of uploads lie in
+ * `<root>/parts` (multipart-files.ts).
+ */
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { safeFileName } from './disposition.ts';
 import { copyHashed, isMissing } from './files.ts';
 import { checkKey, checkPrefix } from './keys.ts';
-import { makeLink, verifyLink } from './links.ts';
-import type { LinkQuery, LinkVerdict } from './links.ts';
-import type { ByteRange, DownloadLink, Storage, StoredObject } from './types.ts';
+import { makeLink, makePartLink, verifyLink, verifyPartLink } from './links.ts';
+import type { LinkQuery, LinkVerdict, PartQuery, PartVerdict } from './links.ts';
+import { createParts, listParts, partFoldersOf, partPath, removeParts, writePart } from './multipart-files.ts';
+import type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
 export interface FilesystemStorageOptions {
   /** folder of the storage, made when absent */
@@ -27,6 +31,13 @@ export interface FilesystemStorage extends Storage {
   readonly kind: 'filesystem';
   /** Checks the query of a download request against the signature and the clock; says nothing of the object. */
   verifyLink(query: LinkQuery): LinkVerdict;
+  /** Checks the query of a request that sends a part in the same way. */
+  verifyPartLink(query: PartQuery): PartVerdict;
+  /**
+   * Stores a part, whole or not at all; false when the transfer has ended. Throws PartSizeError when the body has more or
+   * fewer bytes than the part.
+   */
+  writePart(upload: MultipartUpload, part: StoredPart, body: AsyncIterable<Uint8Array>): Promise<boolean>;
 }
 
 /** ms after which uploads of killed processes are removed. */
@@ -52,6 +63,16 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
       return { url: makeLink(options.publicUrl(), options.linkSecret, claims), expiresInS };
     },
     verifyLink: (query) => verifyLink(options.linkSecret, query, clock()),
+    createMultipart: (key) => createParts(folders.parts, checkKey(key)),
+    linkPart: async ({ key, id }, { number, size, expiresInS }) => {
+      const expires = Math.ceil(clock() / 1000) + expiresInS;
+      const claims = { key: checkKey(key), upload: id, number, size, expires };
+      return { url: makePartLink(options.publicUrl(), options.linkSecret, claims), expiresInS };
+    },
+    verifyPartLink: (query) => verifyPartLink(options.linkSecret, query, clock()),
+    writePart: (upload, part, body) => writePart(folders.parts, upload, part, body),
+    listParts: async (upload) => (await listParts(folders.parts, upload)) ?? [],
+    completeMultipart: (upload, whole) => completeMultipart(folders, upload, whole),
   };
 }
 
@@ -59,11 +80,14 @@ export function createFilesystemStorage(options: FilesystemStorageOptions): File
 class Folders {
   readonly objects: string;
   readonly incoming: string;
+  /** of multipart uploads */
+  readonly parts: string;
   #made: Promise<void> | undefined;
 
   constructor(root: string) {
     this.objects = join(root, 'objects');
     this.incoming = join(root, 'incoming');
+    this.parts = join(root, 'parts');
   }
 
   path(key: string): string {
@@ -187,7 +211,39 @@ async function getFile(folders: Folders, key: string, path: string, signal?: Abo
   return true;
 }
 
+/** Copies the parts into one file, so that the object is there as a whole or not at all. */
+async function completeMultipart(
+  folders: Folders,
+  upload: MultipartUpload,
+  { count, size }: { count: number; size: number },
+): Promise<{ version: null }> {
+  await folders.make();
+  const { key } = upload;
+  const isComplete = async () => (await stat(folders, checkKey(key)))?.size === size;
+  if ((await listParts(folders.parts, upload)) === null) {
+    if (await isComplete()) return { version: null };
+    throw new Error(`The parts of ${key} are gone`);
+  }
+  const whole = join(folders.incoming, folders.uploadPrefix(key) + randomUUID());
+  const paths = Array.from({ length: count }, (_, index) => partPath(folders.parts, upload, index + 1));
+  const copied = await copyHashed(Readable.from(contents(paths)), whole, { sync: true, exclusive: true, signal: undefined });
+  try {
+    if (copied.size !== size) throw new Error(`The parts of ${key} have ${copied.size} bytes instead of ${size}`);
+    await place(folders, whole, folders.path(key));
+  } catch (error) {
+    await rm(whole, { force: true });
+    throw error;
+  }
+  await removeParts(folders.parts, upload);
+  return { version: null };
+}
+
+async function* contents(paths: string[]): AsyncGenerator<Buffer> {
+  for (const path of paths) yield* createReadStream(path, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>;
+}
+
 async function destroy(folders: Folders, key: string): Promise<void> {
+  for (const folder of await partFoldersOf(folders.parts, key)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   for (const upload of await uploadsOf(folders, key)) await rm(upload, { force: true });
   const path = folders.path(key);
   if ((await stat(folders, key)) === null) return;
@@ -219,7 +275,8 @@ async function uploadsOf(folders: Folders, key: string): Promise<string[]> {
 }
 
 async function isAbsent(folders: Folders, key: string): Promise<boolean> {
-  return (await stat(folders, key)) === null && (await uploadsOf(folders, key)).length === 0;
+  if ((await stat(folders, key)) !== null) return false;
+  return (await uploadsOf(folders, key)).length === 0 && (await partFoldersOf(folders.parts, key)).length === 0;
 }
 
 async function* list(folders: Folders, prefix: string): AsyncIterable<string> {

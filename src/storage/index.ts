@@ -9,8 +9,8 @@ export { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } fr
 export { createFilesystemStorage } from './filesystem.ts';
 export type { FilesystemStorage } from './filesystem.ts';
 export type { S3Storage } from './s3.ts';
-export type { LinkQuery, LinkVerdict } from './links.ts';
-export type { ByteRange, DownloadLink, Storage, StoredObject } from './types.ts';
+export type { LinkQuery, LinkVerdict, PartQuery, PartVerdict } from './links.ts';
+export type { ByteRange, DownloadLink, MultipartUpload, Storage, StoredObject, StoredPart } from './types.ts';
 
 export interface StorageConfig {
   /** objects of the filesystem storage lie in `<dataDir>/storage` */

@@ -1,4 +1,4 @@
-/** Signed, time-limited download links of the filesystem storage; the API's download route verifies them. */
+/** Signed, time-limited links of the filesystem storage, to download a file or to send a part of one. The API verifies them. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isStorageKey } from './keys.ts';
 
@@ -57,4 +57,47 @@ export function verifyLink(secret: string, query: LinkQuery, nowMs: number): Lin
   if (!timingSafeEqual(sign(secret, claims), Buffer.from(query.signature, 'hex'))) return invalid;
   if (nowMs / 1000 > claims.expires) return { ok: false, reason: 'expired' };
   return { ok: true, key: claims.key, fileName: claims.fileName, contentType: claims.contentType };
+}
+
+/** The content of a link to send a part, all of it covered by the signature. */
+export interface PartClaims {
+  key: string;
+  /** id of the multipart upload */
+  upload: string;
+  number: number;
+  /** bytes */
+  size: number;
+  /** Unix time in seconds; the link works up to and including it */
+  expires: number;
+}
+
+/** The query of a request that sends a part, as it came. */
+export type PartQuery = Record<'key' | 'upload' | 'number' | 'size' | 'expires' | 'signature', string>;
+
+export type PartVerdict = { ok: true; part: PartClaims } | { ok: false; reason: 'expired' | 'invalid' };
+
+function signPart(secret: string, { key, upload, number, size, expires }: PartClaims): Buffer {
+  const text = JSON.stringify(['reelmend-part-v1', key, upload, number, size, expires]);
+  return createHmac('sha256', secret).update(text).digest();
+}
+
+/** `<base>/v1/upload-parts/<key>?upload=…&number=…&size=…&expires=…&signature=<hex>` */
+export function makePartLink(base: string, secret: string, claims: PartClaims): string {
+  const { key, upload, number, size, expires } = claims;
+  const query = new URLSearchParams({ upload, number: String(number), size: String(size), expires: String(expires) });
+  query.set('signature', signPart(secret, claims).toString('hex'));
+  return `${base.replace(/\/+$/, '')}/v1/upload-parts/${key}?${query}`;
+}
+
+const wholeNumber = /^[1-9][0-9]{0,14}$/;
+
+/** Whether a link to send a part was made here and has not expired; checked as `verifyLink` does. */
+export function verifyPartLink(secret: string, query: PartQuery, nowMs: number): PartVerdict {
+  const invalid = { ok: false, reason: 'invalid' } as const;
+  const { key, upload, number, size, expires, signature } = query;
+  if (!isStorageKey(key) || !/^[0-9a-f]{32}$/.test(upload) || !/^[0-9a-f]{64}$/.test(signature)) return invalid;
+  if (![number, size, expires].every((text) => wholeNumber.test(text))) return invalid;
+  const part: PartClaims = { key, upload, number: Number(number), size: Number(size), expires: Number(expires) };
+  if (!timingSafeEqual(signPart(secret, part), Buffer.from(signature, 'hex'))) return invalid;
+  return nowMs / 1000 > part.expires ? { ok: false, reason: 'expired' } : { ok: true, part };
 }

@@ -18,6 +18,11 @@ export function isKeyMissing(error: unknown): boolean {
   return isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket';
 }
 
+/** The version that a response names; null where the bucket keeps none. */
+export function versionOf({ VersionId }: { VersionId?: string | undefined }): string | null {
+  return VersionId === undefined || VersionId === 'null' ? null : VersionId;
+}
+
 /** Servers that keep no versions may refuse to list them. */
 function isNotImplemented(error: unknown): boolean {
   return isStatus(error, 501) || (error as Error).name === 'NotImplemented';

@@ -19,7 +19,8 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { contentDisposition } from './disposition.ts';
 import { copyHashed } from './files.ts';
 import { checkKey, checkPrefix } from './keys.ts';
-import { isKeyMissing, isStatus, uploadsOfKey, versionsOfKey } from './s3-queries.ts';
+import { completeMultipart, createMultipart, linkPart, listParts } from './s3-multipart.ts';
+import { isKeyMissing, isStatus, uploadsOfKey, versionOf, versionsOfKey } from './s3-queries.ts';
 import type { Bucket } from './s3-queries.ts';
 import type { ByteRange, Storage, StoredObject } from './types.ts';
 
@@ -50,9 +51,13 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
   const { endpoint, publicEndpoint = endpoint, partSize = 16 * mebibyte } = options;
   if (partSize < 5 * mebibyte) throw new TypeError(`partSize: Expected at least 5 MiB but received ${partSize} bytes`);
   const client = s3Client(options, endpoint);
-  // The signature of a link covers the host, so links need a client of their own.
-  const linkClient = publicEndpoint === endpoint ? client : s3Client(options, publicEndpoint);
+  // The signature of a link covers the host, and customers send parts without S3's own checksums: links need a client of
+  // their own, and so do the uploads that those parts belong to.
+  const withoutChecksums = { ...options.client, requestChecksumCalculation: 'WHEN_REQUIRED' as const };
+  const linkClient = s3Client({ ...options, client: withoutChecksums }, publicEndpoint);
+  const multipartClient = publicEndpoint === endpoint ? linkClient : s3Client({ ...options, client: withoutChecksums }, endpoint);
   const bucket: Bucket = { client, name: options.bucket };
+  const multipartBucket: Bucket = { client: multipartClient, name: options.bucket };
   return {
     kind: 's3',
     putFile: (key, path, put) => putFile(bucket, checkKey(key), path, { ...put, partSize }),
@@ -71,9 +76,14 @@ export function createS3Storage(options: S3StorageOptions): S3Storage {
       });
       return { url: await getSignedUrl(linkClient, command, { expiresIn: expiresInS }), expiresInS };
     },
+    createMultipart: (key) => createMultipart(multipartBucket, checkKey(key)),
+    linkPart: ({ key, id }, part) => linkPart({ client: linkClient, name: options.bucket }, { key: checkKey(key), id }, part),
+    listParts: ({ key, id }) => listParts(multipartBucket, { key: checkKey(key), id }),
+    completeMultipart: ({ key, id }, whole) => completeMultipart(multipartBucket, { key: checkKey(key), id }, whole),
     close() {
       client.destroy();
       linkClient.destroy();
+      multipartClient.destroy();
     },
   };
 }
@@ -170,7 +180,7 @@ async function confirm(
   try {
     const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }));
     if (head.Metadata?.[markName] !== mark || (head.ContentLength ?? 0) !== size) return null;
-    return { version: head.VersionId === undefined || head.VersionId === 'null' ? null : head.VersionId };
+    return { version: versionOf(head) };
   } catch (error) {
     if (isKeyMissing(error)) return null;
     throw error;

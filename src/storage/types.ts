@@ -22,6 +22,20 @@ export interface ByteRange {
   end: number;
 }
 
+/** A transfer of one object in parts, made by `createMultipart`. The object appears when it is completed. */
+export interface MultipartUpload {
+  key: string;
+  /** the storage's name for the transfer */
+  id: string;
+}
+
+export interface StoredPart {
+  /** 1, 2, 3 … */
+  number: number;
+  /** bytes */
+  size: number;
+}
+
 /**
  * Keys are opaque slash-separated names made by the service (`[a-z0-9_/.-]+`, no `..`). A put is atomic: a key
  * is absent or whole. Errors of the storage itself are thrown as they are (retryable); a missing key is
@@ -34,6 +48,17 @@ export interface Storage {
   getFile(key: string, path: string, signal?: AbortSignal): Promise<boolean>;
   stat(key: string): Promise<{ size: number } | null>;
   open(key: string, range?: ByteRange): Promise<Readable | null>;
+  /** Begins a transfer in parts. */
+  createMultipart(key: string): Promise<MultipartUpload>;
+  /** A signed URL, valid for `expiresInS`, that takes the bytes of one part by PUT: exactly `size` of them. */
+  linkPart(upload: MultipartUpload, part: StoredPart & { expiresInS: number }): Promise<DownloadLink>;
+  /** The parts that have arrived, by number; none if the transfer is completed or was removed. */
+  listParts(upload: MultipartUpload): Promise<StoredPart[]>;
+  /**
+   * Makes the object of the parts 1…`count`, all of which have arrived; `size` bytes together. May be called again after a
+   * success. Parts that arrive later change nothing.
+   */
+  completeMultipart(upload: MultipartUpload, whole: { count: number; size: number }): Promise<{ version: string | null }>;
   /** Removes all versions of the object and unfinished uploads of the key. Succeeds if there are none. */
   destroy(key: string): Promise<void>;
   /** True only if the storage itself reports that no version of the key exists. */

@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts';
 import { type Db, transact, type Tx } from './database.ts';
 import { appendEvent } from './events.ts';
 import { destroyIsQueued, enqueueDestroy } from './queue.ts';
-import { certificates, type DeletedBy, jobs, type ObjectRole, objects } from './schema.ts';
+import { certificates, type DeletedBy, jobs, type ObjectRole, objects, uploads } from './schema.ts';
 import type { CertificateState, CertificateStore } from './types.ts';
 
 /** The facts of a certificate before it is signed. */
@@ -23,7 +23,7 @@ export interface DestroyedJob {
 
 export interface DestroyedObject {
   key: string;
-  role: ObjectRole;
+  role: ObjectRole | 'upload';
   version: string | null;
   sha256: string | null;
   sizeBytes: number | null;
@@ -97,8 +97,13 @@ async function issue(tx: Tx, jobId: string, sign: (job: DestroyedJob) => Promise
   const [issued] = await tx.select({ id: certificates.id }).from(certificates).where(eq(certificates.jobId, jobId));
   if (!job || issued) return false;
   const rows = await tx.select().from(objects).where(eq(objects.jobId, jobId)).orderBy(asc(objects.key)).for('no key update');
-  const gone = rows.flatMap((row) => (row.state === 'destroyed' ? [{ ...row, absentAt: row.destroyedAt! }] : []));
+  const gone: DestroyedObject[] = rows.flatMap((row) => (row.state === 'destroyed' ? [{ ...row, absentAt: row.destroyedAt! }] : []));
   if (gone.length < rows.length) return false;
+  if (job.uploadId !== null) {
+    const [upload] = await tx.select().from(uploads).where(eq(uploads.id, job.uploadId)).for('no key update');
+    if (!upload?.destroyedAt) return false;
+    gone.push({ ...upload, role: 'upload', absentAt: upload.destroyedAt });
+  }
   const certificateId = newId('cert');
   const data = { certificate_id: certificateId, objects: gone.length };
   const entry = await appendEvent(tx, { accountId: job.accountId, kind: 'certificate.issued', jobId, data });

@@ -18,6 +18,7 @@ import { rateLimitQueries } from './rate-limits.ts';
 import type { HttpStore } from './types.ts';
 import { signingKeyQueries } from './signing-keys.ts';
 import { statementQueries } from './statements.ts';
+import { uploadQueries } from './uploads.ts';
 import { userQueries } from './users.ts';
 import { JobFeed, type JobFeedOptions } from './job-feed.ts';
 import { webhookSecretQueries } from './webhook-secrets.ts';
@@ -38,6 +39,7 @@ export type { StoredFile } from './objects.ts';
 export type { FailureRecord, OperatorAccount, Overview, WorkerRecord } from './operations.ts';
 export type { Step, WorkerDevice } from './schema.ts';
 export type { CertificateRecord, LedgerLine } from './statements.ts';
+export type { UnverifiedUpload, UploadedFile } from './uploads.ts';
 export type { ConsoleIdentity, ConsoleUser, SessionRecord } from './users.ts';
 export { sessionDays, sessionIdleHours } from './users.ts';
 export type { WorkerFacts } from './workers.ts';
@@ -61,6 +63,7 @@ export interface Store extends HttpStore {
   jobs: ReturnType<typeof jobQueries>;
   leases: ReturnType<typeof leaseQueries>;
   objects: ReturnType<typeof objectQueries>;
+  uploads: ReturnType<typeof uploadQueries>;
   workers: ReturnType<typeof workerQueries>;
   rateLimits: ReturnType<typeof rateLimitQueries>;
   audit: ReturnType<typeof auditQueries>;
@@ -97,6 +100,7 @@ export function createStore(options: StoreOptions): Store {
     jobs: jobQueries(db, client, feed),
     leases: leaseQueries(db),
     objects: objectQueries(db),
+    uploads: uploadQueries(db),
     workers: workerQueries(db),
     rateLimits: rateLimitQueries(client),
     audit: auditQueries(db),

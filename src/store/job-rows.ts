@@ -6,7 +6,7 @@ export type JobRow = typeof jobs.$inferSelect;
 
 /** Throws for a deleted job, of which only ledger, audit log and certificate may tell. */
 export function toJobRecord(row: JobRow): JobRecord {
-  if (row.videoUrl === null) throw new Error(`Job ${row.id} was deleted`);
+  if (row.deletedAt !== null) throw new Error(`Job ${row.id} was deleted`);
   return {
     id: row.id,
     accountId: row.accountId,
@@ -15,6 +15,8 @@ export function toJobRecord(row: JobRow): JobRecord {
     status: row.status,
     resolution: row.resolution,
     videoUrl: row.videoUrl,
+    uploadId: row.uploadId,
+    fileName: row.fileName,
     webhookUrl: row.webhookUrl,
     model: row.model,
     enhancements: row.enhancements,
@@ -37,7 +39,7 @@ export function toJobRecord(row: JobRow): JobRecord {
 
 /** The columns of a JobRecord, as SQL text: with Drizzle's generic mapping a poll takes nearly twice as long. */
 const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolution,
-  video_url AS "videoUrl", webhook_url AS "webhookUrl", model, enhancements, metadata,
+  video_url AS "videoUrl", upload_id AS "uploadId", file_name AS "fileName", webhook_url AS "webhookUrl", model, enhancements, metadata,
   duration_seconds AS "durationSeconds", credits_charged::float8 AS "creditsCharged",
   credits_refunded::float8 AS "creditsRefunded", progress, eta_seconds AS "etaSeconds", source, output, applied,
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,

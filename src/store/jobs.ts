@@ -12,10 +12,11 @@ import { appendEvent, eventData } from './events.ts';
 import { createJobQuery, fromVisibleRow, toJobRecord, type VisibleJobRow, visibleJobQuery } from './job-rows.ts';
 import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
-import { enqueueDestroy, queuedStep, stepKey } from './queue.ts';
-import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step } from './schema.ts';
+import { enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
+import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step, uploads } from './schema.ts';
 import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
+import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
 
 export function jobQueries(
@@ -70,7 +71,7 @@ async function createJob(
     const [row] = await retried(() => client.unsafe<VisibleJobRow[]>(createJobQuery, values, { prepare: true }));
     if (row) return { job: fromVisibleRow(row), replayed: false };
   } catch (error) {
-    throw insufficientCredits(error, credits) ?? error;
+    throw insufficientCredits(error, credits) ?? uploadIsGone(error) ?? error;
   }
   const job = idempotency && (await findReplay(db, account.id, mode, idempotency));
   if (!job) throw new ReelmendError('service_unavailable', 'The Idempotency-Key is expiring just now; retry.');
@@ -79,7 +80,7 @@ async function createJob(
 
 /** The parameters of createJobQuery. */
 function creationValues(id: string, input: CreateJob): (string | null)[] {
-  const { mode, tier, resolution, durationSeconds, credits, idempotency } = input;
+  const { mode, tier, resolution, durationSeconds, credits, idempotency, upload = null } = input;
   const step: Step = mode === 'test' ? 'test_mode' : 'ingest';
   const days = retentionDaysFor(tier, input.account);
   const job = {
@@ -89,6 +90,8 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     tier,
     resolution,
     video_url: input.videoUrl,
+    upload_id: upload?.id ?? null,
+    file_name: upload?.fileName ?? null,
     webhook_url: input.webhookUrl,
     model: input.model,
     enhancements: input.enhancements,
@@ -103,7 +106,8 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
   // Stored as long as the job, at least 24 h; a retention is at least a day.
   const record = idempotency && { ...idempotency, days: Math.max(1, days) };
   const { task, key, maxAttempts } = queuedStep({ id, step });
-  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits };
+  const ofUpload = upload === null ? {} : { upload_id: upload.id };
+  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits, ...ofUpload };
   return [
     JSON.stringify(job),
     record && JSON.stringify(record),
@@ -160,8 +164,8 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
 }
 
 /**
- * Deletes one job: refunds by its state, drops its URLs, and queues the destruction of its files, which waits until a
- * running worker has noticed and given up its lease. null when there is nothing to delete.
+ * Deletes one job: refunds by its state, drops its URLs, and queues the destruction of its files and of its upload, which
+ * waits until a running worker has noticed and given up its lease. null when there is nothing to delete.
  */
 async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): Promise<DeletedJob | null> {
   const [job] = await tx
@@ -177,6 +181,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
       deletedAt: sql`now()`,
       deletedBy: by,
       videoUrl: null,
+      fileName: null,
       webhookUrl: null,
       metadata: {},
       etaSeconds: null,
@@ -184,6 +189,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     })
     .where(and(eq(jobs.id, job.id), allowsTransition('delete')))
     .returning({ deletedAt: jobs.deletedAt });
+  const upload = job.uploadId === null ? null : await markUploadDeleted(tx, eq(uploads.id, job.uploadId), by);
   await tx
     .update(idempotencyKeys)
     .set({ expiresAt: sql`least(expires_at, greatest(created_at + interval '24 hours', now()))` })
@@ -191,6 +197,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
   await tx.execute(sql`SELECT 1 FROM graphile_worker.remove_job(${stepKey(job.id)})`);
   await stopDeliveries(tx, job.id);
   await enqueueDestroy(tx, job.id);
+  if (upload !== null) await enqueueUploadDestroy(tx, upload.id);
   if (refundedCredits > 0) {
     await postTransfer(tx, { kind: 'refund', accountId: job.accountId, jobId: job.id, credits: refundedCredits });
   }
@@ -200,6 +207,7 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     jobId: job.id,
     data: { by, status: job.status, refunded_credits: refundedCredits },
   });
+  if (upload !== null) await appendEvent(tx, uploadDeletion(upload));
   return { id: job.id, deletedAt: deleted!.deletedAt!, refundedCredits };
 }
 

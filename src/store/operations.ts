@@ -3,6 +3,7 @@ import { and, count, desc, eq, inArray, isNotNull, isNull, lt, sql } from './orm
 import type { JobErrorCode } from '../domain/errors.ts';
 import type { Mode, Resolution, Tier } from '../domain/job.ts';
 import { type Db, readApart } from './database.ts';
+import type { UploadStatus } from '../domain/uploads.ts';
 import { accounts, apiKeys, consoleUsers, jobs, type Step, type WorkerDevice, workers } from './schema.ts';
 import type { Account, ApprovalStatus } from './types.ts';
 
@@ -28,6 +29,8 @@ export interface Overview {
   queue: QueueState[];
   jobs: { queued: number; running: number; oldestQueuedSeconds: number | null; failedLastDay: number };
   webhooks: { pending: number; overdue: number };
+  /** whose files exist, by status */
+  uploads: { status: UploadStatus; uploads: number; bytes: number }[];
   workersAlive: number;
   accountsPending: number;
 }
@@ -116,7 +119,7 @@ async function withPeople(db: Db, rows: Account[]): Promise<OperatorAccount[]> {
 }
 
 async function overview(db: Db): Promise<Overview> {
-  const [queue, [facts]] = await readApart(db, async (tx) => [
+  const [queue, [facts], uploads] = await readApart(db, async (tx) => [
     await tx.execute<Record<keyof QueueState, string | null>>(sql`
       SELECT task_identifier AS task,
         count(*) FILTER (WHERE locked_at IS NULL AND run_at <= now()) AS waiting,
@@ -138,6 +141,9 @@ async function overview(db: Db): Promise<Overview> {
             WHERE b.account_id = d.account_id AND b.busy_until > now())) AS overdue,
       (SELECT count(*) FROM workers WHERE heartbeat_at > now() - make_interval(secs => ${aliveS})) AS workers,
       (SELECT count(*) FROM accounts WHERE approval_status = 'pending') AS accounts`),
+    await tx.execute<{ status: UploadStatus; uploads: number; bytes: number }>(sql`
+      SELECT status, count(*)::int AS uploads, sum(size_bytes)::float8 AS bytes FROM uploads
+      WHERE destroyed_at IS NULL GROUP BY 1`),
   ]);
   const number = (name: string) => Number(facts?.[name] ?? 0);
   return {
@@ -155,6 +161,7 @@ async function overview(db: Db): Promise<Overview> {
       failedLastDay: number('failed'),
     },
     webhooks: { pending: number('pending'), overdue: number('overdue') },
+    uploads: [...uploads],
     workersAlive: number('workers'),
     accountsPending: number('accounts'),
   };

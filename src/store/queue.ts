@@ -9,6 +9,8 @@ export interface Tasks {
   job_enhance: { jobId: string };
   job_test_mode: { jobId: string };
   objects_destroy: { jobId: string };
+  upload_verify: { uploadId: string };
+  upload_destroy: { uploadId: string };
   webhook_deliver: { deliveryId: string };
 }
 export type TaskName = keyof Tasks;
@@ -76,3 +78,34 @@ export function enqueueDestroy(on: Executor, jobId: string, delayS = 0): Promise
     account: accountOfJob(jobId),
   });
 }
+
+const accountOfUpload = (uploadId: string) => sql`SELECT account_id FROM uploads WHERE id = ${uploadId}`;
+
+/** Queues the verification of a complete upload; attempts go on for days. */
+export function enqueueVerify(on: Executor, uploadId: string): Promise<void> {
+  return enqueue(on, {
+    task: 'upload_verify',
+    payload: { uploadId },
+    key: `verify:${uploadId}`,
+    maxAttempts: 25,
+    account: accountOfUpload(uploadId),
+  });
+}
+
+/** Queues the destruction of an upload's file; attempts go on for days. */
+export function enqueueUploadDestroy(on: Executor, uploadId: string, delayS = 0): Promise<void> {
+  return enqueue(on, {
+    task: 'upload_destroy',
+    payload: { uploadId },
+    key: `destroy:${uploadId}`,
+    delayS,
+    maxAttempts: 25,
+    account: accountOfUpload(uploadId),
+  });
+}
+
+/** Whether the task of an upload with this kind of key runs within `soonS` seconds, or runs now. */
+export const uploadTaskIsQueued = (kind: 'verify' | 'destroy', uploadId: SQLWrapper, soonS: number) =>
+  sql`EXISTS (SELECT 1 FROM graphile_worker.jobs q WHERE q.key = ${`${kind}:`}::text || ${uploadId}
+    AND q.attempts < q.max_attempts AND q.run_at < now() + make_interval(secs => ${soonS}::float8)
+    AND (q.locked_at IS NULL OR q.locked_at > now() - make_interval(secs => ${soonS}::float8)))`;

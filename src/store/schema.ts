@@ -23,6 +23,7 @@ import type {
   MeasuredSource,
   Tier,
 } from '../domain/job.ts';
+import type { UploadErrorCode, UploadStatus } from '../domain/uploads.ts';
 import type { WebhookEvent } from '../domain/webhooks.ts';
 import type { ApprovalStatus } from './types.ts';
 
@@ -84,6 +85,8 @@ export const jobs = pgTable('jobs', {
   expiresAt: timestamptz('expires_at').notNull(),
   deletedAt: timestamptz('deleted_at'),
   deletedBy: text('deleted_by').$type<DeletedBy>(),
+  uploadId: text('upload_id'),
+  fileName: text('file_name'),
   step: text('step').$type<Step>().notNull(),
   traceparent: text('traceparent'),
   originalKey: text('original_key'),
@@ -99,6 +102,28 @@ export const jobs = pgTable('jobs', {
 
 export type DeletedBy = 'customer' | 'retention' | 'operator';
 export type ObjectRole = 'original' | 'output';
+
+export const uploads = pgTable('uploads', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull(),
+  mode: text('mode').$type<Mode>().notNull(),
+  status: text('status').$type<UploadStatus>().notNull().default('waiting'),
+  fileName: text('file_name'),
+  sizeBytes: bigintNumber('size_bytes').notNull(),
+  partSizeBytes: integer('part_size_bytes').notNull(),
+  sha256: text('sha256'),
+  partSha256: text('part_sha256').array(),
+  key: text('key').notNull(),
+  multipartId: text('multipart_id'),
+  version: text('version'),
+  errorCode: text('error_code').$type<UploadErrorCode>(),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  completedAt: timestamptz('completed_at'),
+  expiresAt: timestamptz('expires_at').notNull(),
+  deletedAt: timestamptz('deleted_at'),
+  deletedBy: text('deleted_by').$type<DeletedBy>(),
+  destroyedAt: timestamptz('destroyed_at'),
+});
 
 export const objects = pgTable('objects', {
   key: text('key').primaryKey(),
@@ -243,6 +268,11 @@ export type EventKind =
   | 'job.completed'
   | 'job.failed'
   | 'job.deleted'
+  | 'upload.created'
+  | 'upload.ready'
+  | 'upload.failed'
+  | 'upload.deleted'
+  | 'upload.destroyed'
   | 'result.accessed'
   | 'certificate.issued';
 

@@ -1,6 +1,7 @@
 /** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
 import type { AuditEntry } from '../domain/audit.ts';
 import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
+import type { UploadRecord } from '../domain/uploads.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
@@ -33,7 +34,9 @@ export interface CreateJob {
   mode: Mode;
   tier: Tier;
   resolution: Resolution;
-  videoUrl: string;
+  /** null for a job from an upload */
+  videoUrl: string | null;
+  upload?: { id: string; fileName: string } | null;
   webhookUrl: string | null;
   model: string | null;
   enhancements: Enhancements;
@@ -65,6 +68,54 @@ export interface DeletedJob {
   id: string;
   deletedAt: Date;
   refundedCredits: number;
+}
+
+export interface CreateUpload {
+  accountId: string;
+  mode: Mode;
+  fileName: string;
+  sizeBytes: number;
+  /** as the customer says */
+  sha256: string | null;
+  /** bytes that the uploads of the account and mode may have together */
+  quotaBytes: number;
+}
+
+/** As the customer says. */
+export interface UploadChecksum {
+  /** null: the one of the creation */
+  sha256: string | null;
+  /** of each part */
+  partSha256: string[] | null;
+}
+
+export interface ListUploads {
+  accountId: string;
+  mode: Mode;
+  limit: number;
+  startingAfter?: string;
+}
+
+export interface DeletedUpload {
+  id: string;
+  deletedAt: Date;
+}
+
+export interface UploadStore {
+  /** Throws ReelmendError `upload_quota_exceeded`. */
+  create(input: CreateUpload): Promise<UploadRecord>;
+  /** The storage has begun the transfer under this name. */
+  begin(id: string, multipartId: string): Promise<void>;
+  /** null for unknown, deleted, another account's or the other mode's upload. */
+  get(accountId: string, mode: Mode, id: string): Promise<UploadRecord | null>;
+  /** Newest first; `startingAfter` is an exclusive id. */
+  list(query: ListUploads): Promise<{ uploads: UploadRecord[]; hasMore: boolean }>;
+  /** Queues the verification. An upload that does not wait for parts stays as it is. null as `get`. */
+  complete(accountId: string, mode: Mode, id: string, checksum: UploadChecksum): Promise<UploadRecord | null>;
+  /** The file is destroyed by a queued task. null as `get`. */
+  delete(accountId: string, mode: Mode, id: string): Promise<DeletedUpload | null>;
+  /** Bytes of all uploads that are not verified yet. */
+  expectedBytes(): Promise<number>;
 }
 
 export interface KeyStore {
@@ -182,6 +233,7 @@ export interface HttpStore {
   keys: KeyStore;
   accounts: AccountStore;
   jobs: JobStore;
+  uploads: UploadStore;
   rateLimits: RateLimitStore;
   audit: AuditStore;
   certificates: CertificateStore;

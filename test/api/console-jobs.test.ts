@@ -23,7 +23,7 @@ let refusal: ReelmendError | undefined;
 beforeAll(async () => {
   world = await makeConsole({
     measure: async (url) => {
-      measured.push(url);
+      measured.push(String(url));
       if (refusal !== undefined) throw refusal;
       return source;
     },
@@ -345,6 +345,39 @@ function readEvents(response: Response): { next(): Promise<StreamEvent> } {
   };
   return { next };
 }
+
+describe('jobs and quotes from uploads', () => {
+  const paths = ['/console/api/jobs', '/console/api/quotes'];
+  const post = (path: string, upload_id: string) =>
+    ours.browser.request(path, { method: 'POST', json: { mode: 'live', request: { upload_id, resolution: '1080p' } } });
+  const upload = (accountId: string) =>
+    world.store.uploads.create({ accountId, mode: 'live', fileName: 'Strand.mov', sizeBytes: 5, sha256: null, quotaBytes: 1e9 });
+
+  it('refuse an upload of others, and one that is not ready', async () => {
+    const theirs = await upload(stranger.accountId);
+    const waiting = await upload(ours.accountId);
+    for (const path of paths) {
+      const unknown = await post(path, theirs.id);
+      expect(unknown.status).toBe(404);
+      expect(await errorOf(unknown)).toMatchObject({ code: 'upload_not_found', param: '/request/upload_id' });
+      const early = await post(path, waiting.id);
+      expect(early.status).toBe(409);
+      expect(await errorOf(early)).toMatchObject({ code: 'upload_not_ready', param: '/request/upload_id' });
+    }
+  });
+
+  it('are named after the file', async () => {
+    const ready = await upload(ours.accountId);
+    await world.store.uploads.complete(ours.accountId, 'live', ready.id, { sha256: '0'.repeat(64), partSha256: null });
+    await world.store.uploads.verified(ready.id, { sha256: '0'.repeat(64), version: null });
+    const response = await post(paths[0]!, ready.id);
+    expect(response.status).toBe(201);
+    const { id, source_name } = (await response.json()) as { id: string; source_name: string };
+    expect(source_name).toBe('Strand.mov');
+    const detail = await ours.browser.call<ConsoleJobDetail>(`/console/api/jobs/${id}`);
+    expect(detail).toMatchObject({ source_name: 'Strand.mov', video_url: null, job: { upload_id: ready.id, file_name: 'Strand.mov' } });
+  });
+});
 
 describe('uploads', () => {
   const send = (path: ConsoleWorld, person: Person, headers: Record<string, string> = {}) =>

@@ -7,7 +7,7 @@ hosts. Bodies that are wrong in any way stay wrong: nothing but the address is r
 In the console each person has a session of which the fuzzer's own calls could rob it: those that end a session get one
 of their own, and passwords change into themselves. Ids of keys, jobs and deliveries become real ones now and then.
 
-Likewise nobody can generate a signature or the id of a deleted job: some well-formed download links and ids become
+Likewise nobody can generate a signature or the id of a deleted job or of an upload: some well-formed links and ids become
 real ones, and most idempotency keys one that was never used.
 """
 
@@ -16,6 +16,7 @@ import json
 import os
 import re
 import threading
+import urllib.parse
 import uuid
 import zlib
 
@@ -26,6 +27,8 @@ VIDEO = os.environ["REELMEND_CONTRACT_VIDEO"]
 WEBHOOK = os.environ["REELMEND_CONTRACT_WEBHOOK"]
 LINK = json.loads(os.environ["REELMEND_CONTRACT_LINK"])
 DELETED = os.environ["REELMEND_CONTRACT_DELETED"]
+UPLOAD = os.environ["REELMEND_CONTRACT_UPLOAD"]
+SERVICE = json.loads(os.environ["REELMEND_CONTRACT_SERVICE"])
 LIVE = os.environ["REELMEND_CONTRACT_MODE"] == "live"
 
 CONSOLE = json.loads(os.environ["REELMEND_CONTRACT_CONSOLE"])
@@ -35,6 +38,7 @@ KEYS = itertools.count()
 TURNS = itertools.count()
 
 ADDRESS = re.compile(os.environ["REELMEND_CONTRACT_ADDRESS"])
+UPLOAD_ID = re.compile(r"^upl_[0-9a-hjkmnp-tv-z]{26}$")
 MODEL = re.compile(r"^[a-z0-9][a-z0-9._-]{0,63}$")
 
 
@@ -63,6 +67,35 @@ def use_own_idempotency_key(case):
     key = (case.headers or {}).get("Idempotency-Key")
     if is_positive(case) and isinstance(key, str) and len(key) < 200 and next(KEYS) % 4:
         case.headers["Idempotency-Key"] = f"{key}.{uuid.uuid4().hex}"
+
+
+def new_upload(size):
+    """An upload of our own that waits for one part."""
+    body = {"file_name": "fuzz.mp4", "size_bytes": size}
+    response = requests.post(SERVICE["url"] + "/v1/uploads", json=body, headers=SERVICE["headers"], timeout=30)
+    response.raise_for_status()
+    return response.json()
+
+
+def use_part_url(case):
+    """Every other well-formed part goes to a URL that the service has signed for its size."""
+    # A body that is replaced would no longer count as well-formed.
+    size = len(getattr(case.body, "data", b""))
+    if not is_positive(case) or size == 0 or next(TURNS) % 2:
+        return
+    url = urllib.parse.urlsplit(new_upload(size)["parts"][0]["url"])
+    case.path_parameters = {"key": url.path.removeprefix("/v1/upload-parts/")}
+    case.query = dict(urllib.parse.parse_qsl(url.query))
+
+
+def use_sent_upload(case):
+    """Every other well-formed completion is of an upload whose parts have arrived."""
+    headers = case.headers or {}
+    if not is_positive(case) or headers.get("Authorization") != SERVICE["headers"].get("Authorization") or next(TURNS) % 2:
+        return
+    upload = new_upload(5)
+    requests.put(upload["parts"][0]["url"], data=b"video", timeout=30).raise_for_status()
+    case.path_parameters = {"id": upload["id"]}
 
 
 def is_positive(case):
@@ -145,6 +178,10 @@ def before_call(context, case, kwargs):
         use_signed_link(case)
     elif operation == "getDeletionCertificate":
         use_deleted_job(case)
+    elif operation == "uploadPart":
+        use_part_url(case)
+    elif operation == "completeUpload":
+        use_sent_upload(case)
     elif operation in ("createJob", "consoleCreateJob"):
         use_own_idempotency_key(case)
     body = case.body
@@ -161,3 +198,5 @@ def before_call(context, case, kwargs):
         body["model"] = "auto"
     if is_address(body.get("video_url")):
         body["video_url"] = VIDEO
+    if UPLOAD and isinstance(body.get("upload_id"), str) and UPLOAD_ID.fullmatch(body["upload_id"]) and next(TURNS) % 2:
+        body["upload_id"] = UPLOAD

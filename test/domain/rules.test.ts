@@ -137,18 +137,23 @@ describe('states', () => {
 });
 
 describe('sandbox scenarios', () => {
+  const scenarioOf = (videoUrl: string) => testModeScenario({ videoUrl, fileName: null });
   for (const scenario of testModeScenarios) {
     it(`${scenario}.mp4 asks for ${scenario}`, () => {
-      expect(testModeScenario(`https://example.com/a/${scenario}.mp4?x=/y.mp4`)).toBe(scenario);
-      expect(testModeScenario(`https://example.com/${scenario}.mp4/film.mov`)).toBeNull();
+      expect(scenarioOf(`https://example.com/a/${scenario}.mp4?x=/y.mp4`)).toBe(scenario);
+      expect(scenarioOf(`https://example.com/${scenario}.mp4/film.mov`)).toBeNull();
     });
   }
+  it('are asked for by the file names of uploads as well', () => {
+    for (const scenario of testModeScenarios) expect(testModeScenario({ videoUrl: null, fileName: `${scenario}.mov` })).toBe(scenario);
+    for (const fileName of ['film.mov', 'slow', 'fast/slow']) expect(testModeScenario({ videoUrl: null, fileName })).toBeNull();
+  });
   for (const plain of [
     'https://example.com/film.mp4',
     'https://example.com/slow',
     'https://example.com/',
     'nonsense',
   ]) {
-    it(`${plain} asks for nothing`, () => expect(testModeScenario(plain)).toBeNull());
+    it(`${plain} asks for nothing`, () => expect(scenarioOf(plain)).toBeNull());
   }
 });

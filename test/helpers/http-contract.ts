@@ -47,6 +47,11 @@ function resolve(node: Node): Node {
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== 'object' || node === null) return node;
+  // The converter to zod reads `required` only beside `properties`.
+  if (Object.keys(node).join() === 'required') {
+    const names = (node as { required: string[] }).required;
+    return { type: 'object', ...node, properties: Object.fromEntries(names.map((name) => [name, {}])), additionalProperties: true };
+  }
   const copy: Json = {};
   for (const [key, value] of Object.entries(node)) {
     copy[key] =

@@ -111,6 +111,13 @@ export class ApiStore implements HttpStore {
       WHERE j.id = ${id}`;
   }
 
+  /** Ends the verification of an upload, as a worker would. */
+  async verifyUpload(id: string, outcome: { sha256: string } | 'checksum_mismatch'): Promise<void> {
+    const { uploads } = (await this.#open()).store;
+    if (outcome === 'checksum_mismatch') await uploads.failed(id, outcome);
+    else await uploads.verified(id, { ...outcome, version: null });
+  }
+
   /** The jobs of the account in both modes, newest first. */
   async allJobs(): Promise<JobRecord[]> {
     const { store } = await this.#open();
@@ -187,6 +194,16 @@ export class ApiStore implements HttpStore {
     delete: async (accountId, mode, id) => (await this.#query()).jobs.delete(accountId, mode, id),
   };
 
+  readonly uploads: HttpStore['uploads'] = {
+    create: async (input) => (await this.#query()).uploads.create(input),
+    begin: async (id, multipartId) => (await this.#query()).uploads.begin(id, multipartId),
+    get: async (accountId, mode, id) => (await this.#query()).uploads.get(accountId, mode, id),
+    list: async (query) => (await this.#query()).uploads.list(query),
+    complete: async (accountId, mode, id, checksum) => (await this.#query()).uploads.complete(accountId, mode, id, checksum),
+    delete: async (accountId, mode, id) => (await this.#query()).uploads.delete(accountId, mode, id),
+    expectedBytes: async () => (await this.#query()).uploads.expectedBytes(),
+  };
+
   async *#watch(accountId: string, mode: Mode, id: string, signal: AbortSignal): AsyncGenerator<JobRecord> {
     this.watching += 1;
     try {
@@ -218,6 +235,8 @@ function testJob(overrides: Partial<JobRecord> & { accountId: string }): JobReco
     status: 'queued',
     resolution: '1080p',
     videoUrl: 'https://media.example.com/a.mp4',
+    uploadId: null,
+    fileName: null,
     webhookUrl: null,
     model: null,
     enhancements: {},

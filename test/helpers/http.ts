@@ -7,10 +7,11 @@ import { buildApp } from '../../src/http/app.ts';
 import type { HttpDeps, HttpOptions } from '../../src/http/deps.ts';
 import { createUrlPolicy } from '../../src/net/policy.ts';
 import type { FilesystemStorage } from '../../src/storage/filesystem.ts';
-import { makeLink, verifyLink } from '../../src/storage/links.ts';
+import { makeLink, makePartLink, verifyLink, verifyPartLink } from '../../src/storage/links.ts';
 import type { Account } from '../../src/store/types.ts';
 import { checkResponse, descriptionText } from './http-contract.ts';
 import { ApiStore, pepper, testAccount } from './http-store.ts';
+import { MemoryMultipart } from './memory-multipart.ts';
 
 export { pepper } from './http-store.ts';
 export const linkSecret = 'a link secret for tests';
@@ -46,6 +47,7 @@ export function fakeStorage(objects: Map<string, Buffer>): FilesystemStorage & {
   const unused = async () => {
     throw new Error('http does not use this');
   };
+  const multipart = new MemoryMultipart(objects);
   return {
     kind: 'filesystem',
     opened: 0,
@@ -71,6 +73,15 @@ export function fakeStorage(objects: Map<string, Buffer>): FilesystemStorage & {
       return { url: makeLink(publicUrl, linkSecret, { key, expires, fileName, contentType }), expiresInS };
     },
     verifyLink: (query) => verifyLink(linkSecret, query, Date.now()),
+    createMultipart: async (key) => multipart.create(key),
+    linkPart: async ({ key, id: upload }, { number, size, expiresInS }) => {
+      const expires = Math.ceil(Date.now() / 1000) + expiresInS;
+      return { url: makePartLink(publicUrl, linkSecret, { key, upload, number, size, expires }), expiresInS };
+    },
+    verifyPartLink: (query) => verifyPartLink(linkSecret, query, Date.now()),
+    writePart: (upload, part, body) => multipart.write(upload, part, body),
+    listParts: async (upload) => multipart.list(upload),
+    completeMultipart: async (upload, whole) => multipart.complete(upload, whole),
   };
 }
 
@@ -79,6 +90,7 @@ export interface ApiOptions {
   options?: HttpOptions;
   account?: Partial<Account>;
   metrics?: HttpDeps['metrics'];
+  freeBytes?: () => Promise<number>;
 }
 
 export interface RequestOptions {
@@ -92,7 +104,7 @@ export interface RequestOptions {
 }
 
 /** The API with one approved account and a key of each kind; `request` checks every response against the contract. */
-export function makeApi({ measure, options, account: overrides, metrics }: ApiOptions = {}) {
+export function makeApi({ measure, options, account: overrides, metrics, freeBytes }: ApiOptions = {}) {
   const objects = new Map<string, Buffer>();
   const storage = fakeStorage(objects);
   const account = testAccount(overrides);
@@ -113,10 +125,11 @@ export function makeApi({ measure, options, account: overrides, metrics }: ApiOp
     store,
     storage,
     checkUrl: (url) => void policy.check(url),
-    measure: (url, request) => {
-      measured.push(url);
-      return measure === undefined ? Promise.resolve(source) : measure(url, request);
+    measure: (video, request) => {
+      measured.push(typeof video === 'string' ? video : video.key);
+      return measure === undefined ? Promise.resolve(source) : measure(video, request);
     },
+    ...(freeBytes === undefined ? {} : { freeBytes }),
     evidence: {
       signHead: async (head) => signHead(head, await signer),
       jwks: async () => {

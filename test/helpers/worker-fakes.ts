@@ -20,7 +20,8 @@ import type {
   WarmPoolRequest,
 } from '../../src/media/types.ts';
 import type { NetClient, PostOptions, PostResponse } from '../../src/net/types.ts';
-import type { Storage, StoredObject } from '../../src/storage/types.ts';
+import type { MultipartUpload, Storage, StoredObject, StoredPart } from '../../src/storage/types.ts';
+import { MemoryMultipart } from './memory-multipart.ts';
 import { runScheduledTasksOften, testCipher, type World } from './worker-world.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -195,11 +196,34 @@ export class FakeStorage implements Storage {
   async destroy(key: string) {
     this.#check();
     this.objects.delete(key);
+    this.multipart.destroy(key);
   }
 
   async isAbsent(key: string) {
     this.#check();
-    return !this.objects.has(key);
+    return !this.objects.has(key) && !this.multipart.has(key);
+  }
+
+  /** of uploads */
+  readonly multipart = new MemoryMultipart(this.objects);
+
+  async createMultipart(key: string) {
+    this.#check();
+    return this.multipart.create(key);
+  }
+
+  async linkPart({ key }: MultipartUpload, { number }: StoredPart) {
+    return { url: `https://links.example.com/${key}?number=${number}`, expiresInS: 3600 };
+  }
+
+  async listParts(upload: MultipartUpload) {
+    this.#check();
+    return this.multipart.list(upload);
+  }
+
+  async completeMultipart(upload: MultipartUpload, whole: { count: number; size: number }) {
+    this.#check();
+    return this.multipart.complete(upload, whole);
   }
 
   async *list(prefix: string) {

@@ -78,6 +78,8 @@ export async function refusedByTypes(reelmend: Reelmend, event: WebhookEvent): P
   await reelmend.jobs.create({ video_url: 'https://media.example.com/a.mp4', resolution: '4k', colour: 'red' });
   // @ts-expect-error a required field is missing
   await reelmend.jobs.create({ resolution: '4k' });
+  // @ts-expect-error a URL and an upload
+  await reelmend.jobs.create({ video_url: 'https://media.example.com/a.mp4', upload_id: 'upl_x', resolution: '4k' });
   // @ts-expect-error a number is no id
   await reelmend.jobs.get(7);
   // @ts-expect-error no such state

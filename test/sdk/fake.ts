@@ -55,6 +55,8 @@ export function jobView(changes: Partial<Job> = {}): Job {
     error: null,
     enhancements: null,
     metadata: {},
+    upload_id: null,
+    file_name: null,
     ...changes,
   };
 }

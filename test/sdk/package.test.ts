@@ -26,6 +26,7 @@ beforeAll(async () => {
   await project.write('consumer.ts', consumer.replaceAll('../../src/sdk/index.ts', '@reelmend/sdk'));
   examples = await readmeExamples(project.installed);
   for (const [i, code] of examples.entries()) await project.write(`readme/${i}.ts`, code);
+  await project.write('holiday.mov', 'test mode reads no video');
   site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '300' });
   ({ key } = await createCustomer(site, { mode: 'test' }));
   api = await site.start('start');
@@ -119,6 +120,7 @@ describe('on Node', () => {
   it('runs every example of the README', async () => {
     const expected = [
       /(queued|running) \d+ %\n(.*\n)*done 100 %\nhttp.*\n$/,
+      /^0 %\n(\d+ %\n)*100 %\nready holiday\.mov\n$/,
       /^top up: /,
       /^true\n$/,
       /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,

@@ -22,11 +22,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+const noStorage = { open: () => Promise.reject(new Error('nothing is stored here')) };
+
 it('17.17: twelve origins that hang take the slots of their own account and nobody else\'s', async () => {
   // The reply begins like a video's and then nothing more comes, so that a media child waits for it.
   files.behave('/slow.mp4', { body: Buffer.alloc(1_000_000), ranges: false, stallAtBytes: 1000 });
   const net = createNetClient({ allowHosts: [files.hostPort] });
-  const measure = createMeasure({ net, media: await createMedia({ maxProbes: measureSlots.total }) });
+  const measure = createMeasure({ net, storage: noStorage, media: await createMedia({ maxProbes: measureSlots.total }) });
   const gone = new AbortController();
   const slow = Array.from({ length: 12 }, () =>
     measure(`${files.url}/slow.mp4`, { accountId: 'slow', signal: gone.signal }).then(
@@ -64,7 +66,7 @@ it('downloads that are being measured leave the API its slots', async () => {
   );
   const ended = Promise.allSettled([...downloads, ...hanging]);
   try {
-    const measure = createMeasure({ net, media });
+    const measure = createMeasure({ net, storage: noStorage, media });
     const signal = AbortSignal.timeout(hangMs);
     await expect(measure(`${files.url}/good.mp4`, { accountId: 'good', signal })).resolves.toMatchObject({ video_codec: 'h264' });
   } finally {

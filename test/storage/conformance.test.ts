@@ -3,11 +3,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFilesystemStorage } from '../../src/storage/index.ts';
 import { createS3Storage } from '../../src/storage/s3.ts';
-import type { Storage } from '../../src/storage/index.ts';
+import type { FilesystemStorage, MultipartUpload, Storage } from '../../src/storage/index.ts';
 import { findS3Server, startS3Server } from '../helpers/s3.ts';
 
 interface Subject {
@@ -152,6 +153,75 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
     expect(await storage.isAbsent('gone/file')).toBe(false);
   });
 
+  describe('in parts', () => {
+    const size = 5 * 1024 * 1024;
+    const data = randomBytes(2 * size + 7);
+    const parts = [1, 2, 3].map((number) => ({ number, bytes: data.subarray((number - 1) * size, number * size) }));
+    const whole = { count: 3, size: data.length };
+    /** Sends a part as a client does: to the signed URL, or where the API would pass it on. */
+    const send = async (
+      upload: MultipartUpload,
+      { number, bytes }: { number: number; bytes: Uint8Array },
+      signedSize = bytes.length,
+    ) => {
+      const part = { number, size: bytes.length };
+      const { url } = await storage.linkPart(upload, { ...part, size: signedSize, expiresInS: 60 });
+      if ('writePart' in storage) {
+        return (storage as FilesystemStorage).writePart(upload, { number, size: signedSize }, Readable.from([bytes]));
+      }
+      return (await fetch(url, { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> })).ok;
+    };
+
+    it('makes the object when all are there, in any order, and may be asked to twice', async () => {
+      const upload = await storage.createMultipart('parts/one');
+      expect(await storage.listParts(upload)).toEqual([]);
+      for (const part of [parts[2]!, parts[0]!]) expect(await send(upload, part)).toBe(true);
+      expect(await storage.listParts(upload)).toEqual([{ number: 1, size }, { number: 3, size: 7 }]);
+      await expect(storage.completeMultipart(upload, whole)).rejects.toThrow();
+      expect(await storage.stat('parts/one')).toBeNull();
+      await send(upload, { number: 2, bytes: randomBytes(size) });
+      await send(upload, parts[1]!);
+      const first = await storage.completeMultipart(upload, whole);
+      expect(await storage.completeMultipart(upload, whole)).toEqual(first);
+      expect((await buffer((await storage.open('parts/one'))!)).equals(data)).toBe(true);
+      expect(await storage.listParts(upload)).toEqual([]);
+    });
+
+    it.each([1, -1])('takes no part with %i byte too many', async (change) => {
+      const upload = await storage.createMultipart('parts/size');
+      const sent = await send(upload, { number: 1, bytes: new Uint8Array(1000 + change) }, 1000).catch(() => false);
+      expect(sent).toBe(false);
+      expect(await storage.listParts(upload)).toEqual([]);
+      await storage.destroy('parts/size');
+    });
+
+    it('takes no part after the end, and the object stays as it is', async () => {
+      const upload = await storage.createMultipart('parts/late');
+      await send(upload, { number: 1, bytes: new Uint8Array([1]) });
+      await storage.completeMultipart(upload, { count: 1, size: 1 });
+      expect(await send(upload, { number: 1, bytes: new Uint8Array([2]) })).toBe(false);
+      expect(await buffer((await storage.open('parts/late'))!)).toEqual(Buffer.from([1]));
+    });
+
+    it('leaves nothing when the key is destroyed before the end', async () => {
+      const uploads = [await storage.createMultipart('parts/gone'), await storage.createMultipart('parts/gone')];
+      for (const upload of uploads) await send(upload, parts[2]!);
+      const neighbour = await storage.createMultipart('parts/gone2');
+      await send(neighbour, parts[2]!);
+      expect(await storage.isAbsent('parts/gone')).toBe(false);
+      await storage.destroy('parts/gone');
+      expect(await storage.isAbsent('parts/gone')).toBe(true);
+      for (const upload of uploads) {
+        expect(await send(upload, parts[2]!)).toBe(false);
+        expect(await storage.listParts(upload)).toEqual([]);
+        await expect(storage.completeMultipart(upload, { count: 1, size: 7 })).rejects.toThrow();
+      }
+      expect(await storage.isAbsent('parts/gone')).toBe(true);
+      expect(await storage.listParts(neighbour)).toEqual([{ number: 3, size: 7 }]);
+      await storage.destroy('parts/gone2');
+    });
+  });
+
   const failures = [
     { name: 'a source that is not there', path: () => join(dir, 'missing'), abortAfterMs: null },
     { name: 'a source that cannot be read', path: () => dir, abortAfterMs: null },
@@ -211,6 +281,8 @@ describe.each(subjects.filter((subject) => subject.there))('storage: $name', ({ 
       () => storage.open(key),
       () => storage.destroy(key),
       () => storage.isAbsent(key),
+      () => storage.createMultipart(key),
+      () => storage.linkPart({ key, id: 'a' }, { number: 1, size: 1, expiresInS: 1 }),
       () => storage.link(key, { fileName: 'a.mp4', contentType, expiresInS: 1 }),
     ];
     for (const call of calls) await expect((async () => call())()).rejects.toThrow(/storage key/);

@@ -14,6 +14,11 @@ export function carryDroppedKeywords(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const copy: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(node)) {
+    const alternatives = key === 'oneOf' ? requiredAlternatives(value) : undefined;
+    if (alternatives !== undefined) {
+      copy[exactlyOneExtension] = alternatives;
+      continue;
+    }
     copy[key] = carryDroppedKeywords(value);
     const extension = carried[key];
     // Only keyword positions hold plain values; a property that happens to be named like a keyword holds a schema.
@@ -22,17 +27,39 @@ export function carryDroppedKeywords(node: unknown): unknown {
   return copy;
 }
 
-/** What `carryDroppedKeywords` kept of one schema of the intermediate model. */
-export function keptKeywords(schema: object): {
+/**
+ * `oneOf` of nothing but `required` with one name each: exactly one of these properties must be there. The generator would
+ * make an intersection of types of it, which cannot be strict.
+ */
+const exactlyOneExtension = 'x-keep-exactly-one';
+
+function requiredAlternatives(oneOf: unknown): string[] | undefined {
+  if (!Array.isArray(oneOf)) return undefined;
+  const names = oneOf.map((alternative: unknown) => {
+    if (typeof alternative !== 'object' || alternative === null || Object.keys(alternative).join() !== 'required') return [];
+    const { required } = alternative as { required: unknown };
+    return Array.isArray(required) && required.length === 1 ? required : [];
+  });
+  return names.length > 0 && names.every(([name]) => typeof name === 'string') ? names.map(([name]) => String(name)) : undefined;
+}
+
+export interface KeptKeywords {
   maxProperties?: number;
   minProperties?: number;
   uniqueItems?: boolean;
-} {
-  const kept: { maxProperties?: number; minProperties?: number; uniqueItems?: boolean } = {};
+  /** names of properties of which exactly one is required */
+  exactlyOne?: string[];
+}
+
+/** What `carryDroppedKeywords` kept of one schema of the intermediate model. */
+export function keptKeywords(schema: object): KeptKeywords {
+  const kept: KeptKeywords = {};
   const max: unknown = Reflect.get(schema, 'x-keep-max-properties');
   const min: unknown = Reflect.get(schema, 'x-keep-min-properties');
   if (typeof max === 'number') kept.maxProperties = max;
   if (typeof min === 'number') kept.minProperties = min;
   if (Reflect.get(schema, 'x-keep-unique-items') === true) kept.uniqueItems = true;
+  const names: unknown = Reflect.get(schema, exactlyOneExtension);
+  if (Array.isArray(names)) kept.exactlyOne = names.map(String);
   return kept;
 }

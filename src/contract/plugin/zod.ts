@@ -1,6 +1,6 @@
 /**
  * What the zod plugin leaves out of objects and arrays, mended once for every schema: `additionalProperties: false`,
- * `propertyNames`, `minProperties`, `maxProperties`, `uniqueItems`; and what it means otherwise: a text's
+ * `propertyNames`, `minProperties`, `maxProperties`, `uniqueItems`, `oneOf` of required properties; and what it means otherwise: a text's
  * `minLength` and `maxLength`.
  */
 import type { Plugins } from '@hey-api/openapi-ts';
@@ -13,8 +13,8 @@ type StringContext = Parameters<NonNullable<Resolvers['string']>>[0];
 
 /** `z.strictObject` where the document says `additionalProperties: false`, and counted and named records. */
 function objectResolver(ctx: ObjectContext) {
-  const { $, schema, symbols } = ctx;
-  const { maxProperties, minProperties } = keptKeywords(schema);
+  const { $, plugin, schema, symbols } = ctx;
+  const { maxProperties, minProperties, exactlyOne } = keptKeywords(schema);
   const strict =
     schema.additionalProperties !== undefined && schema.additionalProperties !== false
       ? schema.additionalProperties.type === 'never'
@@ -24,6 +24,10 @@ function objectResolver(ctx: ObjectContext) {
     chain = count(ctx, chain, '<=', maxProperties, `at most ${maxProperties} properties`);
   if (minProperties !== undefined)
     chain = count(ctx, chain, '>=', minProperties, `at least ${minProperties} properties`);
+  if (exactlyOne !== undefined) {
+    const check = $(plugin.symbol('exactlyOneOf', { external: './exactly-one.ts' })).call(...exactlyOne.map((name) => $.literal(name)));
+    chain = chain.attr('check').call(check);
+  }
   return chain;
 }
 

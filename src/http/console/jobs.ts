@@ -5,6 +5,7 @@ import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord, Mode } from '../../domain/job.ts';
 import { errorHelp, sourceName, timelineText } from '../../domain/job-words.ts';
 import { linkValidityS } from '../../domain/limits.ts';
+import { resultFileName } from '../../domain/uploads.ts';
 import type { ConsoleJobDetail as DetailRecord, JobFile } from '../../store/index.ts';
 import type { Principal } from '../../store/types.ts';
 import { createJob } from '../create-job.ts';
@@ -108,7 +109,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
       const files = await store.consoleJobs.files(account.id, c.req.valid('param').id);
       if (files === null) throw jobNotFound();
       const { job, original, output } = files;
-      const result = await linkTo(deps, output, { fileName: `${job.id}-${job.resolution}.mp4`, contentType: 'video/mp4' });
+      const result = await linkTo(deps, output, { fileName: resultFileName(job), contentType: 'video/mp4' });
       const source = await linkTo(deps, original, sourceNameAndType(job));
       // Recorded before the response. A HEAD request gets no link.
       if (result !== null && c.req.method !== 'HEAD') {
@@ -157,7 +158,7 @@ function serializeDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDe
   return {
     job: serializeJob(job),
     mode: job.mode,
-    source_name: sourceName(job.videoUrl),
+    source_name: sourceName(job),
     video_url: job.videoUrl,
     webhook_url: job.webhookUrl,
     model: job.model,
@@ -174,13 +175,13 @@ const sourceTypes = [
   [/mov|mp4/, 'video/mp4', 'mp4'],
 ] as const;
 
-function sourceNameAndType({ id, source }: JobRecord): { fileName: string; contentType: string } {
+function sourceNameAndType({ id, source, fileName }: JobRecord): { fileName: string; contentType: string } {
   const [, contentType, extension] = sourceTypes.find(([pattern]) => pattern.test(source?.container ?? 'mp4')) ?? [
     null,
     'application/octet-stream',
     'bin',
   ];
-  return { fileName: `${id}-source.${extension}`, contentType };
+  return { fileName: fileName ?? `${id}-source.${extension}`, contentType };
 }
 
 /** Links to this service are relative: the page may have been opened under another host name of the service. */

@@ -66,7 +66,7 @@ export function serializeConsoleJob(job: JobRecord): ConsoleJob {
     tier: job.tier,
     status: job.status,
     resolution: job.resolution,
-    source_name: sourceName(job.videoUrl),
+    source_name: sourceName(job),
     progress: job.progress,
     eta_seconds: job.etaSeconds === null ? null : Math.max(0, Math.ceil(job.etaSeconds)),
     duration_seconds: job.durationSeconds,

@@ -140,7 +140,7 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     user: { id: user.id, email: user.email, operator: user.operator, created_at: user.createdAt.toISOString() },
     account: serializeConsoleAccount(account),
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
-    limits: serializeLimits(deps),
+    limits: serializeLimits(deps, account),
     capabilities: {
       upload: uploads !== undefined,
       sample_url: { live: sampleUrl, test: testSampleUrl },

@@ -2,6 +2,7 @@
 import { ReelmendError } from '../../domain/errors.ts';
 import type { JobRecord } from '../../domain/job.ts';
 import { linkValidityS } from '../../domain/limits.ts';
+import { resultFileName } from '../../domain/uploads.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { Handlers } from '../register.ts';
 import { limitsOf } from '../serialize.ts';
@@ -42,7 +43,7 @@ async function resultOf(deps: HttpDeps, job: JobRecord) {
   // The job was deleted between the two queries.
   if (key === null) throw jobNotFound();
   const link = await storage.link(key, {
-    fileName: `${job.id}-${job.resolution}.mp4`,
+    fileName: resultFileName(job),
     contentType: 'video/mp4',
     expiresInS: linkValidityS(limitsOf(deps)),
   });

@@ -1,0 +1,15 @@
+/** An object with exactly one of several properties: JSON Schema's `oneOf` of `required`. */
+import type { z } from 'zod';
+
+/**
+ * A check for `z.strictObject(…).check(…)`. Its issue names the first property when none is there, and the second of those
+ * that are too many; `params.exactlyOne` has all names.
+ */
+export function exactlyOneOf(...names: string[]): z.core.CheckFn<object> {
+  return ({ value: input, issues }) => {
+    const present = names.filter((name) => Reflect.get(input, name) !== undefined);
+    if (present.length === 1) return;
+    const message = `needs exactly one of ${names.map((name) => `"${name}"`).join(' and ')}`;
+    issues.push({ code: 'custom', input, path: [present[1] ?? names[0]!], message, params: { exactlyOne: names } });
+  };
+}

@@ -1,0 +1,70 @@
+/** Rules of uploads: their parts, how long they are kept, how much an account may have, and the name of a result. */
+import type { JobRecord, Mode } from './job.ts';
+
+export type UploadStatus = 'waiting' | 'verifying' | 'ready' | 'failed';
+export type UploadErrorCode = 'checksum_mismatch';
+
+export interface UploadRecord {
+  id: string;
+  accountId: string;
+  mode: Mode;
+  status: UploadStatus;
+  fileName: string;
+  sizeBytes: number;
+  partSizeBytes: number;
+  /** lower-case hex; measured once the upload is ready, else the customer's or null */
+  sha256: string | null;
+  /** key in the storage */
+  key: string;
+  /** the storage's name for the transfer; null until the storage has begun it */
+  multipartId: string | null;
+  error: UploadErrorCode | null;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+/**
+ * Bytes of every part but the last. S3 allows no smaller one than 5 MiB. A line with 28 kB/s sends one within the five
+ * minutes that Node gives a request.
+ */
+export const partSizeBytes = 8 * 1024 * 1024;
+/** The contract's maximum. Where operators allow larger videos, those come by URL. */
+export const largestUploadBytes = 2_000_000_000;
+/** hours that an upload is kept after its creation, and again after its completion */
+export const uploadKeptHours = 24;
+/** seconds of validity of a part's URL */
+export const partLinkValidityS = 3600;
+/** missing parts that an upload lists at a time: signing their URLs takes time */
+export const listedParts = 20;
+/** uploads of an account and mode whose files may exist at the same time */
+export const maxUploads = 1000;
+
+/** bytes of the files of all uploads of an account and mode together */
+export const defaultUploadQuotaBytes = 20_000_000_000;
+/** The same for an account that is not approved. Anyone who signs up has one. */
+export const pendingUploadQuotaBytes = 100_000_000;
+
+export interface Part {
+  /** 1, 2, 3 … */
+  number: number;
+  /** of its first byte in the file */
+  offset: number;
+  size: number;
+}
+
+/** The parts of a file. */
+export function partsOf({ sizeBytes, partSizeBytes: size }: Pick<UploadRecord, 'sizeBytes' | 'partSizeBytes'>): Part[] {
+  return Array.from({ length: Math.ceil(sizeBytes / size) }, (_, index) => {
+    const offset = index * size;
+    return { number: index + 1, offset, size: Math.min(size, sizeBytes - offset) };
+  });
+}
+
+const longestStem = 150;
+
+/** The name of a job's result: that of the uploaded file with the resolution, or else the job's id. */
+export function resultFileName({ id, fileName, resolution }: Pick<JobRecord, 'id' | 'fileName' | 'resolution'>): string {
+  if (fileName === null) return `${id}-${resolution}.mp4`;
+  const stem = [...fileName.replace(/(?<=.)\.[^.]{1,10}$/, '')].slice(0, longestStem).join('');
+  return `${stem}-${resolution}.mp4`;
+}

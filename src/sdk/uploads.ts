@@ -1,0 +1,223 @@
+/** Sends a file in parts, and continues after a broken connection. */
+import { isTransient, retryDelayMs, type CallOptions } from './call.ts';
+import { apiError, ReelmendConnectionError, ReelmendTimeoutError, UploadFailedError } from './errors.ts';
+import { pause, withTimeLimit } from './pause.ts';
+import type { Upload, UploadCompletion, UploadInput, UploadPart } from './types.gen.ts';
+
+export interface UploadProgress {
+  /** Pass it to `uploads.resume` to continue in another process. */
+  uploadId: string;
+  /** Bytes that the service has, as far as is known. */
+  sentBytes: number;
+  totalBytes: number;
+}
+
+export interface SendOptions extends CallOptions {
+  /** Called at the start and after each part. If it throws, the upload ends with that error. */
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+  /** Parts that are sent at the same time; default 3, at most 8. */
+  parallelParts?: number | undefined;
+}
+
+export interface UploadOptions extends SendOptions {
+  /** Name of the file; default: that of a `File`. Results are named after it. */
+  name?: string | undefined;
+}
+
+/** The calls that go on with an upload. A web page makes them to a server of yours, which has the API key. */
+export interface UploadCalls {
+  get(id: string, options?: CallOptions): Promise<Upload>;
+  complete(id: string, body: UploadCompletion, options?: CallOptions): Promise<Upload>;
+}
+
+export interface SendDefaults {
+  fetch: (request: Request) => Promise<Response>;
+  maxRetries: number;
+}
+
+/** ms for one part; a slower line sends it again */
+const partTimeoutMs = 290_000;
+const mostParallelParts = 8;
+const firstPollMs = 250;
+const longestPollMs = 3000;
+
+/** Creates an upload, sends the file and resolves with the upload when it is `ready`. */
+export async function sendFile(
+  calls: UploadCalls & { begin(body: UploadInput, options?: CallOptions): Promise<Upload> },
+  defaults: SendDefaults,
+  file: Blob,
+  options: UploadOptions = {},
+): Promise<Upload> {
+  const { name = (file as Partial<File>).name, ...rest } = options;
+  if (name === undefined || name === '') throw new TypeError('The file has no name: give one in the option `name`.');
+  const upload = await calls.begin({ file_name: baseName(name), size_bytes: file.size }, callOptions(options));
+  return send(calls, defaults, { upload, file, options: rest });
+}
+
+/** Sends what is missing of an upload that was begun before, by this process or another. */
+export async function resumeFile(
+  calls: UploadCalls,
+  defaults: SendDefaults,
+  { id, file }: { id: string; file: Blob },
+  options: SendOptions = {},
+): Promise<Upload> {
+  const upload = await calls.get(id, callOptions(options));
+  if (upload.size_bytes !== file.size) {
+    throw new TypeError(`The file has ${file.size} bytes; the upload was begun for ${upload.size_bytes}.`);
+  }
+  return send(calls, defaults, { upload, file, options });
+}
+
+export interface SendUploadOptions extends SendOptions {
+  /** the upload as `uploads.begin` returned it to your server */
+  upload: Upload;
+  file: Blob;
+  /** Returns the upload with fresh URLs: `uploads.get` on your server. */
+  get: UploadCalls['get'];
+  /** `uploads.complete` on your server. */
+  complete: UploadCalls['complete'];
+}
+
+/**
+ * For web pages, which must not have an API key: sends the file of an upload that your server began, straight to the
+ * service or its bucket. Resolves and rejects as `uploads.create`.
+ */
+export function sendUpload({ upload, file, get, complete, ...options }: SendUploadOptions): Promise<Upload> {
+  const defaults = { fetch: (request: Request) => fetch(request), maxRetries: 3 };
+  return send({ get, complete }, defaults, { upload, file, options });
+}
+
+interface Sending {
+  upload: Upload;
+  file: Blob;
+  options: SendOptions;
+}
+
+async function send(calls: UploadCalls, defaults: SendDefaults, sending: Sending): Promise<Upload> {
+  const { file, options } = sending;
+  let { upload } = sending;
+  if (upload.status === 'waiting') {
+    upload = await sendParts(calls, defaults, sending);
+    const part_sha256 = await hashParts(file, upload.part_size_bytes, options.signal);
+    upload = await calls.complete(upload.id, { part_sha256 }, callOptions(options));
+  }
+  report(options, upload);
+  return untilVerified(calls, upload, options);
+}
+
+/** Sends all missing parts. Rounds without any progress end with the last error after `maxRetries` of them. */
+async function sendParts(calls: UploadCalls, defaults: SendDefaults, { upload: first, file, options }: Sending): Promise<Upload> {
+  const maxRetries = options.maxRetries ?? defaults.maxRetries;
+  let upload = first;
+  for (let failures = 0; upload.parts.length > 0; ) {
+    report(options, upload);
+    const before = upload.received_bytes ?? 0;
+    const sendError = await sendListed(defaults, { upload, file, options });
+    options.signal?.throwIfAborted();
+    upload = await calls.get(upload.id, callOptions(options));
+    if (upload.status !== 'waiting') return upload;
+    failures = (upload.received_bytes ?? 0) > before ? 0 : failures + 1;
+    if (sendError === undefined && failures === 0) continue;
+    const error = sendError ?? new ReelmendConnectionError('The parts were sent, but the service does not have them.');
+    const delay = failures > maxRetries ? undefined : retryDelayMs(error, Math.max(1, failures));
+    if (delay === undefined) throw error;
+    await pause(delay, options.signal);
+  }
+  return upload;
+}
+
+/** Sends the listed parts, several at a time. Returns the first error; the other parts are sent all the same. */
+async function sendListed(defaults: SendDefaults, { upload, file, options }: Sending): Promise<Error | undefined> {
+  const queue = [...upload.parts];
+  let sentBytes = upload.received_bytes ?? 0;
+  let error: Error | undefined;
+  const worker = async () => {
+    for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+      try {
+        await sendPart(defaults, part, file, options);
+        sentBytes += part.size_bytes;
+        report(options, { ...upload, received_bytes: sentBytes });
+      } catch (failure) {
+        error ??= failure as Error;
+        // A refusal of one part is one of all; a lost connection may be back for the next.
+        if (!isTransient(failure)) queue.length = 0;
+      }
+    }
+  };
+  const count = Math.min(mostParallelParts, Math.max(1, options.parallelParts ?? 3));
+  await Promise.all(Array.from({ length: count }, worker));
+  return error;
+}
+
+/** One attempt. The URL is signed: it gets no API key. */
+async function sendPart({ fetch }: SendDefaults, part: UploadPart, file: Blob, { signal, timeoutMs }: SendOptions): Promise<void> {
+  const bytes = await file.slice(part.offset, part.offset + part.size_bytes).arrayBuffer();
+  const ms = timeoutMs ?? partTimeoutMs;
+  const error = () => new ReelmendTimeoutError(`A part was not sent within ${ms} ms.`);
+  await withTimeLimit({ ms, signal, error }, async (inner) => {
+    const request = new Request(part.url, { method: 'PUT', body: bytes, signal: inner, redirect: 'manual' });
+    const response = await fetch(request).catch((cause: unknown) => {
+      inner.throwIfAborted();
+      throw new ReelmendConnectionError('The connection broke while a part was sent.', { cause });
+    });
+    const text = await response.text().catch(() => '');
+    if (!response.ok) throw refusal(response, text);
+  });
+}
+
+/** 400 and 403: the part arrived incomplete, or its URL has expired. A fresh URL may succeed. */
+function refusal(response: Response, text: string): Error {
+  const error = apiError(response, parsed(text), { attempts: 1 });
+  if (response.status !== 400 && response.status !== 403) return error;
+  return new ReelmendConnectionError(error.message, { cause: error });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // S3 answers in XML
+  }
+}
+
+/** SHA-256 of each part. The file is read again, so that a part that an earlier process sent is covered as well. */
+async function hashParts(file: Blob, partSize: number, signal: AbortSignal | undefined): Promise<string[]> {
+  const hashes: string[] = [];
+  for (let offset = 0; offset < file.size; offset += partSize) {
+    signal?.throwIfAborted();
+    const digest = await sha256(await file.slice(offset, offset + partSize).arrayBuffer());
+    hashes.push(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+  }
+  return hashes;
+}
+
+function sha256(bytes: ArrayBuffer): Promise<ArrayBuffer> {
+  const { subtle } = crypto as Partial<Crypto>;
+  if (subtle === undefined) throw new TypeError('This page cannot compute checksums: browsers allow that over https and on localhost only.');
+  return subtle.digest('SHA-256', bytes);
+}
+
+/** Polls until the service has verified the file. Rejects with UploadFailedError if it differs from its checksum. */
+async function untilVerified(calls: UploadCalls, first: Upload, options: SendOptions): Promise<Upload> {
+  let upload = first;
+  for (let ms = firstPollMs; upload.status === 'verifying'; ms = Math.min(ms * 1.5, longestPollMs)) {
+    await pause(ms, options.signal);
+    upload = await calls.get(upload.id, callOptions(options));
+  }
+  if (upload.status === 'failed') throw new UploadFailedError(upload);
+  return upload;
+}
+
+function report({ onProgress }: SendOptions, { id, received_bytes, size_bytes }: Upload): void {
+  onProgress?.({ uploadId: id, sentBytes: received_bytes ?? 0, totalBytes: size_bytes });
+}
+
+/** Calls have their own time limit; `timeoutMs` of an upload is for its parts. */
+const callOptions = ({ signal, maxRetries }: CallOptions): CallOptions => ({ signal, maxRetries });
+
+/** Without folders; control characters have no place in a name. */
+function baseName(name: string): string {
+  const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
+  const clean = [...last.replace(/[\x00-\x1f\x7f]/g, '_')].slice(-255).join('');
+  return clean === '' ? 'video' : clean;
+}

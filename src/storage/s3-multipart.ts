@@ -1,0 +1,80 @@
+/** Multipart uploads whose parts customers send straight to the bucket, by presigned URLs. */
+import {
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  ListPartsCommand,
+  type ListPartsCommandOutput,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { type Bucket, isKeyMissing, isStatus, versionOf } from './s3-queries.ts';
+import type { DownloadLink, MultipartUpload, StoredPart } from './types.ts';
+
+export async function createMultipart({ client, name }: Bucket, key: string): Promise<MultipartUpload> {
+  const command = new CreateMultipartUploadCommand({ Bucket: name, Key: key, ContentType: 'application/octet-stream' });
+  const { UploadId } = await client.send(command);
+  if (UploadId === undefined) throw new Error('the storage began no upload');
+  return { key, id: UploadId };
+}
+
+/** The signature covers Content-Length, so that S3 itself refuses a part of another size. */
+export async function linkPart(
+  { client, name }: Bucket,
+  { key, id }: MultipartUpload,
+  { number, size, expiresInS }: StoredPart & { expiresInS: number },
+): Promise<DownloadLink> {
+  const part = { Bucket: name, Key: key, UploadId: id, PartNumber: number, ContentLength: size };
+  return { url: await getSignedUrl(client, new UploadPartCommand(part), { expiresIn: expiresInS }), expiresInS };
+}
+
+type TaggedPart = StoredPart & { etag: string };
+
+/** null when the server does not know the upload: it was completed or removed. */
+async function taggedParts({ client, name }: Bucket, { key, id }: MultipartUpload): Promise<TaggedPart[] | null> {
+  const parts: TaggedPart[] = [];
+  let marker: string | undefined;
+  do {
+    const command = new ListPartsCommand({ Bucket: name, Key: key, UploadId: id, PartNumberMarker: marker });
+    let page: ListPartsCommandOutput;
+    try {
+      page = await client.send(command);
+    } catch (error) {
+      if (isStatus(error, 404) && (error as Error).name !== 'NoSuchBucket') return null;
+      throw error;
+    }
+    for (const { PartNumber, Size, ETag } of page.Parts ?? []) {
+      if (PartNumber !== undefined && ETag !== undefined) parts.push({ number: PartNumber, size: Size ?? 0, etag: ETag });
+    }
+    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (marker !== undefined);
+  return parts.sort((a, b) => a.number - b.number);
+}
+
+export async function listParts(bucket: Bucket, upload: MultipartUpload): Promise<StoredPart[]> {
+  return ((await taggedParts(bucket, upload)) ?? []).map(({ number, size }) => ({ number, size }));
+}
+
+export async function completeMultipart(
+  bucket: Bucket,
+  upload: MultipartUpload,
+  { count, size }: { count: number; size: number },
+): Promise<{ version: string | null }> {
+  const parts = await taggedParts(bucket, upload);
+  if (parts === null) return completedBefore(bucket, upload, size);
+  const Parts = parts.filter(({ number }) => number <= count).map(({ number, etag }): CompletedPart => ({ PartNumber: number, ETag: etag }));
+  if (Parts.length !== count) throw new Error(`The storage has ${Parts.length} of ${count} parts of ${upload.key}`);
+  const whole = { Bucket: bucket.name, Key: upload.key, UploadId: upload.id, MultipartUpload: { Parts } };
+  return { version: versionOf(await bucket.client.send(new CompleteMultipartUploadCommand(whole))) };
+}
+
+/** The response of an earlier call was lost. */
+async function completedBefore({ client, name }: Bucket, { key }: MultipartUpload, size: number): Promise<{ version: string | null }> {
+  const head = await client.send(new HeadObjectCommand({ Bucket: name, Key: key })).catch((error: unknown) => {
+    if (isKeyMissing(error)) return null;
+    throw error;
+  });
+  if (head?.ContentLength !== size) throw new Error(`The parts of ${key} are gone`);
+  return { version: versionOf(head) };
+}

@@ -1,0 +1,359 @@
+/**
+ * Uploads: files that customers send in parts. The row is there before the storage has anything of the file, and it stays
+ * until the storage has confirmed that the file is gone.
+ */
+import { and, desc, eq, inArray, isNotNull, isNull, lt, ne, not, or, type SQL, sql } from './orm.ts';
+import { ReelmendError } from '../domain/errors.ts';
+import { newId } from '../domain/ids.ts';
+import type { Mode } from '../domain/job.ts';
+import { maxUploads, partSizeBytes, type UploadErrorCode, uploadKeptHours, type UploadRecord } from '../domain/uploads.ts';
+import { lockOpenAccount } from './account-locks.ts';
+import { databaseError, type Db, transact, type Tx } from './database.ts';
+import { appendEvent, type NewEvent } from './events.ts';
+import { isOpen } from './job-states.ts';
+import { enqueueUploadDestroy, enqueueVerify, uploadTaskIsQueued } from './queue.ts';
+import { accounts, type DeletedBy, jobs, uploads } from './schema.ts';
+import type { CreateUpload, DeletedUpload, UploadChecksum, UploadStore } from './types.ts';
+
+type UploadRow = typeof uploads.$inferSelect;
+
+/** An upload whose file is to be verified. */
+export interface UnverifiedUpload extends UploadRecord {
+  multipartId: string;
+  /** of each part, as the customer says */
+  partSha256: string[] | null;
+}
+
+/** The file of an upload as a job reads it. */
+export interface UploadedFile {
+  key: string;
+  sizeBytes: number;
+  sha256: string;
+}
+
+export interface PendingUploadDeletion {
+  key: string;
+  /** whether an accepted job still has to read the file */
+  isNeeded: boolean;
+}
+
+const keptFor = sql`now() + make_interval(hours => ${uploadKeptHours}::int)`;
+
+function toRecord(row: UploadRow): UploadRecord {
+  if (row.fileName === null) throw new Error(`Upload ${row.id} was deleted`);
+  const { id, accountId, mode, status, fileName, sizeBytes, partSizeBytes: part, sha256, key, multipartId } = row;
+  const { errorCode: error, createdAt, expiresAt } = row;
+  return { id, accountId, mode, status, fileName, sizeBytes, partSizeBytes: part, sha256, key, multipartId, error, createdAt, expiresAt };
+}
+
+const ofAccount = (accountId: string, mode: Mode, id: string) =>
+  and(eq(uploads.id, id), eq(uploads.accountId, accountId), eq(uploads.mode, mode), isNull(uploads.deletedAt));
+
+export function uploadQueries(db: Db) {
+  return {
+    create: (input) => transact(db, (tx) => createUpload(tx, input)),
+
+    async begin(id, multipartId) {
+      await db.update(uploads).set({ multipartId }).where(eq(uploads.id, id));
+    },
+
+    async get(accountId, mode, id) {
+      const [row] = await db.select().from(uploads).where(ofAccount(accountId, mode, id));
+      return row ? toRecord(row) : null;
+    },
+
+    async list({ accountId, mode, limit, startingAfter }) {
+      const rows = await db
+        .select()
+        .from(uploads)
+        .where(
+          and(
+            eq(uploads.accountId, accountId),
+            eq(uploads.mode, mode),
+            isNull(uploads.deletedAt),
+            startingAfter === undefined ? undefined : lt(uploads.id, startingAfter),
+          ),
+        )
+        .orderBy(desc(uploads.id))
+        .limit(limit + 1);
+      return { uploads: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
+    },
+
+    complete: (accountId, mode, id, checksum) => transact(db, (tx) => completeUpload(tx, ofAccount(accountId, mode, id), checksum)),
+
+    delete: (accountId, mode, id) => transact(db, (tx) => deleteUpload(tx, ofAccount(accountId, mode, id), 'customer')),
+
+    async expectedBytes() {
+      const [row] = await db
+        .select({ bytes: sql<number>`coalesce(sum(${uploads.sizeBytes}), 0)::float8` })
+        .from(uploads)
+        .where(and(inArray(uploads.status, ['waiting', 'verifying']), isNull(uploads.destroyedAt)));
+      return row?.bytes ?? 0;
+    },
+
+    /** The file that a job reads; null when it is gone. */
+    async file(id: string): Promise<UploadedFile | null> {
+      const [row] = await db.select().from(uploads).where(and(eq(uploads.id, id), isNull(uploads.destroyedAt)));
+      return row?.sha256 ? { key: row.key, sizeBytes: row.sizeBytes, sha256: row.sha256 } : null;
+    },
+
+    /** null when there is nothing to verify (any more) */
+    async unverified(id: string): Promise<UnverifiedUpload | null> {
+      const [row] = await db
+        .select()
+        .from(uploads)
+        .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)));
+      if (!row || row.multipartId === null) return null;
+      return { ...toRecord(row), multipartId: row.multipartId, partSha256: row.partSha256 };
+    },
+
+    /** The file is what the customer announced: jobs may use it. */
+    verified: (id: string, file: { sha256: string; version: string | null }): Promise<void> =>
+      transact(db, async (tx) => {
+        const [row] = await tx
+          .update(uploads)
+          .set({ status: 'ready', sha256: file.sha256, version: file.version, partSha256: null, expiresAt: keptFor })
+          .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)))
+          .returning();
+        if (!row) return destroyAgain(tx, id);
+        const data = { upload_id: id, sha256: file.sha256, size_bytes: row.sizeBytes };
+        await appendEvent(tx, { accountId: row.accountId, kind: 'upload.ready', data });
+      }),
+
+    /** The file cannot be used and is destroyed; the upload stays visible until it expires. */
+    failed: (id: string, code: UploadErrorCode): Promise<void> =>
+      transact(db, async (tx) => {
+        const [row] = await tx
+          .update(uploads)
+          .set({ status: 'failed', errorCode: code, partSha256: null })
+          .where(and(eq(uploads.id, id), eq(uploads.status, 'verifying'), isNull(uploads.deletedAt)))
+          .returning();
+        if (!row) return destroyAgain(tx, id);
+        await enqueueUploadDestroy(tx, id);
+        await appendEvent(tx, { accountId: row.accountId, kind: 'upload.failed', data: { upload_id: id, code } });
+      }),
+
+    /** null when the file is destroyed, or is not to be */
+    async pendingDeletion(id: string): Promise<PendingUploadDeletion | null> {
+      const [row] = await db
+        .select({ key: uploads.key, isNeeded: sql<boolean>`EXISTS (${jobsToRead})` })
+        .from(uploads)
+        .where(and(eq(uploads.id, id), isPendingDeletion));
+      return row ?? null;
+    },
+
+    /** Records that the storage itself answered "absent". */
+    markDestroyed: (id: string): Promise<void> =>
+      transact(db, async (tx) => {
+        const [row] = await tx
+          .update(uploads)
+          .set({ destroyedAt: sql`clock_timestamp()` })
+          .where(and(eq(uploads.id, id), isNull(uploads.destroyedAt)))
+          .returning();
+        if (!row) return;
+        const data = { upload_id: id, sha256: row.sha256, size_bytes: row.sizeBytes };
+        await appendEvent(tx, { accountId: row.accountId, kind: 'upload.destroyed', data });
+      }),
+
+    /** Records the same at a later time, for a file that is destroyed already. */
+    async confirmDestroyed(id: string): Promise<void> {
+      await db
+        .update(uploads)
+        .set({ destroyedAt: sql`clock_timestamp()` })
+        .where(and(eq(uploads.id, id), isNotNull(uploads.destroyedAt)));
+    },
+
+    /** The upload that a job was created from; null for none. */
+    async ofJob(jobId: string): Promise<{ id: string; key: string; isDestroyed: boolean } | null> {
+      const [row] = await db
+        .select({ id: uploads.id, key: uploads.key, isDestroyed: sql<boolean>`${uploads.destroyedAt} IS NOT NULL` })
+        .from(uploads)
+        .innerJoin(jobs, eq(jobs.uploadId, uploads.id))
+        .where(eq(jobs.id, jobId));
+      return row ?? null;
+    },
+
+    /** Queues the destruction of one file (again) in `delayS`. */
+    destroyLater: (id: string, delayS: number): Promise<void> => enqueueUploadDestroy(db, id, delayS),
+
+    /** Queues destroyed files that exist in the storage for destruction: a verification stored them again. */
+    destroyReturned: (keys: string[]): Promise<string[]> =>
+      transact(db, async (tx) => {
+        if (keys.length === 0) return [];
+        const rows = await tx
+          .update(uploads)
+          .set({ destroyedAt: null })
+          .where(and(inArray(uploads.key, keys), isNotNull(uploads.destroyedAt)))
+          .returning({ id: uploads.id, key: uploads.key });
+        for (const { id } of rows) await enqueueUploadDestroy(tx, id);
+        return rows.map(({ key }) => key);
+      }),
+
+    /** Retention: deletes up to `limit` expired uploads, each in its own transaction; returns their ids. */
+    expireDue: (limit: number) => expireDue(db, limit),
+
+    /** Deletes up to `limit` uploads of closed accounts, each in its own transaction. */
+    deleteOfClosed: (limit: number) => deleteOfClosed(db, limit),
+
+    /** Queues verifications and destructions again that have waited `afterS` seconds and are not queued. */
+    requeueOverdue: (afterS: number, limit: number) => requeueOverdue(db, afterS, limit),
+
+    /** Removes up to `limit` rows of destroyed files that no job was created from, after `days`. Returns how many. */
+    prune: (days: number, limit: number) => prune(db, days, limit),
+  } satisfies UploadStore & Record<string, unknown>;
+}
+
+async function createUpload(tx: Tx, input: CreateUpload): Promise<UploadRecord> {
+  const { accountId, mode, fileName, sizeBytes, sha256, quotaBytes } = input;
+  // The lock lets one creation of the account look at the quota at a time.
+  if ((await lockOpenAccount(tx, accountId)) === null) throw new ReelmendError('internal_error', 'The account no longer exists.');
+  const [used] = await tx
+    .select({ bytes: sql<number>`coalesce(sum(${uploads.sizeBytes}), 0)::float8`, files: sql<number>`count(*)::int` })
+    .from(uploads)
+    .where(and(eq(uploads.accountId, accountId), eq(uploads.mode, mode), isNull(uploads.destroyedAt)));
+  assertQuota(used!, sizeBytes, quotaBytes);
+  const id = newId('upl');
+  const [row] = await tx
+    .insert(uploads)
+    .values({ id, accountId, mode, fileName, sizeBytes, partSizeBytes, sha256, key: `uploads/${id}/file`, expiresAt: keptFor })
+    .returning();
+  await appendEvent(tx, { accountId, kind: 'upload.created', data: { upload_id: id, mode, size_bytes: sizeBytes } });
+  return toRecord(row!);
+}
+
+function assertQuota(used: { bytes: number; files: number }, sizeBytes: number, quotaBytes: number): void {
+  if (used.files >= maxUploads) {
+    const message = `The account has ${used.files} uploads, and ${maxUploads} are allowed at a time. Delete some.`;
+    throw new ReelmendError('upload_quota_exceeded', message);
+  }
+  if (used.bytes + sizeBytes <= quotaBytes) return;
+  const message = `The uploads of the account have ${used.bytes} bytes, and ${quotaBytes} are allowed together. Delete some.`;
+  throw new ReelmendError('upload_quota_exceeded', message);
+}
+
+/** An upload that does not wait for parts any more stays as it is. */
+async function completeUpload(tx: Tx, which: SQL | undefined, { sha256, partSha256 }: UploadChecksum): Promise<UploadRecord | null> {
+  const [before] = await tx.select().from(uploads).where(which).for('no key update');
+  if (!before) return null;
+  if (before.status !== 'waiting') return toRecord(before);
+  const [row] = await tx
+    .update(uploads)
+    .set({ status: 'verifying', sha256: sha256 ?? before.sha256, partSha256, completedAt: sql`now()` })
+    .where(eq(uploads.id, before.id))
+    .returning();
+  await enqueueVerify(tx, before.id);
+  return toRecord(row!);
+}
+
+/** Deletes one upload and queues the destruction of its file. null when there is nothing to delete. */
+async function deleteUpload(tx: Tx, which: SQL | undefined, by: DeletedBy): Promise<DeletedUpload | null> {
+  const row = await markUploadDeleted(tx, which, by);
+  if (row === null) return null;
+  await enqueueUploadDestroy(tx, row.id);
+  await appendEvent(tx, uploadDeletion(row));
+  return { id: row.id, deletedAt: row.deletedAt! };
+}
+
+/**
+ * The row's part of a deletion: drops the file name. The caller queues the destruction and appends `uploadDeletion`, each in
+ * its place in the lock order (database.ts). null when there is nothing to delete.
+ */
+export async function markUploadDeleted(tx: Tx, which: SQL | undefined, by: DeletedBy): Promise<UploadRow | null> {
+  const [row] = await tx
+    .update(uploads)
+    .set({ deletedAt: sql`now()`, deletedBy: by, fileName: null, partSha256: null })
+    .where(and(which, isNull(uploads.deletedAt)))
+    .returning();
+  return row ?? null;
+}
+
+/** The entry of the audit log. */
+export function uploadDeletion({ id, accountId, deletedBy }: UploadRow): NewEvent {
+  return { accountId, kind: 'upload.deleted', data: { upload_id: id, by: deletedBy } };
+}
+
+/** A verification that was running while the upload was deleted may have stored the file after its destruction. */
+async function destroyAgain(tx: Tx, id: string): Promise<void> {
+  const rows = await tx
+    .update(uploads)
+    .set({ destroyedAt: null })
+    .where(and(eq(uploads.id, id), isPendingDeletionOrDestroyed))
+    .returning({ id: uploads.id });
+  if (rows.length > 0) await enqueueUploadDestroy(tx, id);
+}
+
+const isPendingDeletionOrDestroyed = or(isNotNull(uploads.deletedAt), eq(uploads.status, 'failed'));
+const isPendingDeletion = and(isNull(uploads.destroyedAt), isPendingDeletionOrDestroyed);
+const jobsToRead = sql`SELECT 1 FROM ${jobs} WHERE ${and(eq(jobs.uploadId, uploads.id), eq(jobs.step, 'ingest'), isOpen)}`;
+
+async function expireDue(db: Db, limit: number): Promise<string[]> {
+  // A verification is never interrupted: when it ends, the upload gets new hours.
+  const isDue = and(sql`${uploads.expiresAt} <= now()`, isNull(uploads.deletedAt), ne(uploads.status, 'verifying'));
+  const due = await db.select({ id: uploads.id }).from(uploads).where(isDue).orderBy(uploads.expiresAt).limit(limit);
+  return deleteEach(db, due, 'retention', isDue);
+}
+
+async function deleteOfClosed(db: Db, limit: number): Promise<string[]> {
+  const left = await db
+    .select({ id: uploads.id })
+    .from(uploads)
+    .innerJoin(accounts, and(eq(accounts.id, uploads.accountId), isNotNull(accounts.closedAt)))
+    .where(isNull(uploads.deletedAt))
+    .limit(limit);
+  return deleteEach(db, left, 'operator');
+}
+
+async function deleteEach(db: Db, which: { id: string }[], by: DeletedBy, still?: SQL): Promise<string[]> {
+  const deleted: string[] = [];
+  for (const { id } of which) {
+    if (await transact(db, (tx) => deleteUpload(tx, and(eq(uploads.id, id), still), by))) deleted.push(id);
+  }
+  return deleted;
+}
+
+async function requeueOverdue(db: Db, afterS: number, limit: number): Promise<string[]> {
+  const overdue = (since: SQL) => sql`${since} < now() - make_interval(secs => ${afterS}::float8)`;
+  const [unverified, undestroyed] = await Promise.all([
+    db
+      .select({ id: uploads.id })
+      .from(uploads)
+      .where(
+        and(
+          eq(uploads.status, 'verifying'),
+          isNull(uploads.deletedAt),
+          isNull(uploads.destroyedAt),
+          overdue(sql`${uploads.completedAt}`),
+          not(uploadTaskIsQueued('verify', uploads.id, afterS)),
+        ),
+      )
+      .limit(limit),
+    db
+      .select({ id: uploads.id })
+      .from(uploads)
+      .where(
+        and(
+          isPendingDeletion,
+          overdue(sql`coalesce(${uploads.deletedAt}, ${uploads.completedAt})`),
+          not(uploadTaskIsQueued('destroy', uploads.id, afterS)),
+        ),
+      )
+      .limit(limit),
+  ]);
+  for (const { id } of unverified) await enqueueVerify(db, id);
+  for (const { id } of undestroyed) await enqueueUploadDestroy(db, id);
+  return [...unverified, ...undestroyed].map(({ id }) => id);
+}
+
+async function prune(db: Db, days: number, limit: number): Promise<number> {
+  const rows = await db.execute(sql`DELETE FROM uploads WHERE id IN (
+    SELECT u.id FROM uploads u WHERE u.destroyed_at < now() - make_interval(days => ${days}::int)
+      AND u.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.upload_id = u.id)
+    ORDER BY u.destroyed_at LIMIT ${limit} FOR UPDATE OF u SKIP LOCKED) RETURNING id`);
+  return rows.length;
+}
+
+/** The public error behind SQLSTATE RM404 of `create_job`; undefined for any other. */
+export function uploadIsGone(error: unknown): ReelmendError | undefined {
+  if (databaseError(error)?.code !== 'RM404') return undefined;
+  return new ReelmendError('upload_not_found', 'There is no such upload.', { param: '/upload_id' });
+}

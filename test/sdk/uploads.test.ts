@@ -1,0 +1,191 @@
+/** Sending files: over a fake service that loses connections, and against the real HTTP app. */
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createReelmend, type Reelmend, type ReelmendOptions, sendUpload, type Upload, type UploadProgress } from '../../src/sdk/index.ts';
+import { makeApi, publicUrl } from '../helpers/http.ts';
+
+const partSize = 8 * 1024 * 1024;
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const large = randomBytes(2 * partSize + 1000);
+const file = () => new File([large], 'Ferien/am Meer.mov');
+
+type Fetch = (request: Request) => Promise<Response>;
+
+/** The real app; `wrap` may lose requests and responses. A worker verifies what is complete. */
+function service(wrap: (request: Request, next: Fetch) => Promise<Response> = (request, next) => next(request)) {
+  const api = makeApi();
+  const parts: string[] = [];
+  const next: Fetch = async (request) => {
+    const { pathname, search, searchParams } = new URL(request.url);
+    if (request.method === 'PUT') {
+      parts.push(searchParams.get('number')!);
+      expect(request.headers.has('Authorization')).toBe(false);
+      return api.app.request(pathname + search, { method: 'PUT', body: await request.arrayBuffer() });
+    }
+    const response = await api.app.request(request);
+    if (pathname.endsWith('/complete') && response.ok) await verify(api, pathname.split('/').at(-2)!);
+    return response;
+  };
+  const fetch: Fetch = (request) => wrap(request, next);
+  const options: ReelmendOptions = { baseUrl: publicUrl, apiKey: api.keys.live, fetch };
+  return { api, parts, reelmend: createReelmend(options) };
+}
+
+/** As the worker does. */
+async function verify(api: ReturnType<typeof makeApi>, id: string): Promise<void> {
+  const [row] = await (await api.store.sql())<{ key: string; id: string; part_sha256: string[]; size: string }[]>`
+    SELECT key, multipart_id AS id, part_sha256, size_bytes AS size FROM uploads WHERE id = ${id}`;
+  await api.storage.completeMultipart(row!, { count: row!.part_sha256.length, size: Number(row!.size) });
+  const bytes = api.objects.get(row!.key)!;
+  const hashes = row!.part_sha256.map((_, index) => sha256(bytes.subarray(index * partSize, (index + 1) * partSize)));
+  const same = hashes.join() === row!.part_sha256.join();
+  await api.store.verifyUpload(id, same ? { sha256: sha256(bytes) } : 'checksum_mismatch');
+}
+
+const isPart = (request: Request, number?: number) =>
+  request.method === 'PUT' && (number === undefined || new URL(request.url).searchParams.get('number') === String(number));
+
+describe('uploads.create', () => {
+  it('sends a file in parts, with progress, and resolves when it is verified', async () => {
+    const { api, parts, reelmend } = service();
+    const progress: UploadProgress[] = [];
+    const upload = await reelmend.uploads.create(file(), { onProgress: (now) => progress.push(now) });
+    expect(upload).toMatchObject({ status: 'ready', file_name: 'am Meer.mov', size_bytes: large.length, sha256: sha256(large) });
+    expect(parts.toSorted()).toEqual(['1', '2', '3']);
+    const sent = progress.map(({ sentBytes }) => sentBytes);
+    expect(sent[0]).toBe(0);
+    expect(sent.at(-1)).toBe(large.length);
+    expect(sent).toEqual(sent.toSorted((a, b) => a - b));
+    expect(progress.every(({ uploadId, totalBytes }) => uploadId === upload.id && totalBytes === large.length)).toBe(true);
+    expect(api.objects.get(`uploads/${upload.id}/file`)?.equals(large)).toBe(true);
+    expect((await reelmend.jobs.create({ upload_id: upload.id, resolution: '1080p' })).file_name).toBe('am Meer.mov');
+  });
+
+  it('needs a name, and takes one for what has none', async () => {
+    const { reelmend } = service();
+    const blob = new Blob(['abc']);
+    await expect(reelmend.uploads.create(blob)).rejects.toThrow('The file has no name');
+    expect(await reelmend.uploads.create(blob, { name: 'C:\\films\\a\u0001.mov' })).toMatchObject({ file_name: 'a_.mov' });
+  });
+
+  it('continues after broken connections, and sends again only what did not arrive', async () => {
+    let lost = 0;
+    const { api, parts, reelmend } = service(async (request, next) => {
+      if (isPart(request, 2) && lost++ < 2) throw new TypeError('fetch failed');
+      return next(request);
+    });
+    const upload = await reelmend.uploads.create(file());
+    expect(upload.status).toBe('ready');
+    expect(lost).toBe(3);
+    expect(parts.toSorted()).toEqual(['1', '2', '3']);
+    expect(api.objects.get(`uploads/${upload.id}/file`)?.equals(large)).toBe(true);
+  });
+
+  it('does not send a part again whose response was lost', async () => {
+    let lost = false;
+    const { parts, reelmend } = service(async (request, next) => {
+      const response = await next(request);
+      if (!isPart(request, 1) || lost) return response;
+      lost = true;
+      throw new TypeError('fetch failed');
+    });
+    expect((await reelmend.uploads.create(file())).status).toBe('ready');
+    expect(parts.filter((number) => number === '1')).toHaveLength(1);
+  });
+
+  it('gets fresh URLs for those that have expired', async () => {
+    let expired = false;
+    const { reelmend } = service(async (request, next) => {
+      if (!isPart(request, 3) || expired) return next(request);
+      expired = true;
+      return new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 });
+    });
+    expect((await reelmend.uploads.create(file())).status).toBe('ready');
+  });
+
+  it('gives up when no attempt makes progress, and is resumed later', async () => {
+    let isDown = true;
+    let id = '';
+    const { parts, reelmend } = service(async (request, next) => {
+      if (isPart(request) && isDown && !isPart(request, 1)) throw new TypeError('fetch failed');
+      return next(request);
+    });
+    const failed = reelmend.uploads.create(file(), { maxRetries: 1, onProgress: ({ uploadId }) => (id = uploadId) });
+    await expect(failed).rejects.toMatchObject({ name: 'ReelmendConnectionError' });
+    isDown = false;
+    const sent = parts.length;
+    const upload = await reelmend.uploads.resume(id, file());
+    expect(upload).toMatchObject({ id, status: 'ready' });
+    expect(parts.slice(sent).toSorted()).toEqual(['2', '3']);
+    // Nothing is left to send.
+    expect(await reelmend.uploads.resume(id, file())).toMatchObject({ status: 'ready' });
+    await expect(reelmend.uploads.resume(id, new Blob(['x']))).rejects.toThrow('The file has 1 bytes');
+  });
+
+  it('ends at once with a refusal that no retry can change', async () => {
+    let asked = 0;
+    const { reelmend } = service(async (request, next) => {
+      if (!isPart(request)) return next(request);
+      asked += 1;
+      return Response.json({ error: { code: 'payload_too_large', message: 'Too large.', type: 'validation_error' } }, { status: 413 });
+    });
+    await expect(reelmend.uploads.create(file(), { parallelParts: 1 })).rejects.toMatchObject({ status: 413 });
+    expect(asked).toBe(1);
+  });
+
+  it('notices that the service received something else', async () => {
+    const { reelmend } = service(async (request, next) => {
+      if (!isPart(request, 1)) return next(request);
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      bytes[0]! ^= 1;
+      return next(new Request(request.url, { method: 'PUT', body: bytes }));
+    });
+    await expect(reelmend.uploads.create(file())).rejects.toMatchObject({
+      name: 'UploadFailedError',
+      code: 'checksum_mismatch',
+      upload: { status: 'failed' },
+    });
+  });
+
+  it('stops with the reason of its signal', async () => {
+    const abort = new AbortController();
+    const reason = new Error('stopped by the test');
+    const { parts, reelmend } = service(async (request, next) => {
+      if (isPart(request)) abort.abort(reason);
+      return next(request);
+    });
+    await expect(reelmend.uploads.create(file(), { signal: abort.signal, parallelParts: 1 })).rejects.toBe(reason);
+    expect(parts.length).toBeLessThan(2);
+  });
+
+  it('lists, pages and deletes', async () => {
+    const { reelmend } = service();
+    const names: string[] = [];
+    for (const name of ['a.mov', 'b.mov', 'c.mov']) names.unshift((await reelmend.uploads.create(new Blob(['x']), { name })).file_name);
+    const seen: string[] = [];
+    for await (const { file_name } of reelmend.uploads.all({ limit: 2 })) seen.push(file_name);
+    expect(seen).toEqual(names);
+    const [newest] = (await reelmend.uploads.list({ limit: 1 })).data;
+    expect(await reelmend.uploads.delete(newest!.id)).toMatchObject({ id: newest!.id, deleted: true });
+    await expect(reelmend.uploads.get('../jobs')).rejects.toThrow('The id of an upload looks like upl_….');
+  });
+});
+
+describe('sendUpload', () => {
+  it('sends a file from a page whose server has the key', async () => {
+    const { api, reelmend } = service();
+    const server: Pick<Reelmend['uploads'], 'get' | 'complete'> = reelmend.uploads;
+    const upload = await reelmend.uploads.begin({ file_name: 'film.mov', size_bytes: large.length });
+    const before = globalThis.fetch;
+    globalThis.fetch = (async (request: Request) => {
+      const { pathname, search } = new URL(request.url);
+      return api.app.request(pathname + search, { method: request.method, body: await request.arrayBuffer() });
+    }) as typeof fetch;
+    try {
+      const sent: Upload = await sendUpload({ upload, file: file(), get: server.get, complete: server.complete });
+      expect(sent).toMatchObject({ id: upload.id, status: 'ready', sha256: sha256(large) });
+    } finally {
+      globalThis.fetch = before;
+    }
+  });
+});
