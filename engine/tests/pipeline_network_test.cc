@@ -384,9 +384,9 @@ TEST_F(NetworkPipeline, AutoRestoresADamagedSourceWithDetailAndSaysWhy) {
   const std::string rough = Clip("rough.mp4", "320x180", "-c:v libx264 -qp 44 -pix_fmt yuv420p", 0.2);
   const EnhanceResult restored = Enhance(rough, folder_.File("out.mp4"), options);
   EXPECT_EQ(restored.applied.model, "detail");
-  EXPECT_FLOAT_EQ(restored.applied.denoise, 0.5F);
+  EXPECT_FLOAT_EQ(restored.applied.denoise, 0.7F);
   const auto model = std::ranges::find(restored.plan, "model", &PlannedStage::name);
-  EXPECT_EQ(model->why, "the source is heavily compressed: detail at 50 %");
+  EXPECT_EQ(model->why, "the source is heavily compressed: detail at 70 %");
   const std::string fine = Clip("fine.mp4", "320x180", "-c:v libx264 -qp 16 -pix_fmt yuv420p", 0.2);
   EXPECT_EQ(PlanEnhance(fine, options).model, "fast");
   options.models = {fast};
@@ -422,9 +422,9 @@ TEST_F(NetworkPipeline, AutoReducesASourceThatWasEnlargedBeforeAndSaysSo) {
   ModelFile detail = Save("detail", NearestNetwork(2), 2);
   detail.is_blind = true;
   options.models.push_back(detail);
-  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source is enlarged before: detail at 75 %") << "it has learned from such sources";
+  EXPECT_EQ(PlanEnhance(path, options).stages[1].why, "the source is enlarged before: detail at 90 %") << "it has learned from such sources";
   options.target = Target::kSource;
-  EXPECT_NE(PlanEnhance(path, options).stages[1].why.find("detail at 75 %, from "), std::string::npos) << "there is no detail for x1";
+  EXPECT_NE(PlanEnhance(path, options).stages[1].why.find("detail at 90 %, from "), std::string::npos) << "there is no detail for x1";
   options.target = Target::k1080p;
   options.models.pop_back();
   options.denoise = {Strength::Mode::kOff, 0};

@@ -33,11 +33,11 @@ TEST(ChooseRestoration, NamesWhatIsWorst) {
     float least;
     const char* name;
   };
-  for (const Case& c : {Case{{7, 0, 0, 1}, DamageKind::kCompression, 0.5F, "heavily compressed"},
-                        {{7, 0, 1.5F, 1}, DamageKind::kBlur, 0.75F, "blurred"},
-                        {{3, 0, 0.4F, 0.9F, 0.5F}, DamageKind::kBlur, 0.75F, "blurred"},
-                        {{0, 0, 0, 0.5F}, DamageKind::kEnlargement, 0.75F, "enlarged before"},
-                        {{7, 0, 0, 0.9F, 0.9F}, DamageKind::kCompression, 0.5F, "heavily compressed"}}) {
+  for (const Case& c : {Case{{7, 0, 0, 1}, DamageKind::kCompression, 0.7F, "heavily compressed"},
+                        {{7, 0, 1.5F, 1}, DamageKind::kBlur, 0.9F, "blurred"},
+                        {{3, 0, 0.4F, 0.9F, 0.5F}, DamageKind::kBlur, 0.9F, "blurred"},
+                        {{0, 0, 0, 0.5F}, DamageKind::kEnlargement, 0.9F, "enlarged before"},
+                        {{7, 0, 0, 0.9F, 0.9F}, DamageKind::kCompression, 0.7F, "heavily compressed"}}) {
     const auto choice = ChooseRestoration(c.damage);
     EXPECT_EQ(choice.cause, c.cause) << c.name;
     EXPECT_GE(choice.strength, c.least) << c.name;
@@ -52,7 +52,7 @@ TEST(ChooseRestoration, GrowsAsResolutionIsLost) {
     EXPECT_GE(strength, last) << scale;
     last = strength;
   }
-  EXPECT_FLOAT_EQ(last, 0.75F);
+  EXPECT_FLOAT_EQ(last, 0.9F);
 }
 
 TEST(ChooseRestoration, ASourceThatLostHalfOfItsResolutionHasASmallerWorkingSize) {

@@ -16,10 +16,10 @@ struct DamageRule {
 };
 
 constexpr DamageRule kRules[] = {
-    {DamageKind::kCompression, &Damage::compression_error, 2.0F, 7.0F, 0.5F},
-    {DamageKind::kBlur, &Damage::blur_sigma, 0.4F, 1.3F, 0.75F},
-    {DamageKind::kEnlargement, &Damage::true_scale, 0.95F, 0.55F, 0.75F},
-    {DamageKind::kBlur, &Damage::effective_scale, 0.75F, 0.5F, 0.75F},
+    {DamageKind::kCompression, &Damage::compression_error, 2.0F, 7.0F, 0.7F},
+    {DamageKind::kBlur, &Damage::blur_sigma, 0.4F, 1.3F, 0.9F},
+    {DamageKind::kEnlargement, &Damage::true_scale, 0.95F, 0.55F, 0.9F},
+    {DamageKind::kBlur, &Damage::effective_scale, 0.75F, 0.5F, 0.9F},
 };
 constexpr float kWorthIt = 0.4F;
 
