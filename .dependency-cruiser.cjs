@@ -31,7 +31,7 @@ module.exports = {
     // The composition root: whatever a process is made of.
     only('app', ['src/(domain|store|storage|postgres|evidence|observability|net|media|http|jobs)/']),
     only('demo', ['src/domain/', 'src/storage/', 'src/app/']),
-    only('cli', ['src/(app|observability|demo|domain|contract|store|storage|media|evidence)/']),
+    only('cli', ['src/(app|observability|demo|domain|contract|store|storage|media|evidence|sdk)/']),
     // The page is built apart and speaks to the service over HTTP only: of the other modules it may know types.
     only('console', ['src/contract/types.gen.ts', 'src/sdk/types.gen.ts']),
     {
