@@ -1,13 +1,11 @@
 /** `reelmend start|serve|work`: runs until SIGINT or SIGTERM, then stops in order; a second signal aborts the running jobs. */
 import type { Config } from '../app/config.ts';
 import { unknownVariables } from '../app/unknown-variables.ts';
-import type { DemoParts } from '../app/console-deps.ts';
 import { createDemoAccount, welcome, welcomeBack } from '../demo/demo-account.ts';
 import { runSampleJob, sampleSeconds } from '../demo/sample-job.ts';
 import { type SampleServer, serveSample } from '../demo/sample-server.ts';
 import { type Roles, type Service, startService } from '../app/service.ts';
 import { sourceClip } from '../app/sample-clips.ts';
-import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 import { say, terminal, warn } from './terminal.ts';
 
@@ -20,11 +18,10 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
   onSupervisorGone(signalled);
   const demo = roles.api && roles.worker && config.demo;
-  const uploadFolder = uploadsFolder(config.dataDir);
-  const sample = demo ? await startSample(config, uploadFolder) : null;
+  const sample = demo ? await startSample(config) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
-    const service = await startService({ ...config, allowHosts }, roles, sample ? demoParts(sample, uploadFolder) : undefined);
+    const service = await startService({ ...config, allowHosts }, roles, sample ? { sampleUrl: sample.url } : undefined);
     forceStop = () => service.forceStop();
     reportUp();
     try {
@@ -39,14 +36,9 @@ export async function startCommand(config: Config, roles: Roles): Promise<void> 
   }
 }
 
-async function startSample(config: Config, uploadFolder: string): Promise<SampleServer> {
+async function startSample(config: Config): Promise<SampleServer> {
   const clip = await sourceClip(config.dataDir, sampleSeconds, 'demo');
-  return serveSample(clip, { preferredPort: config.port && config.port + 1, uploadFolder });
-}
-
-function demoParts(sample: SampleServer, folder: string): DemoParts {
-  const uploads = createUploads({ folder, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
-  return { sampleUrl: sample.url, uploads };
+  return serveSample(clip, { preferredPort: config.port && config.port + 1 });
 }
 
 /** Shows the demo account and runs the sample job. A job that fails is reported and does not stop the service. */
