@@ -426,15 +426,12 @@ async function runAll(folder: string, runs: Run[], world: World): Promise<Verdic
   return (await Promise.all([runOf('test'), runOf('live')])).flat();
 }
 
-/** Only local demos take uploads, and this service is none; they are tested by test/api/console-uploads.test.ts. */
-const refusedHere = new Set(['POST /console/api/uploads']);
-
 /** A fuzzer whose well-formed requests are all refused proves little: each operation must have answered 2xx. */
 function neverAccepted(verdicts: Verdict[]): string[] {
   const accepted = new Set(verdicts.flatMap((verdict) => verdict.accepted));
   return documentedOperations
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-    .filter((operation) => !accepted.has(operation) && !refusedHere.has(operation));
+    .filter((operation) => !accepted.has(operation));
 }
 
 async function main(): Promise<number> {

@@ -2,14 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createPasswords } from '../domain/passwords.ts';
-import type { ConsoleDeps, Uploads } from '../http/deps.ts';
+import type { ConsoleDeps } from '../http/deps.ts';
 import type { Store } from '../store/index.ts';
 
 /** What a local demo adds to the service. */
 export interface DemoParts {
   /** URL of the sample video, which the service may download */
   sampleUrl: string;
-  uploads: Uploads;
 }
 
 export interface ConsoleServiceOptions {
@@ -29,7 +28,6 @@ export function createConsole({ config, store, demo }: ConsoleServiceOptions): C
     origins,
     mediaOrigins: s3 === undefined ? origins : [bucketOrigin(s3)],
     sampleUrl: demo?.sampleUrl ?? null,
-    ...(demo === undefined ? {} : { uploads: demo.uploads }),
     signUp,
     proxyHops,
   };

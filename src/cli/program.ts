@@ -7,6 +7,7 @@ import { auditCommands, certificateCommands, ledgerCommands, signingKeyCommands 
 import { modelsCommands } from './model-commands.ts';
 import { configWith, withEncoder, withMachine } from './options.ts';
 import { configOfTerminal, print, terminal, warn } from './terminal.ts';
+import { remoteCommands } from './remote-commands.ts';
 import { operatorCommands, userCommands } from './user-commands.ts';
 import { verifyCommands } from './verify-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
@@ -117,6 +118,7 @@ function program(): Command {
   const groups = [
     ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
     ...[ledgerCommands(), auditCommands(), certificateCommands(), signingKeyCommands(), verifyCommands()],
+    ...remoteCommands(),
   ];
   for (const group of groups) {
     reelmend.addCommand(group);

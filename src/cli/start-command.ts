@@ -4,13 +4,11 @@
  */
 import type { Config } from '../app/config.ts';
 import { unknownVariables } from '../app/unknown-variables.ts';
-import type { DemoParts } from '../app/console-deps.ts';
 import { createDemoAccount, welcome, welcomeBack } from '../demo/demo-account.ts';
 import { runSampleJob, sampleSeconds } from '../demo/sample-job.ts';
 import { type SampleServer, serveSample } from '../demo/sample-server.ts';
 import { type Lifetime, type Roles, type Service, startService } from '../app/service.ts';
 import { sourceClip } from '../app/sample-clips.ts';
-import { createUploads, uploadsFolder } from '../storage/uploads.ts';
 import { onSupervisorGone, reportUp } from './supervise.ts';
 import { say, terminal, warn } from './terminal.ts';
 
@@ -26,11 +24,10 @@ export async function startCommand(config: Config, roles: Roles, lifetime: Lifet
   process.on('SIGINT', signalled).on('SIGTERM', signalled);
   onSupervisorGone(signalled);
   const demo = roles.api && roles.worker && config.demo;
-  const uploadFolder = uploadsFolder(config.dataDir);
-  const sample = demo ? await startSample(config, uploadFolder) : null;
+  const sample = demo ? await startSample(config) : null;
   const allowHosts = sample ? [...config.allowHosts, sample.hostPort] : config.allowHosts;
   try {
-    const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? demoParts(sample, uploadFolder, config.limits.bytes) : undefined, lifetime });
+    const service = await startService({ ...config, allowHosts }, roles, { demo: sample ? { sampleUrl: sample.url } : undefined, lifetime });
     forceStop = () => service.forceStop();
     reportUp();
     try {
@@ -46,14 +43,9 @@ export async function startCommand(config: Config, roles: Roles, lifetime: Lifet
   }
 }
 
-async function startSample(config: Config, uploadFolder: string): Promise<SampleServer> {
+async function startSample(config: Config): Promise<SampleServer> {
   const clip = await sourceClip(config.dataDir, sampleSeconds, 'demo');
-  return serveSample(clip, { preferredPort: config.port && config.port + 1, uploadFolder });
-}
-
-function demoParts(sample: SampleServer, folder: string, maxBytes: number): DemoParts {
-  const uploads = createUploads({ folder, maxBytes, urlOf: (name) => `http://${sample.hostPort}/uploads/${name}` });
-  return { sampleUrl: sample.url, uploads };
+  return serveSample(clip, { preferredPort: config.port && config.port + 1 });
 }
 
 /** Shows the demo account and runs the sample job. A job that fails is reported and does not stop the service. */

@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleDeleteJobPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUpload, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -1818,56 +1818,192 @@ export const consoleStreamJobsRoute = createRoute({
     }
 });
 
-export const consoleUploadRoute = createRoute({
-    operationId: 'consoleUpload',
+export const consoleCreateUploadRoute = createRoute({
+    operationId: 'consoleCreateUpload',
     method: 'post',
     path: '/console/api/uploads',
     security: [{ consoleSession: [], csrfToken: [] }],
     request: {
         body: {
-            content: { 'application/octet-stream': { schema: z.unknown() } },
+            content: { 'application/json': { schema: zConsoleCreateUploadBody } },
             required: true
         }
     },
     responses: {
         201: {
-            description: 'consoleUpload 201',
-            content: { 'application/json': { schema: zConsoleUpload } }
+            description: 'consoleCreateUpload 201',
+            content: { 'application/json': { schema: zUpload } }
         },
         400: {
-            description: 'consoleUpload 400',
+            description: 'consoleCreateUpload 400',
             content: { 'application/json': { schema: zError } }
         },
         401: {
-            description: 'consoleUpload 401',
+            description: 'consoleCreateUpload 401',
             content: { 'application/json': { schema: zError } }
         },
         403: {
-            description: 'consoleUpload 403',
+            description: 'consoleCreateUpload 403',
             content: { 'application/json': { schema: zError } }
         },
-        404: {
-            description: 'consoleUpload 404',
+        409: {
+            description: 'consoleCreateUpload 409',
             content: { 'application/json': { schema: zError } }
         },
         413: {
-            description: 'consoleUpload 413',
+            description: 'consoleCreateUpload 413',
             content: { 'application/json': { schema: zError } }
         },
         415: {
-            description: 'consoleUpload 415',
+            description: 'consoleCreateUpload 415',
             content: { 'application/json': { schema: zError } }
         },
         429: {
-            description: 'consoleUpload 429',
+            description: 'consoleCreateUpload 429',
             content: { 'application/json': { schema: zError } }
         },
         500: {
-            description: 'consoleUpload 500',
+            description: 'consoleCreateUpload 500',
             content: { 'application/json': { schema: zError } }
         },
         503: {
-            description: 'consoleUpload 503',
+            description: 'consoleCreateUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleDeleteUploadRoute = createRoute({
+    operationId: 'consoleDeleteUpload',
+    method: 'delete',
+    path: '/console/api/uploads/{id}',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleDeleteUploadPath
+    },
+    responses: {
+        200: {
+            description: 'consoleDeleteUpload 200',
+            content: { 'application/json': { schema: zUploadDeletion } }
+        },
+        401: {
+            description: 'consoleDeleteUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleDeleteUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleDeleteUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleDeleteUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleDeleteUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleDeleteUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleGetUploadRoute = createRoute({
+    operationId: 'consoleGetUpload',
+    method: 'get',
+    path: '/console/api/uploads/{id}',
+    security: [{ consoleSession: [] }],
+    request: {
+        params: zConsoleGetUploadPath
+    },
+    responses: {
+        200: {
+            description: 'consoleGetUpload 200',
+            content: { 'application/json': { schema: zUpload } }
+        },
+        401: {
+            description: 'consoleGetUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleGetUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleGetUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleGetUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleGetUpload 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const consoleCompleteUploadRoute = createRoute({
+    operationId: 'consoleCompleteUpload',
+    method: 'post',
+    path: '/console/api/uploads/{id}/complete',
+    security: [{ consoleSession: [], csrfToken: [] }],
+    request: {
+        params: zConsoleCompleteUploadPath,
+        body: {
+            content: { 'application/json': { schema: zConsoleCompleteUploadBody } },
+            required: true
+        }
+    },
+    responses: {
+        200: {
+            description: 'consoleCompleteUpload 200',
+            content: { 'application/json': { schema: zUpload } }
+        },
+        400: {
+            description: 'consoleCompleteUpload 400',
+            content: { 'application/json': { schema: zError } }
+        },
+        401: {
+            description: 'consoleCompleteUpload 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'consoleCompleteUpload 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        404: {
+            description: 'consoleCompleteUpload 404',
+            content: { 'application/json': { schema: zError } }
+        },
+        409: {
+            description: 'consoleCompleteUpload 409',
+            content: { 'application/json': { schema: zError } }
+        },
+        413: {
+            description: 'consoleCompleteUpload 413',
+            content: { 'application/json': { schema: zError } }
+        },
+        415: {
+            description: 'consoleCompleteUpload 415',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'consoleCompleteUpload 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'consoleCompleteUpload 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'consoleCompleteUpload 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -2619,7 +2755,10 @@ export const routes = {
     consoleGetJob: consoleGetJobRoute,
     consoleGetJobLinks: consoleGetJobLinksRoute,
     consoleStreamJobs: consoleStreamJobsRoute,
-    consoleUpload: consoleUploadRoute,
+    consoleCreateUpload: consoleCreateUploadRoute,
+    consoleDeleteUpload: consoleDeleteUploadRoute,
+    consoleGetUpload: consoleGetUploadRoute,
+    consoleCompleteUpload: consoleCompleteUploadRoute,
     consoleGetWebhookSecret: consoleGetWebhookSecretRoute,
     consoleRotateWebhookSecret: consoleRotateWebhookSecretRoute,
     consoleSwitchWebhookSecret: consoleSwitchWebhookSecretRoute,

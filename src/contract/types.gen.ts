@@ -905,7 +905,7 @@ export type ConsoleSession = {
  */
 export type ConsoleCapabilities = {
     /**
-     * Whether `POST /console/api/uploads` accepts files (local demos).
+     * Whether the page may offer uploads; always true.
      */
     upload: boolean;
     /**
@@ -1205,15 +1205,12 @@ export type ConsoleJobEvent = {
     data: string;
 };
 
-export type ConsoleUpload = {
-    /**
-     * URL that a job of this service can use.
-     */
-    video_url: string;
-    /**
-     * Received bytes.
-     */
-    size_bytes: number;
+/**
+ * An upload and its mode.
+ */
+export type ConsoleUploadInput = {
+    mode: Mode;
+    request: UploadInput;
 };
 
 export type ConsoleWebhookSecret = {
@@ -4273,19 +4270,22 @@ export type ConsoleStreamJobsResponses = {
 
 export type ConsoleStreamJobsResponse = ConsoleStreamJobsResponses[keyof ConsoleStreamJobsResponses];
 
-export type ConsoleUploadData = {
+export type ConsoleCreateUploadData = {
     /**
-     * The file, at most 2,000,000,000 bytes.
+     * At most 64 KB.
      */
-    body: Blob | File;
+    body: ConsoleUploadInput;
     path?: never;
     query?: never;
     url: '/console/api/uploads';
 };
 
-export type ConsoleUploadErrors = {
+export type ConsoleCreateUploadErrors = {
     /**
-     * The body is empty or did not arrive in full. Code: `invalid_request`.
+     * The request is not valid. Codes: `invalid_json` (malformed JSON, a duplicate name, deep nesting, U+0000 or a
+     * lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param` names; or a body that
+     * did not arrive within 30 s), `video_too_large` (over 2,000,000,000 bytes).
+     *
      */
     400: Error;
     /**
@@ -4295,19 +4295,23 @@ export type ConsoleUploadErrors = {
      */
     401: Error;
     /**
-     * The account is not approved, or the request does not come from the console. Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     * The account is not approved for live mode, or the request does not come from the console.
+     * Codes: `account_pending_approval`, `csrf_token_invalid`, `cross_site_request`.
+     *
      */
     403: Error;
     /**
-     * The service accepts no uploads. Code: `not_found`.
+     * The files of the account's uploads would be too large together, or there are too many. Delete uploads that
+     * you no longer need, or wait until they expire. Code: `upload_quota_exceeded`.
+     *
      */
-    404: Error;
+    409: Error;
     /**
-     * The file is larger than 2,000,000,000 bytes. Code: `payload_too_large`.
+     * The body is larger than 64 KB. Code: `payload_too_large`.
      */
     413: Error;
     /**
-     * The body is not `application/octet-stream`. Code: `unsupported_media_type`.
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
      */
     415: Error;
     /**
@@ -4324,16 +4328,196 @@ export type ConsoleUploadErrors = {
     503: Error;
 };
 
-export type ConsoleUploadError = ConsoleUploadErrors[keyof ConsoleUploadErrors];
+export type ConsoleCreateUploadError = ConsoleCreateUploadErrors[keyof ConsoleCreateUploadErrors];
 
-export type ConsoleUploadResponses = {
+export type ConsoleCreateUploadResponses = {
     /**
-     * The URL of the stored file.
+     * The upload waits for its parts.
      */
-    201: ConsoleUpload;
+    201: Upload;
 };
 
-export type ConsoleUploadResponse = ConsoleUploadResponses[keyof ConsoleUploadResponses];
+export type ConsoleCreateUploadResponse = ConsoleCreateUploadResponses[keyof ConsoleCreateUploadResponses];
+
+export type ConsoleDeleteUploadData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: UploadId;
+    };
+    query?: never;
+    url: '/console/api/uploads/{id}';
+};
+
+export type ConsoleDeleteUploadErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleDeleteUploadError = ConsoleDeleteUploadErrors[keyof ConsoleDeleteUploadErrors];
+
+export type ConsoleDeleteUploadResponses = {
+    /**
+     * The upload was deleted.
+     */
+    200: UploadDeletion;
+};
+
+export type ConsoleDeleteUploadResponse = ConsoleDeleteUploadResponses[keyof ConsoleDeleteUploadResponses];
+
+export type ConsoleGetUploadData = {
+    body?: never;
+    path: {
+        /**
+         * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: UploadId;
+    };
+    query?: never;
+    url: '/console/api/uploads/{id}';
+};
+
+export type ConsoleGetUploadErrors = {
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleGetUploadError = ConsoleGetUploadErrors[keyof ConsoleGetUploadErrors];
+
+export type ConsoleGetUploadResponses = {
+    /**
+     * The upload.
+     */
+    200: Upload;
+};
+
+export type ConsoleGetUploadResponse = ConsoleGetUploadResponses[keyof ConsoleGetUploadResponses];
+
+export type ConsoleCompleteUploadData = {
+    /**
+     * At most 64 KB.
+     */
+    body: UploadCompletion;
+    path: {
+        /**
+         * Id of the upload. An id that is unknown to the account in the key's mode returns 404.
+         */
+        id: UploadId;
+    };
+    query?: never;
+    url: '/console/api/uploads/{id}/complete';
+};
+
+export type ConsoleCompleteUploadErrors = {
+    /**
+     * The request is not valid. Codes: `invalid_json` (malformed JSON, a duplicate name, deep nesting, U+0000 or a
+     * lone surrogate), `invalid_request` (an invalid or unknown field, which `param` names; or a body that did not
+     * arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * There is no such upload. Code: `upload_not_found`.
+     */
+    404: Error;
+    /**
+     * Parts are missing, which `GET /v1/uploads/{id}` lists, or the checksum is missing or not of all parts; the
+     * message says which. Code: `upload_incomplete`.
+     *
+     */
+    409: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleCompleteUploadError = ConsoleCompleteUploadErrors[keyof ConsoleCompleteUploadErrors];
+
+export type ConsoleCompleteUploadResponses = {
+    /**
+     * The file is being verified, or was before.
+     */
+    200: Upload;
+};
+
+export type ConsoleCompleteUploadResponse = ConsoleCompleteUploadResponses[keyof ConsoleCompleteUploadResponses];
 
 export type ConsoleGetWebhookSecretData = {
     body?: never;

@@ -732,9 +732,12 @@ export const zConsoleJobEvent = z.object({
     data: z.string()
 });
 
-export const zConsoleUpload = z.object({
-    video_url: z.string().regex(/^https?:\/\//),
-    size_bytes: z.int().gte(0)
+/**
+ * An upload and its mode.
+ */
+export const zConsoleUploadInput = z.strictObject({
+    mode: zMode,
+    request: zUploadInput
 });
 
 export const zConsoleWebhookSecret = z.object({
@@ -1314,9 +1317,26 @@ export const zConsoleGetJobLinksPath = z.object({
 });
 
 /**
- * The file, at most 2,000,000,000 bytes.
+ * At most 64 KB.
  */
-export const zConsoleUploadBody = z.string();
+export const zConsoleCreateUploadBody = zConsoleUploadInput;
+
+export const zConsoleDeleteUploadPath = z.object({
+    id: zUploadId
+});
+
+export const zConsoleGetUploadPath = z.object({
+    id: zUploadId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleCompleteUploadBody = zUploadCompletion;
+
+export const zConsoleCompleteUploadPath = z.object({
+    id: zUploadId
+});
 
 export const zConsoleListDeliveriesQuery = z.object({
     limit: z.int().gte(1).lte(100).optional().default(20),

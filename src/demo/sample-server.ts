@@ -1,9 +1,8 @@
-/** A file server on loopback for the sample video and the demo's uploads. */
+/** A file server on loopback for the sample video. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { uploadPath } from '../storage/uploads.ts';
 
 export interface SampleServer {
   /** URL of the sample */
@@ -15,19 +14,16 @@ export interface SampleServer {
 export interface SampleServerOptions {
   /** taken when it is free; 0 = any */
   preferredPort: number;
-  uploadFolder: string;
 }
 
 /**
- * Serves the file at `path` as /sample.mp4, and uploads below /uploads/. The server has a port of its own because its
+ * Serves the file at `path` as /sample.mp4. The server has a port of its own because its
  * address is exempt from the private-address guard; the API's address must never be.
  */
-export async function serveSample(path: string, { preferredPort, uploadFolder }: SampleServerOptions): Promise<SampleServer> {
+export async function serveSample(path: string, { preferredPort }: SampleServerOptions): Promise<SampleServer> {
   const server = createServer((request, response) => {
-    const [, upload] = /^\/uploads\/(.+)$/.exec(request.url ?? '') ?? [];
-    const file = request.url === '/sample.mp4' ? path : upload === undefined ? null : uploadPath(uploadFolder, upload);
-    if (file === null) return response.writeHead(404).end();
-    sendFile(file, request, response).catch(() => (response.headersSent ? response.destroy() : response.writeHead(404).end()));
+    if (request.url !== '/sample.mp4') return response.writeHead(404).end();
+    sendFile(path, request, response).catch(() => (response.headersSent ? response.destroy() : response.writeHead(404).end()));
   });
   await listen(server, preferredPort).catch(() => listen(server, 0));
   const hostPort = `127.0.0.1:${(server.address() as AddressInfo).port}`;

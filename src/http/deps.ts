@@ -5,7 +5,6 @@ import type { VideoLimits } from '../domain/limits.ts';
 import type { Passwords } from '../domain/passwords.ts';
 import type { FilesystemStorage } from '../storage/filesystem.ts';
 import type { Storage } from '../storage/types.ts';
-import type { KeptUpload, Upload } from '../storage/uploads.ts';
 import type { Store } from '../store/index.ts';
 import type { HttpStore, RateClass } from '../store/types.ts';
 import type { HttpMetrics } from './metrics.ts';
@@ -77,15 +76,6 @@ export type WithStreams = HttpDeps & { streams: Streams };
 /** The dependencies of the console's handlers. */
 export type WithConsole= WithStreams & { console: ConsoleDeps };
 
-export interface Uploads {
-  /**
-   * Stores the file and returns a URL that live jobs can use. Throws ReelmendError `payload_too_large`,
-   * `invalid_request` for an empty file, `rate_limit_exceeded` over the account's quota, or `service_unavailable` if
-   * disk space is short; it stores nothing then.
-   */
-  save(body: AsyncIterable<Uint8Array>, upload: Upload): Promise<KeptUpload>;
-}
-
 export interface ConsoleDeps {
   store: Store;
   passwords: Passwords;
@@ -99,8 +89,6 @@ export interface ConsoleDeps {
   mediaOrigins: readonly string[];
   /** URL of the bundled sample for live jobs; null if there is none */
   sampleUrl: string | null;
-  /** accepts uploads (local demos only) */
-  uploads?: Uploads;
   /** `closed`: the API refuses sign-ups and the page does not offer them */
   signUp: 'open' | 'closed';
   /** number of reverse proxies in front whose X-Forwarded-For is trusted */

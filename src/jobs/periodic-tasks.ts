@@ -4,7 +4,6 @@
  * scheduled-tasks.ts.
  */
 import { hostname } from 'node:os';
-import { removeExpiredUploads, uploadsFolder } from '../storage/uploads.ts';
 import type { WorkerDevice } from '../store/index.ts';
 import { reapScratch } from './scratch.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -38,7 +37,6 @@ export function periodicTasks(worker: WorkerContext, pools: () => string[]): Per
       run: async () => void report('scratch folders of dead workers removed', await reapScratch(config.dataDir, worker.id, store.workers)),
     },
     { name: 'description', everyMs: tuning.periodicMs.describe, run: describeWorker(worker) },
-    { name: 'uploads', everyMs: tuning.periodicMs.uploads, run: () => removeExpiredUploads(uploadsFolder(config.dataDir)) },
   ];
 }
 

@@ -25,8 +25,8 @@ export interface Tuning {
   enhanceTimeoutMs: { base: number; perSecond: number };
   /** how long stop() waits for aborted steps to end, ms */
   stopGraceMs: number;
-  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker, removing expired uploads */
-  periodicMs: { scratch: number; describe: number; uploads: number };
+  /** ms between two runs of a periodic task: removing scratch folders of dead workers, describing the worker */
+  periodicMs: { scratch: number; describe: number };
   /** seconds after which a destruction that is no longer queued is queued again */
   destroyOverdueS: number;
   /** seconds until the destruction of an upload that a job has to read is tried again */
@@ -50,7 +50,7 @@ export const defaultTuning: Tuning = {
   probeTimeoutMs: 120_000,
   enhanceTimeoutMs: { base: 15 * 60_000, perSecond: 60_000 },
   stopGraceMs: 15_000,
-  periodicMs: { scratch: 15_000, describe: 5 * 60_000, uploads: 60 * 60_000 },
+  periodicMs: { scratch: 15_000, describe: 5 * 60_000 },
   destroyOverdueS: 600,
   uploadNeededRetryS: 30,
   webhooks: { timeoutMs: 10_000, scheduleS: webhookScheduleS, overdueS: 120 },

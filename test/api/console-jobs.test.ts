@@ -7,6 +7,8 @@ import type {
   ConsoleJobList,
   JobDeletion,
   Quote,
+  Upload,
+  UploadDeletion,
 } from '../../src/contract/types.gen.ts';
 import { ReelmendError } from '../../src/domain/errors.ts';
 import { type ConsoleWorld, makeConsole, type Person } from '../helpers/console.ts';
@@ -380,56 +382,48 @@ describe('jobs and quotes from uploads', () => {
 });
 
 describe('uploads', () => {
-  const send = (path: ConsoleWorld, person: Person, headers: Record<string, string> = {}) =>
-    person.browser.request('/console/api/uploads', {
-      method: 'POST',
-      body: 'a film',
-      headers: { 'Content-Type': 'application/octet-stream', ...headers },
-    });
+  const input = { file_name: 'Strand.mov', size_bytes: 6 };
+  const path = '/console/api/uploads';
+  const send = (url: string, bytes: string) => {
+    const { pathname, search } = new URL(url);
+    return ours.browser.request(pathname + search, { method: 'PUT', body: bytes, csrf: false });
+  };
 
-  it('404 where the service takes none', async () => {
-    const response = await send(world, ours);
-    expect(response.status).toBe(404);
-    expect((await errorOf(response)).code).toBe('not_found');
+  it('are created, sent, completed and deleted in either mode', async () => {
+    for (const mode of ['live', 'test'] as const) {
+      const upload = await ours.browser.post<Upload>(path, { mode, request: input });
+      expect(upload).toMatchObject({ status: 'waiting', sandbox: mode === 'test', ...input });
+      expect((await send(upload.parts[0]!.url, 'a film')).status).toBe(200);
+      expect(await ours.browser.call<Upload>(`${path}/${upload.id}`)).toMatchObject({ received_bytes: 6, parts: [] });
+      const completed = await ours.browser.post<Upload>(`${path}/${upload.id}/complete`, { sha256: '0'.repeat(64) });
+      expect(completed.status).toBe('verifying');
+      const deletion = await ours.browser.call<UploadDeletion>(`${path}/${upload.id}`, { method: 'DELETE' });
+      expect(deletion).toMatchObject({ id: upload.id, deleted: true });
+      expect((await ours.browser.request(`${path}/${upload.id}`)).status).toBe(404);
+    }
   });
 
-  it('17.21: 403 for an account that is not approved', async () => {
-    const save = () => Promise.reject(new Error('nothing is kept'));
-    const demo = await makeConsole({ console: { uploads: { save } } });
-    const response = await send(demo, await demo.person({ approved: false }));
+  it('are refused when they are incomplete, too large together, or of others', async () => {
+    const upload = await ours.browser.post<Upload>(path, { mode: 'live', request: input });
+    const early = await ours.browser.request(`${path}/${upload.id}/complete`, { method: 'POST', json: { sha256: '0'.repeat(64) } });
+    expect([early.status, (await errorOf(early)).code]).toEqual([409, 'upload_incomplete']);
+    for (const [method, suffix] of [['GET', ''], ['DELETE', ''], ['POST', '/complete']] as const) {
+      const json = method === 'POST' ? { json: {} } : {};
+      const foreign = await stranger.browser.request(`${path}/${upload.id}${suffix}`, { method, ...json });
+      expect([foreign.status, (await errorOf(foreign)).code]).toEqual([404, 'upload_not_found']);
+    }
+    const poor = await makeConsole({ options: { uploadQuotaBytes: 10 } });
+    const person = await poor.person();
+    await person.browser.post<Upload>(path, { mode: 'live', request: input });
+    const full = await person.browser.request(path, { method: 'POST', json: { mode: 'live', request: input } });
+    expect([full.status, (await errorOf(full)).code]).toEqual([409, 'upload_quota_exceeded']);
+    await poor.close();
+  });
+
+  it('17.21: 403 for live ones of an account that is not approved', async () => {
+    const pending = await world.person({ approved: false });
+    const response = await pending.browser.request(path, { method: 'POST', json: { mode: 'live', request: input } });
     expect([response.status, (await errorOf(response)).code]).toEqual([403, 'account_pending_approval']);
-    await demo.close();
-  });
-
-  it('are handed over as they come, in a local demo', async () => {
-    const kept: string[] = [];
-    const demo = await makeConsole({
-      console: {
-        sampleUrl: 'http://127.0.0.1:1/sample.mp4',
-        uploads: {
-          async save(body) {
-            let text = '';
-            for await (const chunk of body) text += Buffer.from(chunk).toString();
-            if (text === '') throw new ReelmendError('invalid_request', 'The file is empty.');
-            kept.push(text);
-            return { url: 'http://127.0.0.1:1/uploads/x.mp4', sizeBytes: text.length };
-          },
-        },
-      },
-    });
-    const person = await demo.person();
-    expect(person.session.capabilities).toMatchObject({ upload: true, sample_url: { live: 'http://127.0.0.1:1/sample.mp4' } });
-    const response = await send(demo, person);
-    expect(response.status).toBe(201);
-    expect(await response.json()).toEqual({ video_url: 'http://127.0.0.1:1/uploads/x.mp4', size_bytes: 6 });
-    expect(kept).toEqual(['a film']);
-    expect((await send(demo, person, { 'Content-Type': 'video/mp4' })).status).toBe(415);
-    expect((await send(demo, person, { 'Content-Length': '2000000001' })).status).toBe(413);
-    const empty = await person.browser.request('/console/api/uploads', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/octet-stream' },
-    });
-    expect(empty.status).toBe(400);
-    await demo.close();
+    await pending.browser.post<Upload>(path, { mode: 'test', request: input });
   });
 });

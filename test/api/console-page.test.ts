@@ -56,7 +56,7 @@ describe('the document', () => {
     },
   );
 
-  it('allows nothing from other hosts but videos of the bucket, and nothing inline', async () => {
+  it('allows nothing of other hosts but videos from the bucket and uploads to it, and nothing inline', async () => {
     const response = await get('/console');
     const policy = response.headers.get('content-security-policy')!.split('; ');
     expect(policy).toEqual(
@@ -64,7 +64,8 @@ describe('the document', () => {
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "connect-src 'self'",
+        // Parts of uploads go straight to the bucket.
+        "connect-src 'self' https://bucket.example.com",
         "media-src 'self' blob: https://bucket.example.com",
         "frame-ancestors 'none'",
         "base-uri 'none'",

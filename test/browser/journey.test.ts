@@ -283,8 +283,8 @@ describe('a file from this computer', () => {
     const clip = join(world.site.dataDir, 'old-camera.mpg');
     await makeClip(clip, { seconds: 1, args: ['-c:v', 'mpeg2video', '-b:v', '2M'], audio: ['-c:a', 'mp2'] });
     await page.goto(`${world.url}/enhance`);
-    await page.getByRole('radio', { name: 'File' }).check();
-    await page.getByLabel('Video file').setInputFiles(clip);
+    await page.getByRole('radio', { name: 'Files' }).check();
+    await page.getByLabel('Video files').setInputFiles(clip);
     await page.getByText('old-camera.mpg').waitFor();
     await page.getByText('320 × 180, mpeg2video').waitFor();
     expect(await axeViolations(page)).toEqual([]);
@@ -297,11 +297,33 @@ describe('a file from this computer', () => {
     await page.getByText('The job is deleted.').waitFor();
   });
 
+  it('may be one of several, which are priced together and become a job each', async () => {
+    const { page } = customer;
+    const clips = [join(world.site.dataDir, 'first.mp4'), join(world.site.dataDir, 'second.mp4')];
+    for (const clip of clips) await makeClip(clip, { seconds: 1, args: ['-c:v', 'libx264', '-preset', 'ultrafast'] });
+    await page.goto(`${world.url}/enhance`);
+    await page.getByRole('radio', { name: 'Files' }).check();
+    await page.getByLabel('Video files').setInputFiles(clips);
+    for (const name of ['first.mp4', 'second.mp4']) await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
+    await page.getByText('6 credits').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Enhance (2 videos)' }).click();
+    await page.waitForURL(`${world.url}/jobs`);
+    for (const name of ['first.mp4', 'second.mp4']) await page.getByText(name).first().waitFor();
+    // A file that was removed is forgotten.
+    await page.goto(`${world.url}/enhance`);
+    await page.getByRole('radio', { name: 'Files' }).check();
+    await page.getByLabel('Video files').setInputFiles(clips);
+    await page.getByRole('button', { name: 'Remove first.mp4' }).click();
+    await page.getByText('3 credits').waitFor();
+    expect(await page.getByText('first.mp4').count()).toBe(0);
+  });
+
   it('that is no video is refused in one sentence, before anything is charged', async () => {
     const { page } = customer;
     await page.goto(`${world.url}/enhance`);
-    await page.getByRole('radio', { name: 'File' }).check();
-    await page.getByLabel('Video file').setInputFiles({ name: 'letter.mp4', mimeType: 'video/mp4', buffer: Buffer.from('Dear Sir or Madam') });
+    await page.getByRole('radio', { name: 'Files' }).check();
+    await page.getByLabel('Video files').setInputFiles({ name: 'letter.mp4', mimeType: 'video/mp4', buffer: Buffer.from('Dear Sir or Madam') });
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('button', { name: 'Enhance', exact: true }).isDisabled()).toBe(true);
   });

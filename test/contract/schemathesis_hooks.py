@@ -126,7 +126,17 @@ def new_job():
     return console("POST", "/jobs", body).json()["id"]
 
 
+def new_console_upload():
+    """An upload whose part has arrived."""
+    upload = console("POST", "/uploads", {"mode": "test", "request": {"file_name": "fuzz.mp4", "size_bytes": 5}}).json()
+    requests.put(upload["parts"][0]["url"], data=b"video", timeout=30).raise_for_status()
+    return upload["id"]
+
+
 REAL_IDS = {
+    "consoleGetUpload": new_console_upload,
+    "consoleCompleteUpload": new_console_upload,
+    "consoleDeleteUpload": new_console_upload,
     "consoleEndSession": lambda: new_session()[1],
     "consoleRevokeKey": new_key,
     "consoleRotateKey": new_key,

@@ -294,7 +294,7 @@ export async function createWorkshop(world: World, options: { scheduled?: boolea
           pollIntervalMs: 500,
           retryDelaysS: [0.05, 0.05, 0.05, 0.05],
           stopGraceMs: 3000,
-          periodicMs: { scratch: 250, describe: 500, uploads: 60_000 },
+          periodicMs: { scratch: 250, describe: 500 },
           destroyOverdueS: 1,
           ...tuning,
         },

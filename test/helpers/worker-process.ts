@@ -119,7 +119,7 @@ async function main(options: WorkerProcessOptions): Promise<void> {
     testModeSample: () => Promise.reject(new Error('no sandbox here')),
     tuning: {
       pollIntervalMs: 500,
-      periodicMs: { scratch: 500, describe: 1000, uploads: 60_000 },
+      periodicMs: { scratch: 500, describe: 1000 },
       destroyOverdueS: 1,
       ...(options.maxCrashes === undefined ? {} : { maxCrashes: options.maxCrashes }),
     },

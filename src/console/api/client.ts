@@ -68,8 +68,7 @@ export async function call<O extends Operation, R>(
 ): Promise<R> {
   const { path, query, body } = inputs as { path?: object; query?: object; body?: unknown };
   const headers: Record<string, string> = { Accept: 'application/json' };
-  const raw = body instanceof Blob;
-  if (body !== undefined) headers['Content-Type'] = raw ? 'application/octet-stream' : 'application/json';
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (method !== 'GET' && csrfToken !== null) headers['X-CSRF-Token'] = csrfToken;
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
   const response = await fetch(addressOf(url, path, query), {
@@ -77,7 +76,7 @@ export async function call<O extends Operation, R>(
     headers,
     credentials: 'same-origin',
     cache: 'no-store',
-    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause;
@@ -89,31 +88,6 @@ export async function call<O extends Operation, R>(
   const error = errorOf(response.status, answer);
   if (error.status === 401 && !ownRefusals) onSignedOut();
   throw error;
-}
-
-/**
- * Uploads a file and reports progress (0…1), which fetch cannot do. Throws ApiError. An aborted signal rejects with its
- * reason.
- */
-export function upload<R>(url: string, file: Blob, onProgress: (part: number) => void, signal: AbortSignal): Promise<R> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    const abort = () => request.abort();
-    signal.addEventListener('abort', abort);
-    request.open('POST', url);
-    request.responseType = 'json';
-    request.setRequestHeader('Content-Type', 'application/octet-stream');
-    if (csrfToken !== null) request.setRequestHeader('X-CSRF-Token', csrfToken);
-    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0);
-    request.onabort = () => reject(signal.reason);
-    request.onerror = () => reject(unreachable());
-    request.onload = () => {
-      if (request.status < 300) resolve(request.response as R);
-      else reject(errorOf(request.status, request.response));
-    };
-    request.onloadend = () => signal.removeEventListener('abort', abort);
-    request.send(file);
-  });
 }
 
 function unreachable(): ApiError {

@@ -14,11 +14,10 @@ import type {
   ConsoleJob,
   ConsoleListJobsData,
   ConsoleListJobsResponse,
-  ConsoleUploadResponse,
   JobStatus,
   Mode,
 } from '../../contract/types.gen.ts';
-import { call, upload } from './client.ts';
+import { call } from './client.ts';
 import { useList } from './lists.ts';
 import { sessionKey } from './session.ts';
 
@@ -114,8 +113,4 @@ function refreshAfterJob(client: QueryClient): void {
   const keys = [['latest-jobs'], sessionKey, ['ledger'], ['usage'], ['audit'], ['certificates']];
   // Not awaited: the caller already has its result.
   for (const queryKey of keys) void client.invalidateQueries({ queryKey });
-}
-
-export function uploadFile(file: File, onProgress: (part: number) => void, signal: AbortSignal) {
-  return upload<ConsoleUploadResponse>('/console/api/uploads', file, onProgress, signal);
 }

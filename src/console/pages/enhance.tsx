@@ -15,7 +15,7 @@ import { CheckField, Choices, SelectField, TextField } from '../ui/field.tsx';
 import { Page, Panel } from '../ui/panel.tsx';
 import { FilePicker } from './file-picker.tsx';
 import { ApprovalNotice } from './home.tsx';
-import { QuotePanel, useQuote } from './quote.tsx';
+import { type Body, QuotePanel, useQuote } from './quote.tsx';
 
 type SourceKind = 'sample' | 'url' | 'file';
 type Stage = 'denoise' | 'sharpen' | 'face_restoration' | 'adaptive_contrast';
@@ -24,8 +24,8 @@ export interface Draft {
   mode: Mode;
   kind: SourceKind;
   url: string;
-  /** URL of the uploaded file */
-  uploaded: string;
+  /** ids of the uploads of the chosen files; null while one is being sent */
+  uploads: readonly string[] | null;
   resolution: Resolution;
   secure: boolean;
   webhook: string;
@@ -45,18 +45,21 @@ export function EnhancePage() {
   const approved = session.account.approval_status === 'approved';
   const [draft, setDraft] = useState<Draft>(() => firstDraft(approved, session.capabilities.sample_url.live !== null));
   const patch = (part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part }));
-  const body = bodyOf(draft, session.capabilities.sample_url);
-  const quote = useQuote(body);
+  const bodies = bodiesOf(draft, session.capabilities.sample_url);
+  const quote = useQuote(bodies);
   const createJob = useCreateJob();
   const [, navigate] = useLocation();
-  const attempt = useRef({ body: '', key: '' });
+  const keys = useRef(new Map<string, string>());
   const { run, busy, error } = useAction(async () => {
-    if (body === null) return;
-    // A retry of the same submission keeps its key, so that a lost response never causes a second job.
-    const text = JSON.stringify(body);
-    if (attempt.current.body !== text) attempt.current = { body: text, key: newIdempotencyKey() };
-    const job = await createJob(body, attempt.current.key);
-    navigate(`/jobs/${job.id}`);
+    const ids: string[] = [];
+    for (const body of bodies) {
+      // A retry of the same submission keeps its key, so that a lost response never causes a second job.
+      const text = JSON.stringify(body);
+      const key = keys.current.get(text) ?? newIdempotencyKey();
+      keys.current.set(text, key);
+      ids.push((await createJob(body, key)).id);
+    }
+    navigate(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -73,11 +76,12 @@ export function EnhancePage() {
           <Extras draft={draft} patch={patch} problem={problem('webhook_url')} />
         </div>
         <div className="quote stack">
-          <QuotePanel quote={quote} mode={draft.mode} ready={body !== null} />
+          <QuotePanel quote={quote} mode={draft.mode} ready={bodies.length > 0} />
           {error !== null && <ErrorNotice error={error} />}
           <Button type="submit" tone="primary" wide busy={busy} disabled={quote.data === undefined || quote.isStale}>
             <Sparkles size={15} aria-hidden="true" />
             {draft.mode === 'live' ? 'Enhance' : 'Run in test mode'}
+            {bodies.length > 1 && ` (${bodies.length} videos)`}
           </Button>
         </div>
       </form>
@@ -90,7 +94,7 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
     mode: approved ? 'live' : 'test',
     kind: approved && !liveSample ? 'url' : 'sample',
     url: '',
-    uploaded: '',
+    uploads: [],
     resolution: '1080p',
     secure: false,
     webhook: '',
@@ -99,12 +103,17 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
   };
 }
 
-/** The request body; null while no source is chosen. */
-function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { mode: Mode; request: JobInput } | null {
-  const { mode, kind, resolution, secure, webhook, model, strengths } = draft;
-  const url = { sample: sample[mode], url: draft.url.trim(), file: draft.uploaded }[kind];
-  if (url === null || !/^https?:\/\/[^/]/.test(url)) return null;
-  const request: JobInput = { video_url: url, resolution };
+/** The request bodies, one for each video; none while no source is chosen. */
+function bodiesOf(draft: Draft, sample: { live: string | null; test: string }): Body[] {
+  const { mode, kind } = draft;
+  if (kind === 'file') return (draft.uploads ?? []).map((upload_id) => ({ mode, request: requestOf(draft, { upload_id }) }));
+  const url = kind === 'sample' ? sample[mode] : draft.url.trim();
+  if (url === null || !/^https?:\/\/[^/]/.test(url)) return [];
+  return [{ mode, request: requestOf(draft, { video_url: url }) }];
+}
+
+function requestOf({ resolution, secure, webhook, model, strengths }: Draft, video: { video_url: string } | { upload_id: string }): JobInput {
+  const request: JobInput = { ...video, resolution };
   if (secure) request.secure = true;
   if (webhook.trim() !== '') request.webhook_url = webhook.trim();
   if (model !== 'auto') request.model = model;
@@ -113,7 +122,7 @@ function bodyOf(draft: Draft, sample: { live: string | null; test: string }): { 
     if (strength === 'auto') continue;
     request.enhancements = { ...request.enhancements, [name]: strength === 'off' ? 'off' : Number(strength) };
   }
-  return { mode, request };
+  return request;
 }
 
 interface PartProps {
@@ -127,17 +136,14 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
   const most = `Up to ${formatDuration(limits.max_duration_seconds)} and ${formatBytes(limits.max_file_size_bytes)}.`;
   const noSample = capabilities.sample_url[mode] === null;
   // Falls back when the other mode does not offer the chosen kind.
-  const kindFor = (next: Mode): SourceKind => {
-    if (kind === 'file' && next === 'test') return 'sample';
-    return kind === 'sample' && capabilities.sample_url[next] === null ? 'url' : kind;
-  };
+  const kindFor = (next: Mode): SourceKind => (kind === 'sample' && capabilities.sample_url[next] === null ? 'url' : kind);
   return (
     <Panel title="Source">
       <div className="stack">
         <Choices<Mode>
           label="Mode"
           value={mode}
-          onChange={(next) => patch({ mode: next, kind: kindFor(next) })}
+          onChange={(next) => patch({ mode: next, kind: kindFor(next), uploads: [] })}
           choices={[
             { value: 'live', title: 'Live', text: approved ? 'Enhances the video and charges you.' : 'Needs an approved account.', disabled: !approved },
             { value: 'test', title: 'Test', text: 'A simulated job. Fetches and charges nothing.' },
@@ -146,11 +152,11 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
         <Choices<SourceKind>
           label="Video"
           value={kind}
-          onChange={(next) => patch({ kind: next })}
+          onChange={(next) => patch({ kind: next, uploads: [] })}
           choices={[
             { value: 'sample', title: 'Sample', text: noSample ? 'This service cannot fetch its own sample.' : 'A bundled clip of a few seconds.', disabled: noSample },
             { value: 'url', title: 'URL', text: 'A public https:// link to the file.' },
-            ...(capabilities.upload && mode === 'live' ? [{ value: 'file' as const, title: 'File', text: 'From this computer (local demo).' }] : []),
+            { value: 'file', title: 'Files', text: 'From this computer, one or several.' },
           ]}
         />
         {kind === 'url' && (
@@ -165,7 +171,8 @@ function SourcePanel({ draft, patch, approved, problem }: PartProps & { approved
             onChange={(event) => patch({ url: event.target.value })}
           />
         )}
-        {kind === 'file' && <FilePicker onUploaded={(url) => patch({ uploaded: url })} />}
+        {/* An upload belongs to its mode. */}
+        {kind === 'file' && <FilePicker key={mode} mode={mode} onUploads={(uploads) => patch({ uploads })} />}
       </div>
     </Panel>
   );

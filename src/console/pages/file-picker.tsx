@@ -1,75 +1,122 @@
-/** Uploads a file from this computer (local demos). */
+/** Sends files from this computer, one or several, by choosing or dropping them. */
 import { FileVideo } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
-import { uploadFile } from '../api/jobs.ts';
+import type { Mode } from '../../contract/types.gen.ts';
+import { sentenceOf } from '../api/client.ts';
+import { deleteUpload, sendFile } from '../api/uploads.ts';
 import { formatBytes, formatPercent } from '../app/format.ts';
 import { Button } from '../ui/button.tsx';
-import { ErrorNotice, ProgressBar } from '../ui/feedback.tsx';
+import { Notice, ProgressBar } from '../ui/feedback.tsx';
 
-type State =
-  | { step: 'none' }
-  | { step: 'sending'; file: File; part: number }
-  | { step: 'sent'; file: File }
-  | { step: 'failed'; error: unknown };
+interface Sent {
+  /** of the row in the list */
+  key: number;
+  file: File;
+  /** 0…1 */
+  part: number;
+  /** of the upload, once it is ready */
+  id: string | null;
+  error: unknown;
+  abort: AbortController;
+}
 
-/** Calls `onUploaded` with the URL of the uploaded file, or with an empty string when the file is removed. */
-export function FilePicker({ onUploaded }: { onUploaded: (url: string) => void }) {
-  const [state, setState] = useState<State>({ step: 'none' });
+interface FilePickerProps {
+  mode: Mode;
+  /** called with the ids of the uploads that are ready; null while a file is being sent */
+  onUploads: (ids: readonly string[] | null) => void;
+}
+
+export function FilePicker({ mode, onUploads }: FilePickerProps) {
+  const [files, setFiles] = useState<readonly Sent[]>([]);
   const [over, setOver] = useState(false);
-  const sending = useRef<AbortController | null>(null);
-  useEffect(() => () => sending.current?.abort(), []);
+  const nextKey = useRef(0);
+  const current = useRef(files);
+  current.current = files;
+  useEffect(() => () => current.current.forEach(({ abort }) => abort.abort()), []);
 
-  const choose = async (file: File | undefined) => {
-    if (file === undefined) return;
-    sending.current?.abort();
-    const controller = new AbortController();
-    sending.current = controller;
-    onUploaded('');
-    setState({ step: 'sending', file, part: 0 });
+  const set = (change: (old: readonly Sent[]) => readonly Sent[]) => {
+    const next = change(current.current);
+    current.current = next;
+    setFiles(next);
+    const isSending = next.some(({ id, error }) => id === null && error === null);
+    onUploads(isSending ? null : next.flatMap(({ id }) => id ?? []));
+  };
+  const patch = (key: number, part: Partial<Sent>) => set((old) => old.map((each) => (each.key === key ? { ...each, ...part } : each)));
+  const send = async ({ key, file, abort }: Sent) => {
     try {
-      const { video_url } = await uploadFile(file, (part) => setState({ step: 'sending', file, part }), controller.signal);
-      setState({ step: 'sent', file });
-      onUploaded(video_url);
+      const id = await sendFile({ file, mode, onProgress: (part) => patch(key, { part }), signal: abort.signal });
+      patch(key, { id, part: 1 });
     } catch (error) {
-      if (!controller.signal.aborted) setState({ step: 'failed', error });
+      if (!abort.signal.aborted) patch(key, { error });
     }
   };
-  const clear = () => {
-    sending.current?.abort();
-    setState({ step: 'none' });
-    onUploaded('');
+  const add = async (chosen: FileList | null) => {
+    const added = [...(chosen ?? [])].map((file): Sent => ({ key: nextKey.current++, file, part: 0, id: null, error: null, abort: new AbortController() }));
+    if (added.length === 0) return;
+    set((old) => [...old, ...added]);
+    // One after the other: each is sent several parts at a time.
+    for (const each of added) if (!each.abort.signal.aborted) await send(each);
+  };
+  const remove = ({ key, id, abort }: Sent) => {
+    abort.abort();
+    set((old) => old.filter((each) => each.key !== key));
+    // It expires by itself if this fails.
+    if (id !== null) void deleteUpload(id).catch(() => undefined);
   };
 
-  if (state.step === 'sending' || state.step === 'sent') return <Chosen state={state} onClear={clear} />;
   return (
     <div className="stack-s">
+      {files.map((each) => (
+        <FileRow key={each.key} sent={each} onRemove={() => remove(each)} />
+      ))}
       <div className={over ? 'drop over' : 'drop'} onDragEnter={() => setOver(true)} onDragLeave={() => setOver(false)} onDrop={() => setOver(false)}>
         <FileVideo size={26} strokeWidth={1.5} aria-hidden="true" />
-        <strong>Choose a video, or drop one here</strong>
-        <span className="small muted">It stays on the machine of this service.</span>
-        <input type="file" accept="video/*,.mkv,.mts,.ts,.avi" aria-label="Video file" onChange={(event) => void choose(event.target.files?.[0])} />
+        <strong>{files.length === 0 ? 'Choose videos, or drop them here' : 'Add more videos'}</strong>
+        <span className="small muted">Up to 10 minutes and 2 GB each. They stay in the storage of this service, for 24 hours.</span>
+        <input
+          type="file"
+          multiple
+          accept="video/*,.mkv,.mts,.ts,.avi"
+          aria-label="Video files"
+          onChange={(event) => {
+            void add(event.target.files);
+            // The same file may be chosen again.
+            event.target.value = '';
+          }}
+        />
       </div>
-      {state.step === 'failed' && <ErrorNotice error={state.error} />}
     </div>
   );
 }
 
-function Chosen({ state, onClear }: { state: Extract<State, { file: File }>; onClear: () => void }) {
+function FileRow({ sent, onRemove }: { sent: Sent; onRemove: () => void }) {
+  const { file, part, id, error } = sent;
+  const isSending = id === null && error === null;
+  if (error !== null) {
+    return (
+      <Notice tone="bad" role="alert" title={file.name}>
+        <span>{sentenceOf(error)}</span>
+        <Button size="small" onClick={onRemove}>
+          Remove
+        </Button>
+      </Notice>
+    );
+  }
   return (
     <div className="notice">
       <FileVideo size={17} aria-hidden="true" />
       <div className="body">
         <div className="row spread">
-          <strong className="wrap-anywhere">{state.file.name}</strong>
-          <Button size="small" onClick={onClear}>
-            {state.step === 'sending' ? 'Cancel' : 'Another file'}
+          <strong className="wrap-anywhere">{file.name}</strong>
+          <Button size="small" onClick={onRemove} aria-label={`${isSending ? 'Cancel' : 'Remove'} ${file.name}`}>
+            {isSending ? 'Cancel' : 'Remove'}
           </Button>
         </div>
         <span className="small muted num">
-          {formatBytes(state.file.size)}
-          {state.step === 'sending' && ` · ${formatPercent(state.part)}`}
+          {formatBytes(file.size)}
+          {isSending && ` · ${part < 1 ? formatPercent(part) : 'being verified'}`}
         </span>
-        {state.step === 'sending' && <ProgressBar value={state.part} label="Upload" />}
+        {isSending && <ProgressBar value={part} label={`Upload of ${file.name}`} />}
       </div>
     </div>
   );

@@ -1,4 +1,4 @@
-/** The quote of a draft. It is requested when the user pauses typing. */
+/** The quote of a draft, which may be for several videos. It is requested when the user pauses typing. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { JobInput, Mode, Quote } from '../../contract/types.gen.ts';
@@ -8,7 +8,7 @@ import { creditsInDollars, formatBytes, formatCount, formatDuration } from '../a
 import { ErrorNotice, Notice } from '../ui/feedback.tsx';
 import { Facts, Panel } from '../ui/panel.tsx';
 
-type Body = { mode: Mode; request: JobInput };
+export type Body = { mode: Mode; request: JobInput };
 const pauseMs = 450;
 
 export interface QuoteState {
@@ -19,8 +19,22 @@ export interface QuoteState {
   isStale: boolean;
 }
 
-export function useQuote(body: Body | null): QuoteState {
-  const text = body === null ? null : JSON.stringify(body);
+/** The price of several videos together; one that is refused refuses all. */
+async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<Quote> {
+  const quotes: Quote[] = [];
+  for (const body of bodies) quotes.push(await askQuote(body, signal));
+  const sum = (field: 'credits' | 'duration_seconds' | 'estimated_seconds') => quotes.reduce((total, each) => total + each[field], 0);
+  return {
+    ...quotes[0]!,
+    credits: sum('credits'),
+    duration_seconds: sum('duration_seconds'),
+    estimated_seconds: sum('estimated_seconds'),
+    source: quotes.length === 1 ? quotes[0]!.source : null,
+  };
+}
+
+export function useQuote(bodies: readonly Body[]): QuoteState {
+  const text = bodies.length === 0 ? null : JSON.stringify(bodies);
   const [settled, setSettled] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), pauseMs);
@@ -28,7 +42,7 @@ export function useQuote(body: Body | null): QuoteState {
   }, [text]);
   const query = useQuery({
     queryKey: ['quote', settled],
-    queryFn: ({ signal }) => askQuote(JSON.parse(settled!) as Body, signal),
+    queryFn: ({ signal }) => askQuotes(JSON.parse(settled!) as Body[], signal),
     enabled: settled !== null,
     staleTime: 5 * 60_000,
     retry: false,

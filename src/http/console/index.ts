@@ -8,6 +8,7 @@ import { jobHandlers } from './jobs.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operator.ts';
 import { sessionHandlers } from './sessions.ts';
+import { uploadHandlers } from './uploads.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 export { registerConsolePage } from './page.ts';
@@ -17,6 +18,7 @@ export function consoleHandlers(deps: WithConsole): ConsoleHandlers {
     ...sessionHandlers(deps),
     ...keyHandlers(deps),
     ...jobHandlers(deps),
+    ...uploadHandlers(deps),
     ...webhookHandlers(deps),
     ...accountHandlers(deps),
     ...operatorHandlers(deps),

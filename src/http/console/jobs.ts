@@ -13,7 +13,6 @@ import type { AppEnv } from '../env.ts';
 import { eventStream } from '../event-stream.ts';
 import type { ConsoleHandlers } from '../register.ts';
 import { assertApproved } from '../middleware/authenticate.ts';
-import { notReceived } from '../middleware/json-body.ts';
 import { limitsOf, serializeJob } from '../serialize.ts';
 import { createQuote } from '../create-quote.ts';
 import { issuedCertificate } from '../routes/evidence.ts';
@@ -31,7 +30,6 @@ type JobHandlers = Pick<
   | 'consoleDeleteJob'
   | 'consoleGetJobLinks'
   | 'consoleStreamJobs'
-  | 'consoleUpload'
 >;
 
 /** A signed-in user has the rights of a Secure key of the account. Each call names its mode. */
@@ -53,7 +51,7 @@ async function insideRequest<T>(work: Promise<T>): Promise<T> {
 }
 
 export function jobHandlers(deps: WithConsole): JobHandlers {
-  const { store, uploads } = deps.console;
+  const { store } = deps.console;
   /** Throws ReelmendError `job_not_found`. */
   const ownJob = async (c: Context<AppEnv>, id: string): Promise<JobRecord> => {
     const job = await store.consoleJobs.get(c.get('session').account.id, id);
@@ -120,38 +118,7 @@ export function jobHandlers(deps: WithConsole): JobHandlers {
     },
 
     consoleStreamJobs: (c) => streamJobs(c, deps),
-
-    consoleUpload: async (c) => {
-      if (uploads === undefined) throw new ReelmendError('not_found', 'This service accepts no uploads.');
-      const { account } = c.get('session');
-      // Uploads are for live jobs only.
-      assertApproved({ mode: 'live', account });
-      if (c.req.header('Content-Type')?.toLowerCase() !== 'application/octet-stream') {
-        const message = 'The file must be sent as application/octet-stream.';
-        throw new ReelmendError('unsupported_media_type', message);
-      }
-      const contentLength = c.req.header('Content-Length');
-      const sizeBytes = contentLength === undefined ? undefined : Number(contentLength);
-      const maxBytes = limitsOf(deps).bytes;
-      if ((sizeBytes ?? 0) > maxBytes) {
-        throw new ReelmendError('payload_too_large', `The file is larger than ${maxBytes} bytes.`);
-      }
-      const { signal, body } = c.req.raw;
-      const kept = await uploads.save(received(body), { accountId: account.id, sizeBytes, signal }).catch((error: unknown) => {
-        throw signal.aborted ? notReceived('The file did not arrive in full.', error) : error;
-      });
-      return c.json({ video_url: kept.url, size_bytes: kept.sizeBytes }, 201);
-    },
   };
-}
-
-/** The chunks of a body. An incomplete body is an error of the client. */
-async function* received(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
-  try {
-    if (body !== null) yield* body;
-  } catch (cause) {
-    throw notReceived('The file did not arrive in full.', cause);
-  }
 }
 
 function serializeDetail({ job, timeline, charges }: DetailRecord): ConsoleJobDetail {

@@ -13,7 +13,7 @@ const filePath = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*
 const servedExtensions = new Set(['html', 'js', 'css', 'svg', 'png', 'ico', 'woff2', 'json', 'webmanifest', 'txt', 'mp4']);
 const prefix = '/console/';
 
-/** Allows other hosts for videos only (those of a bucket), and no inline script or style. */
+/** Allows other hosts for videos and parts of uploads only (those of a bucket), and no inline script or style. */
 function policyOf(mediaOrigins: readonly string[]): string {
   return [
     "default-src 'none'",
@@ -21,7 +21,7 @@ function policyOf(mediaOrigins: readonly string[]): string {
     "style-src 'self'",
     "img-src 'self' data: blob:",
     `media-src ${["'self'", 'blob:', ...mediaOrigins].join(' ')}`,
-    "connect-src 'self'",
+    `connect-src ${["'self'", ...mediaOrigins].join(' ')}`,
     "font-src 'self'",
     "manifest-src 'self'",
     "form-action 'self'",

@@ -132,7 +132,7 @@ function pricing(tier: Tier): ConsoleSession['pricing']['standard'] {
 
 function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToken: string): ConsoleSession {
   const { user, account, sessionId, expiresAt } = identity;
-  const { uploads, sampleUrl } = deps.console;
+  const { sampleUrl } = deps.console;
   return {
     id: sessionId,
     csrf_token: csrfToken,
@@ -142,7 +142,7 @@ function serializeSession(deps: WithConsole, identity: ConsoleIdentity, csrfToke
     pricing: { standard: pricing('standard'), secure: pricing('secure') },
     limits: serializeLimits(deps, account),
     capabilities: {
-      upload: uploads !== undefined,
+      upload: true,
       sample_url: { live: sampleUrl, test: testSampleUrl },
     },
   };

@@ -1,0 +1,105 @@
+/** The commands of customers against a running service. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Job, Upload } from '../../src/sdk/index.ts';
+import { runCommand, spawnCommand } from '../helpers/command.ts';
+import { ffprobe } from '../helpers/ffmpeg.ts';
+import { createCustomer, createSite, type Running, type Site } from '../helpers/service.ts';
+
+let site: Site;
+let api: Running;
+let key: string;
+let dir: string;
+beforeAll(async () => {
+  site = await createSite({ REELMEND_TEST_MODE_DELAY_MS: '100' });
+  ({ key } = await createCustomer(site, { mode: 'test' }));
+  api = await site.start('start');
+  dir = await mkdtemp(join(tmpdir(), 'reelmend-remote-'));
+  await writeFile(join(dir, 'Ferien.mov'), 'test mode reads no video');
+  await writeFile(join(dir, 'empty.mov'), '');
+});
+afterAll(async () => {
+  await site?.close();
+  if (dir !== undefined) await rm(dir, { recursive: true });
+});
+
+const file = (name: string) => join(dir, name);
+const environment = () => ({ PATH: process.env['PATH']!, HOME: dir, REELMEND_URL: api.url, REELMEND_API_KEY: key });
+const reelmend = (...args: string[]) => runCommand(args, { env: environment() });
+const json = async <T>(...args: string[]): Promise<T> => {
+  const { status, stdout, stderr } = await reelmend(...args);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+};
+
+describe('reelmend upload', () => {
+  it('sends files and prints their ids', async () => {
+    const { status, stdout } = await spawnCommand(['upload', file('Ferien.mov')], { env: environment() });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^upl_[0-9a-z]{26} {2}Ferien\.mov\n$/);
+  });
+
+  it('prints JSON, and is resumed by its id', async () => {
+    const uploads = await json<Upload[]>('upload', '--json', file('Ferien.mov'), file('Ferien.mov'));
+    expect(uploads).toMatchObject([{ status: 'ready', file_name: 'Ferien.mov', size_bytes: 24 }, { status: 'ready' }]);
+    const [again] = await json<Upload[]>('upload', '--json', '--resume', uploads[0]!.id, file('Ferien.mov'));
+    expect(again!.id).toBe(uploads[0]!.id);
+  });
+
+  it.each([
+    [['absent.mov'], 'There is no file absent.mov.'],
+    [['--resume', 'upl_x', 'a.mov', 'b.mov'], '--resume is for one file.'],
+  ])('says in one line what is wrong: %j', async (args, message) => {
+    expect(await reelmend('upload', ...args)).toEqual({ status: 1, stdout: '', stderr: `reelmend: ${message}\n` });
+  });
+
+  it('sends nothing of an empty file', async () => {
+    const { status, stderr } = await reelmend('upload', file('empty.mov'));
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^reelmend: The file .*empty\.mov is empty\.\n$/);
+  });
+
+  it('asks for the service and the key', async () => {
+    const { REELMEND_URL: _url, ...noUrl } = environment();
+    expect((await runCommand(['jobs', 'list'], { env: noUrl })).stderr).toBe('reelmend: Which service? Set REELMEND_URL, or give --url.\n');
+    const { REELMEND_API_KEY: _key, ...noKey } = environment();
+    expect((await runCommand(['jobs', 'list'], { env: noKey })).stderr).toContain('REELMEND_API_KEY');
+    const wrong = await reelmend('jobs', 'list', '--key', 'svc_test_wrong');
+    expect(wrong).toMatchObject({ status: 1, stderr: 'reelmend: The API key is not valid.\n' });
+  });
+});
+
+describe('reelmend jobs', () => {
+  it('enhances a file in one step and writes the result', async () => {
+    const { status, stdout } = await reelmend('jobs', 'create', file('Ferien.mov'), '--output', file('out.mp4'));
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/out\.mp4: 1920×1080, job job_[0-9a-z]{26}\n$/);
+    const { streams } = await ffprobe(file('out.mp4'));
+    expect(streams[0]).toMatchObject({ codec_name: 'h264', width: 1920 });
+    expect((await readdir(dir)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('takes uploads and URLs, lists, gets and deletes', async () => {
+    const [upload] = await json<Upload[]>('upload', '--json', file('Ferien.mov'));
+    const job = await json<Job>('jobs', 'create', upload!.id, '--resolution', '4k', '--wait', '--json');
+    expect(job).toMatchObject({ status: 'done', upload_id: upload!.id, resolution: '4k' });
+    const other = await json<Job>('jobs', 'create', 'https://media.example.com/slow.mp4', '--json');
+    expect(other).toMatchObject({ upload_id: null, file_name: null });
+    const { stdout } = await reelmend('jobs', 'list');
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      expect.stringMatching(new RegExp(`^${other.id} {2}(queued|running) +\\d+ % {2}1080p$`)) as string,
+      `${job.id}  done     100 %  4k  Ferien.mov`,
+    ]);
+    expect((await json<Job>('jobs', 'get', job.id)).id).toBe(job.id);
+    expect(await json('jobs', 'delete', job.id)).toMatchObject({ deleted: true });
+    expect((await reelmend('jobs', 'get', job.id)).stderr).toBe('reelmend: There is no such job.\n');
+  });
+
+  it('says why a job has failed', async () => {
+    const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
+    expect(status).toBe(1);
+    expect(stderr).toBe('reelmend: The name of the video of this test job asks for a failure.\n');
+  });
+});
