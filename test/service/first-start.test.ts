@@ -1,15 +1,17 @@
 /** `npm start` on a fresh data directory: embedded PostgreSQL, keys shown once, a sample job with its link. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConsoleSession } from '../../src/contract/types.gen.ts';
+import type { ConsoleSession, Upload } from '../../src/contract/types.gen.ts';
 import { ffprobe } from '../helpers/ffmpeg.ts';
 import { checkedFetch } from '../helpers/http-contract.ts';
 import { call, type JobView, waitForEnd } from '../helpers/service.ts';
+import { eventually } from '../helpers/wait.ts';
 
 const run = promisify(execFile);
 const script = fileURLToPath(new URL('../../scripts/reelmend', import.meta.url));
@@ -47,7 +49,7 @@ async function start(sign: RegExp): Promise<{ text: string; stop(): Promise<numb
   return { text, stop };
 }
 
-/** The user that was printed signs in, has the bundled sample at hand, and may upload a file of its own. */
+/** The user that was printed signs in, has the bundled sample at hand, and may send a file of its own. */
 async function checkConsole(text: string, file: string): Promise<void> {
   const url = /(http:\/\/127\.0\.0\.1:\d+)\/console/.exec(text)![1]!;
   const [, email, password] = /email +(\S+)\n +password +(\S+)/.exec(text)!;
@@ -57,15 +59,31 @@ async function checkConsole(text: string, file: string): Promise<void> {
   const session = (await signedIn.json()) as ConsoleSession;
   expect(session).toMatchObject({ user: { operator: true }, account: { approval_status: 'approved' } });
   const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
-  const headers = { Cookie: cookie, 'X-CSRF-Token': session.csrf_token };
-  const binary = { ...headers, 'Content-Type': 'application/octet-stream' };
-  const uploaded = await checkedFetch(`${url}/console/api/uploads`, { method: 'POST', headers: binary, body: await readFile(file) });
-  const { video_url } = (await uploaded.json()) as { video_url: string };
-  for (const address of [session.capabilities.sample_url.live, video_url]) {
-    const body = JSON.stringify({ mode: 'live', request: { video_url: address, resolution: '1080p' } });
-    const quoted = await checkedFetch(`${url}/console/api/quotes`, { method: 'POST', headers: { ...headers, ...json }, body });
-    expect(await quoted.json()).toMatchObject({ sandbox: false, source: { video_codec: 'h264' } });
+  const headers = { Cookie: cookie, 'X-CSRF-Token': session.csrf_token, ...json };
+  const ask: Ask = async (path, body) => {
+    const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await checkedFetch(`${url}/console/api${path}`, init)).json();
+  };
+  const upload_id = await sendFile(ask, await readFile(file));
+  for (const video of [{ video_url: session.capabilities.sample_url.live }, { upload_id }]) {
+    const quote = await ask('/quotes', { mode: 'live', request: { ...video, resolution: '1080p' } });
+    expect(quote).toMatchObject({ sandbox: false, source: { video_codec: 'h264' } });
   }
+}
+
+type Ask = (path: string, body?: object) => Promise<unknown>;
+
+/** Sends a file as the console does, and returns the id of the upload that is ready. */
+async function sendFile(ask: Ask, bytes: Buffer<ArrayBuffer>): Promise<string> {
+  const request = { file_name: 'film.mp4', size_bytes: bytes.length };
+  const { id, parts } = (await ask('/uploads', { mode: 'live', request })) as Upload;
+  for (const { url, offset, size_bytes } of parts) {
+    const sent = await checkedFetch(url, { method: 'PUT', body: bytes.subarray(offset, offset + size_bytes) });
+    expect(sent.status).toBe(200);
+  }
+  await ask(`/uploads/${id}/complete`, { sha256: createHash('sha256').update(bytes).digest('hex') });
+  await eventually(async () => ((await ask(`/uploads/${id}`)) as Upload).status === 'ready');
+  return id;
 }
 
 /** A job in test mode ends with the sample that the service has made of its own clip. */
