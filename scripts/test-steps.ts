@@ -30,8 +30,10 @@ export const reports = 'build/reports';
 export const vitestReport = `${reports}/vitest.json`;
 export const gtestReports = 'build/engine/gtest-reports';
 
-/** The tests of the service mostly wait, those of the engine mostly compute.
- * Schemathesis comes behind the engine's steps and so runs beside the service's tests. */
+/**
+ * The tests of the service mostly wait, those of the engine mostly compute.
+ * Schemathesis comes behind the engine's steps and so runs beside the service's tests.
+ */
 export const shortSteps: Step[] = [
   { name: 'types, lint, directions', lane: 'service', command: ['bash', 'scripts/lint'], inputs: [...typescript, 'engine/', 'native/', 'scripts/'] },
   { name: 'generated code is current', lane: 'service', command: ['bash', 'scripts/generate', '--check'], inputs: ['openapi.yaml', 'openapi-ts.config.ts', 'src/contract/', 'src/sdk/', 'scripts/', 'package-lock.json', 'patches/'] },

@@ -186,6 +186,27 @@ TEST_F(CudaNetworks, WhatTheNetworkRestoresIsNotDenoisedBefore) {
   }
 }
 
+/// As on the CPU (NetworkPipeline.AutoReducesASourceThatWasEnlargedBeforeAndSaysSo): at the source's own size the network
+/// enlarges what was reduced.
+TEST_F(CudaNetworks, ASourceThatWasEnlargedBeforeIsReducedFirst) {
+  const std::string in = folder_.File("enlarged.mp4");
+  Ffmpeg("-f lavfi -i life=size=320x180:mold=10:ratio=0.1:seed=7:rate=25 -t 0.2 -vf scale=960:540:flags=bicubic -c:v libx264 -crf 23 "
+         "-pix_fmt yuv420p '" + in + "'");
+  for (const ModelFile& model : {Fast(), Rgb(), Ycbcr()}) {
+    SCOPED_TRACE(model.name);
+    EnhanceOptions options = Options(model, Target::kSource);
+    options.denoise = {};
+    const auto why = PlanEnhance(in, options).stages[1].why;
+    EXPECT_NE(why.find("asked for, from "), std::string::npos) << why;
+    options.device = "cpu";
+    Enhance(in, folder_.File("cpu.mp4"), options);
+    run::EnhanceOn(ProcessorOn(Late(0)), in, folder_.File("gpu.mp4"), options);
+    for (const char plane : {'y', 'u', 'v'}) {
+      EXPECT_GT(Psnr(DecodePlane(folder_.File("gpu.mp4"), plane), DecodePlane(folder_.File("cpu.mp4"), plane)), 46) << plane;
+    }
+  }
+}
+
 TEST_F(CudaNetworks, EnginesAreTakenFromTheFolderThatTheOptionsName) {
   const std::string in = Clip("160x90", 0.12);
   EnhanceOptions options = Options(Rgb(), Target::kSource);

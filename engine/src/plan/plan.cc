@@ -136,12 +136,14 @@ AVRational UsableRate(const Rational& rate) {
 /// The size that the network gets, Note [Working size]; `size` is that of the upright source.
 Size PlanWorkingSize(const EnhanceOptions& options, Size size, float strength, NetworkDevice device, Plan& plan) {
   if (plan.restoration.working_share >= 1 || Resolve(options.denoise, 1) <= 0) return size;
-  const auto is_served = [&](Size in, bool by_blind) {
+  const auto fit = [&](Size in) {
     const std::string model = ChooseModel(options, in, plan.output, strength, device, plan.restoration);
-    return model != "none" && (!by_blind || FitNetwork(options.models, model, in, plan.output, device)->file.is_blind);
+    return FitNetwork(options.models, model, in, plan.output, device);  // nothing for "none"
   };
+  const auto for_nominal_size = fit(size);
+  if (for_nominal_size && for_nominal_size->file.is_blind) return size;
   const Size working = WorkingSize(size, plan.restoration.working_share);
-  if (is_served(size, true) || !is_served(working, false)) return size;
+  if (!fit(working)) return size;
   plan.working_share = plan.restoration.working_share;
   return working;
 }

@@ -42,7 +42,7 @@ std::string ReducedTo(const Plan& plan) {
 
 std::string WhyModel(const EnhanceOptions& options, const Plan& plan, float enlargement) {
   if (options.model == "none") return "turned off";
-  if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for";
+  if (options.model != "auto") return plan.model == "none" ? "does not serve this size" : "asked for" + ReducedTo(plan);
   if (plan.is_blind) {
     return "the source is " + DamageName(plan.restoration.cause) + ": " + plan.model + " at " + Figure(100 * plan.network_strength, 0) + " %" + ReducedTo(plan);
   }
