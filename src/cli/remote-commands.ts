@@ -6,8 +6,8 @@ import { openAsBlob } from 'node:fs';
 import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { Command, Option } from 'commander';
-import type { Job, Reelmend, Upload } from '../sdk/index.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Job, JobInput, Reelmend, Upload } from '../sdk/index.ts';
 import { print, say, terminal } from './terminal.ts';
 
 interface RemoteOptions {
@@ -92,6 +92,7 @@ interface CreateOptions extends RemoteOptions {
   resolution: Job['resolution'];
   model?: string;
   secure?: boolean;
+  maxCredits?: number;
   output?: string;
   wait?: boolean;
   json?: boolean;
@@ -105,6 +106,7 @@ function jobCommands(): Command {
     .addOption(new Option('--resolution <target>', 'target size').choices(['1080p', '4k']).default('1080p'))
     .option('--model <name>', 'an installed network, auto, or none for the plain filter')
     .option('--secure', 'create the job in the Secure tier')
+    .option('--max-credits <number>', 'refuse the job if it would cost more', wholeNumber)
     .option('--wait', 'wait until the job has ended')
     .option('--output <file>', 'wait, and write the result to this file; an existing one is replaced')
     .option('--json', 'print the job as JSON')
@@ -131,19 +133,35 @@ function jobCommands(): Command {
 const line = ({ id, status, progress, resolution, file_name }: Job) =>
   [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, file_name ?? ''].join('  ').trimEnd();
 
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
 async function createJob(source: string, options: CreateOptions): Promise<void> {
-  const { resolution, model, secure, output } = options;
+  const { output } = options;
   const isUrl = /^https?:\/\//i.test(source);
   const isUpload = /^upl_[0-9a-z]{26}$/.test(source);
   if (!isUrl && !isUpload) await requireFile(source);
   const reelmend = await connect(options);
-  const settings = { resolution, ...(model === undefined ? {} : { model }), ...(secure === true ? { secure } : {}) };
+  const settings = settingsOf(options);
   const uploadId = isUrl || isUpload ? source : (await sendFile(reelmend, source)).id;
   let job = await reelmend.jobs.create(isUrl ? { ...settings, video_url: source } : { ...settings, upload_id: uploadId });
   if (options.wait === true || output !== undefined) job = await waitFor(reelmend, job);
   if (output !== undefined) await download(reelmend, job, output);
   if (options.json === true) print(job);
   else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${job.id}`);
+}
+
+type Settings = Omit<JobInput, 'video_url' | 'upload_id'>;
+
+function settingsOf({ resolution, model, secure, maxCredits }: CreateOptions): Settings {
+  return {
+    resolution,
+    ...(model === undefined ? {} : { model }),
+    ...(secure === true ? { secure } : {}),
+    ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
+  };
 }
 
 async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {

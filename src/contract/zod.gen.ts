@@ -136,6 +136,7 @@ export const zJobInput = z.strictObject({
     duration_seconds: z.number().gt(0).optional(),
     webhook_url: zPublicUrl.optional(),
     secure: z.boolean().optional(),
+    max_credits: z.int().gte(0).lte(1000000000).optional(),
     enhancements: zEnhancementsInput.optional(),
     model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
     metadata: zMetadataInput.optional()
@@ -1010,6 +1011,7 @@ export const zErrorDetail = z.object({
         'video_unreachable',
         'url_not_allowed',
         'insufficient_credits',
+        'max_credits_exceeded',
         'missing_api_key',
         'invalid_api_key',
         'missing_session',

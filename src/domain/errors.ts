@@ -13,6 +13,7 @@ export const requestErrorCodes = [
   'video_unreachable',
   'url_not_allowed',
   'insufficient_credits',
+  'max_credits_exceeded',
   'missing_api_key',
   'invalid_api_key',
   'missing_session',

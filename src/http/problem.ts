@@ -25,6 +25,7 @@ export const statusByCode: Readonly<Record<RequestErrorCode, ContentfulStatusCod
   invalid_session: 401,
   invalid_credentials: 401,
   insufficient_credits: 402,
+  max_credits_exceeded: 402,
   account_pending_approval: 403,
   secure_tier_required: 403,
   csrf_token_invalid: 403,

@@ -238,6 +238,13 @@ export type JobInput = {
      * Creates the job in the Secure tier. Needs a key of that tier.
      */
     secure?: boolean;
+    /**
+     * The most that the job may cost. A job that costs more is refused with 402 `max_credits_exceeded` before anything
+     * is stored or charged. Quotes ignore it. In test mode, which charges nothing, it is compared with what the
+     * duration of the test job would cost in live mode.
+     *
+     */
+    max_credits?: number;
     enhancements?: EnhancementsInput;
     /**
      * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
@@ -798,7 +805,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -959,7 +966,9 @@ export type CreateJobErrors = {
      */
     401: Error;
     /**
-     * The balance does not cover the charge. Code: `insufficient_credits`.
+     * The job costs more than the balance or the request allows. Codes: `insufficient_credits` (the balance does not
+     * cover it), `max_credits_exceeded` (it costs more than `max_credits`).
+     *
      */
     402: Error;
     /**

@@ -32,6 +32,13 @@ describe('POST /v1/quotes', () => {
     expect(api.measured).toHaveLength(4);
   });
 
+  it('says the price whatever max_credits allows', async () => {
+    const api = makeApi();
+    const response = await api.request('/v1/quotes', { ...post, json: { ...input, max_credits: 1 } });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ credits: 126 });
+  });
+
   it('estimates the time from the account’s latest jobs of the same target, else from the configured rate', async () => {
     const api = makeApi({ options: { processingRates: { '1080p': 2, '4k': 10 } } });
     const estimate = async (resolution: string) => {

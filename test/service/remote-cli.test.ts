@@ -97,6 +97,17 @@ describe('reelmend jobs', () => {
     expect((await reelmend('jobs', 'get', job.id)).stderr).toBe('reelmend: There is no such job.\n');
   });
 
+  it('creates no job that would cost more than --max-credits', async () => {
+    const create = (most: string) => reelmend('jobs', 'create', 'https://media.example.com/a.mp4', '--max-credits', most);
+    expect(await create('29')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'reelmend: The job would cost 30 credits; `max_credits` allows 29.\n',
+    });
+    expect((await create('30')).status).toBe(0);
+    expect((await create('many')).stderr).toContain('Expected a whole number.');
+  });
+
   it('says why a job has failed', async () => {
     const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
     expect(status).toBe(1);

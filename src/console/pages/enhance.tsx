@@ -52,7 +52,7 @@ export function EnhancePage() {
   const keys = useRef(new Map<string, string>());
   const { run, busy, error } = useAction(async () => {
     const ids: string[] = [];
-    for (const body of bodies) {
+    for (const body of bodies.map((each, index) => withinQuote(each, quote.data?.prices[index]))) {
       // A retry of the same submission keeps its key, so that a lost response never causes a second job.
       const text = JSON.stringify(body);
       const key = keys.current.get(text) ?? newIdempotencyKey();
@@ -67,7 +67,7 @@ export function EnhancePage() {
   };
   const problem = (field: string) => problemOf(error, `request/${field}`) ?? problemOf(quote.error, `request/${field}`);
   return (
-    <Page title="Enhance a video" intro="You see the price before you submit. A failed job is refunded automatically.">
+    <Page title="Enhance a video" intro="You see the price before you submit, and never pay more. A failed job is refunded automatically.">
       <ApprovalNotice />
       <form className="split" onSubmit={submit}>
         <div className="stack-l">
@@ -101,6 +101,12 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
     model: 'auto',
     strengths: { denoise: 'auto', sharpen: 'auto', face_restoration: 'auto', adaptive_contrast: 'auto' },
   };
+}
+
+/** The job never costs more than was shown, whatever the price is by now. Test mode costs nothing. */
+function withinQuote({ mode, request }: Body, credits: number | undefined): Body {
+  if (mode === 'test' || credits === undefined) return { mode, request };
+  return { mode, request: { ...request, max_credits: credits } };
 }
 
 /** The request bodies, one for each video; none while no source is chosen. */

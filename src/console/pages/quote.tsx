@@ -11,8 +11,14 @@ import { Facts, Panel } from '../ui/panel.tsx';
 export type Body = { mode: Mode; request: JobInput };
 const pauseMs = 450;
 
+/** The quote of all videos together. */
+interface TotalQuote extends Quote {
+  /** credits of each video, in the order of the bodies */
+  prices: number[];
+}
+
 export interface QuoteState {
-  data: Quote | undefined;
+  data: TotalQuote | undefined;
   error: unknown;
   isFetching: boolean;
   /** the price belongs to an older draft */
@@ -20,12 +26,13 @@ export interface QuoteState {
 }
 
 /** The price of several videos together; one that is refused refuses all. */
-async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<Quote> {
+async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<TotalQuote> {
   const quotes: Quote[] = [];
   for (const body of bodies) quotes.push(await askQuote(body, signal));
   const sum = (field: 'credits' | 'duration_seconds' | 'estimated_seconds') => quotes.reduce((total, each) => total + each[field], 0);
   return {
     ...quotes[0]!,
+    prices: quotes.map(({ credits }) => credits),
     credits: sum('credits'),
     duration_seconds: sum('duration_seconds'),
     estimated_seconds: sum('estimated_seconds'),
