@@ -30,7 +30,10 @@ TEST(FitNetwork, RunsAsOftenAsTheRatioWants) {
     EXPECT_EQ(fit->passes, c.passes) << c.in.width << " to " << c.out.width;
     EXPECT_EQ(fit->after_resize, c.after) << c.in.width << " to " << c.out.width;
   }
-  EXPECT_EQ(FitNetwork(models, "other", {480, 270}, {1920, 1080})->passes, 1);
+  for (const Size in : {Size{480, 270}, {960, 540}, {1280, 720}, {450, 254}}) {
+    EXPECT_EQ(FitNetwork(models, "other", in, {1920, 1080})->passes, 1) << in.width;
+  }
+  EXPECT_EQ(FitNetwork(models, "other", {320, 240}, {1440, 1080})->passes, 2) << "x4 ends too far below x4.5";
   EXPECT_FALSE(FitNetwork(models, "none such", {480, 270}, {1920, 1080}).has_value());
   EXPECT_FALSE(FitNetwork({Described("fast", 2)}, "fast", {1920, 1080}, {1920, 1080}).has_value());
 }

@@ -10,6 +10,8 @@
 #include "helpers/clips.h"
 #include "helpers/networks.h"
 #include "helpers/onnx_file.h"
+#include "inference/backend.h"
+#include "inference/frame_network.h"
 #include "plan/plan.h"
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
@@ -29,6 +31,7 @@ using testing::StreamFacts;
 using testing::SwappedChromaNetwork;
 using testing::SwappedRgbNetwork;
 using testing::TemporaryFolder;
+using testing::WideRgbNetwork;
 
 class NetworkPipeline : public ::testing::Test {
  protected:
@@ -107,7 +110,7 @@ TEST_F(NetworkPipeline, ColoursComeOutOfAnRgbNetworkAsItMadeThem) {
   NEEDS_OPENVINO();
   const std::string source = folder_.File("red.mkv");
   Ffmpeg("-f lavfi -i color=red:size=160x120:rate=10:duration=0.3 -c:v ffv1 -pix_fmt yuv420p '" + source + "'");
-  for (const int scale : {1, 2, 3}) {
+  for (const int scale : {1, 2, 3, 4}) {
     ModelFile file = Save("test", SwappedRgbNetwork(scale), scale);
     file.layout = ModelFile::Layout::kRgb;
     EnhanceOptions options = Options({file});
@@ -205,6 +208,52 @@ TEST_F(NetworkPipeline, AnyRatioEndsAtTheExactSize) {
     EXPECT_EQ(result.width, other.width);
     EXPECT_EQ(result.frames, other.frames);
     EXPECT_GT(Psnr(DecodeLuma(folder_.File("out.mp4")), DecodeLuma(folder_.File("plain.mp4"))), 18);
+  }
+}
+
+/// How many tiles a job with two threads cuts its frames into.
+std::size_t TilesOfAJob(const ModelFile& file, Size in) {
+  const auto backend = inference::CreateBackend("openvino");
+  inference::FrameNetworkOptions options;  // the bound of memory is that of jobs
+  options.width = in.width;
+  options.height = in.height;
+  options.threads = 2;
+  return inference::FrameNetwork(*backend, file, options).tiles().tiles.size();
+}
+
+/// The networks that people trade: RGB, ×4, no other scale. What they make is resized to the size that was asked for, and a
+/// picture that needs more memory than a job grants them is cut into tiles that no one sees.
+TEST_F(NetworkPipeline, AFourfoldRgbNetworkEndsAtTheExactSizeInTilesWhereMemoryAsksForThem) {
+  NEEDS_OPENVINO();
+  struct Case { Size in; Target target; Size out; bool is_cut; };
+  for (const Case& c : {Case{{640, 360}, Target::k1080p, {1920, 1080}, true}, {{160, 120}, Target::k1080p, {1440, 1080}, false},
+                        {{202, 180}, Target::kSource, {202, 180}, false}}) {
+    const std::string size = std::to_string(c.in.width) + "x" + std::to_string(c.in.height);
+    SCOPED_TRACE(size);
+    const std::string source = Clip("in.mkv", size, "-c:v ffv1 -pix_fmt yuv420p", 0.08);
+    const auto luma = [&](const EnhanceOptions& options) {
+      const EnhanceResult result = Enhance(source, folder_.File("out.mp4"), options);
+      EXPECT_EQ(result.applied.model, options.model);
+      EXPECT_EQ(result.width, c.out.width);
+      EXPECT_EQ(result.height, c.out.height);
+      EXPECT_EQ(StreamFacts(folder_.File("out.mp4"), "v").at("height"), std::to_string(c.out.height));
+      return DecodeLuma(folder_.File("out.mp4"));
+    };
+    EnhanceOptions options = Options({});
+    options.target = c.target;
+    options.threads = 2;
+    options.model = "none";
+    const auto plain = luma(options);
+    options.model = "test";
+    const auto with = [&](int planes, bool is_cut) {
+      options.models = {Save("test", WideRgbNetwork(4, planes), 4, 1)};
+      options.models[0].layout = ModelFile::Layout::kRgb;
+      EXPECT_EQ(TilesOfAJob(options.models[0], c.in) > 1, is_cut) << planes;
+      return luma(options);
+    };
+    const auto whole = with(3, false), wide = with(512, c.is_cut);
+    EXPECT_GT(Psnr(wide, whole), 50);
+    EXPECT_GT(Psnr(wide, plain), 18);
   }
 }
 

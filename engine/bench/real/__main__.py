@@ -41,8 +41,8 @@ def parser():
     p.add_argument('--no-jod', action='store_true', help='leaves ColorVideoVDP out')
     p.add_argument('--no-times', action='store_true', help='does not time the product’s networks')
     p.add_argument('--sheets', metavar='DIR', help='writes sheets of crops side by side')
-    p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and their key')
-    p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder')
+    p.add_argument('--blind', metavar='DIR', help='writes pairs for a judge, and beside the folder DIR.key.json')
+    p.add_argument('--judged', metavar='DIR', help='only counts the answers.json of such a folder, by the key beside it')
     p.add_argument('--documents', metavar='DIR', help='writes sheets as WebP, before-after.webp and real.md; engine/models/real is where `ground.sh tables` looks')
     p.add_argument('--threads', type=int, default=2, help='of peers')
     p.add_argument('--product', nargs='+', default=['scripts/reelmend'], help=argparse.SUPPRESS)
@@ -121,7 +121,8 @@ class Run:
             part = sheets.most_textured(reference, size)
             crops = {name: made.rgb(at, part) for name, made in found.items() if len(made.luma) > at}
             if size == sheets.PAIR:
-                self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
+                if clip.chain != goals.CLEAN:  # nothing was damaged there
+                    self.pairs += sheets.pairs_of(clip.name, crops, self.args.candidate, AGAINST)
                 if label == SHOWN:
                     self.shown = crops
             else:
@@ -163,7 +164,7 @@ def write_pictures(run):
         for group, rows in run.rows.items():
             sheets.sheet(rows).save(Path(args.sheets) / f'{group}.png')
     if args.blind:
-        sheets.write_blind(args.blind, run.pairs, clips.SEED)
+        sheets.write_blind(args.blind, run.pairs)
     if args.documents:
         write_documents(run, Path(args.documents))
 
@@ -219,7 +220,8 @@ def main():
     args = parser().parse_args()
     try:
         if args.judged:
-            print(json.dumps(sheets.judged(args.judged)))
+            shares = sheets.judged(args.judged)
+            print(json.dumps({'judged': shares, 'goals': goals.judged_goals(shares)}))
             return 0
         with tempfile.TemporaryDirectory(prefix='bench-real-') as work:
             print(json.dumps(measured(args, Path(work))))

@@ -3,6 +3,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from ground.photos import GroundError
 from PIL import Image, ImageDraw, ImageFont
 
 CROP = (180, 240)        # height and width of a cell, pixels of the result
@@ -55,40 +56,61 @@ def pairs_of(name, crops, candidate, others):
 
 
 def blind_order(pairs, seed):
-    """[(number, A, B, pair)]: the pairs in an order, and with sides, that chance decides."""
+    """[(name of the file, A, B, pair)]: the pairs in an order, with names and on sides, that chance decides."""
     rng = np.random.default_rng(seed)
     order = []
-    for number, at in enumerate(rng.permutation(len(pairs))):
+    for at in rng.permutation(len(pairs)):
         pair = pairs[at]
         sides = pair[1:3] if rng.random() < 0.5 else pair[2:0:-1]
-        order.append((f'{number + 1:03d}', *sides, pair))
+        order.append((rng.bytes(4).hex(), *sides, pair))
     return order
 
 
-def write_blind(folder, pairs, seed):
-    """Writes NNN.png of every pair, A left and B right; key.json, which the judge does not open; answers.json, which the judge
-    fills in with A, B or = (`judged`)."""
+def key_of(folder):
+    """Where the key of a folder of pairs lies: beside it, so that whoever judges is given the folder alone."""
+    folder = Path(folder).resolve()
+    return folder.with_name(f'{folder.name}.key.json')
+
+
+def write_blind(folder, pairs, seed=None):
+    """Writes a PNG of every pair, A left and B right, and answers.json, which the judge fills in with A, B or = (`judged`).
+    The key lies beside the folder (`key_of`). Without a seed every call has another order."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob('*.png'):
+        old.unlink()
     key = {}
-    for number, a, b, (name, candidate, other, crops) in blind_order(pairs, seed):
-        sheet([('', {'A': crops[a], 'B': crops[b]})], ('A', 'B')).save(folder / f'{number}.png')
-        key[number] = {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': other}
-    (folder / 'key.json').write_text(json.dumps(key, indent=1) + '\n')
-    (folder / 'answers.json').write_text(json.dumps(dict.fromkeys(key, ''), indent=1) + '\n')
+    for file, a, b, (name, candidate, other, crops) in blind_order(pairs, seed):
+        sheet([('', {'A': crops[a], 'B': crops[b]})], ('A', 'B')).save(folder / f'{file}.png')
+        key[file] = {'A': a, 'B': b, 'clip': name, 'candidate': candidate, 'other': other}
+    key_of(folder).write_text(json.dumps(key, indent=1) + '\n')
+    # By name: the order in which they were made says nothing either.
+    (folder / 'answers.json').write_text(json.dumps(dict.fromkeys(sorted(key), ''), indent=1) + '\n')
+
+
+def _answers(folder):
+    """(key, answers) of a folder of pairs. Throws GroundError."""
+    try:
+        key, answers = (json.loads(path.read_text()) for path in (key_of(folder), Path(folder) / 'answers.json'))
+    except (OSError, ValueError) as error:
+        raise GroundError(f'no_answers: {folder} needs its answers.json and, beside it, {key_of(folder).name}: {error}') from error
+    for file, answer in answers.items():
+        if file not in key or answer not in ('A', 'B', '=', ''):
+            raise GroundError(f'bad_answer: {file}: {answer!r} is not A, B, = or empty for one of the pairs.')
+    return key, answers
 
 
 def judged(folder):
-    """{other: {'pairs', 'taken', 'share'}}: how often the candidate was taken before each other method; ties count half."""
-    key, answers = (json.loads((Path(folder) / f'{name}.json').read_text()) for name in ('key', 'answers'))
+    """{other: {'pairs', 'open', 'taken', 'share'}}: how often the candidate was taken before each other method, of the pairs that
+    have an answer; ties count half. `open` pairs have none."""
+    key, answers = _answers(folder)
     found = {}
-    for number, answer in answers.items():
-        if answer not in ('A', 'B', '='):
-            continue
-        row = found.setdefault(key[number]['other'], {'pairs': 0, 'taken': 0.0})
-        row['pairs'] += 1
-        row['taken'] += 0.5 if answer == '=' else float(key[number][answer] == key[number]['candidate'])
-    return {other: {**row, 'share': row['taken'] / row['pairs']} for other, row in found.items()}
+    for file, pair in key.items():
+        answer = answers.get(file, '')
+        row = found.setdefault(pair['other'], {'pairs': 0, 'open': 0, 'taken': 0.0})
+        row['pairs' if answer else 'open'] += 1
+        row['taken'] += 0.5 if answer == '=' else float(pair.get(answer) == pair['candidate'])
+    return {other: {**row, 'share': row['taken'] / row['pairs'] if row['pairs'] else None} for other, row in found.items()}
 
 
 def before_after(before, after):
