@@ -3,11 +3,11 @@
  * neither database nor storage.
  */
 import { openAsBlob } from 'node:fs';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Job, JobInput, Reelmend, Upload } from '../sdk/index.ts';
+import type { DownloadProgress, Job, JobInput, Reelmend, Upload } from '../sdk/index.ts';
 import { print, say, terminal } from './terminal.ts';
 
 interface RemoteOptions {
@@ -173,17 +173,13 @@ async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {
   }
 }
 
-/** The file appears under its name only when it is complete. */
 async function download(reelmend: Reelmend, { id }: Job, output: string): Promise<void> {
-  const { download_url } = await reelmend.jobs.result(id);
-  const draft = `${resolve(output)}.part`;
+  const bar = progressBar(basename(output));
   try {
-    const response = await fetch(download_url);
-    if (!response.ok || response.body === null) throw new Error(`The result of ${id} could not be downloaded (status ${response.status}).`);
-    await writeFile(draft, response.body);
-    await rename(draft, resolve(output));
+    const onProgress = ({ receivedBytes, totalBytes }: DownloadProgress) => bar.update(receivedBytes / totalBytes);
+    await reelmend.jobs.download(id, resolve(output), { onProgress });
   } finally {
-    await rm(draft, { force: true });
+    bar.stop();
   }
 }
 

@@ -124,6 +124,7 @@ describe('on Node', () => {
       /^top up: /,
       /^true\n$/,
       /^\d+ (true|false)\n\d+\n(job_\w+ \w+\n)+$/,
+      /^true 200 "read";r=\d+;t=\d+ req_\w+\n$/,
       /^$/,
       /^\d+ true\n\d+ \d+\nstatus 0\n{ status: 'ok' }\n$/,
     ];
