@@ -173,6 +173,8 @@ CREATE TABLE jobs (
   original_key text,
   output jsonb,
   output_key text,
+  output_settings jsonb NOT NULL DEFAULT '{}'::jsonb,
+  pictures jsonb,
   progress double precision NOT NULL DEFAULT 0,
   resolution text NOT NULL,
   source jsonb,
@@ -290,7 +292,7 @@ CREATE TABLE objects (
   CONSTRAINT objects_check1 CHECK (((state = 'destroyed'::text) = (destroyed_at IS NOT NULL))),
   CONSTRAINT objects_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id),
   CONSTRAINT objects_pkey PRIMARY KEY (key),
-  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text]))),
+  CONSTRAINT objects_role_check CHECK ((role = ANY (ARRAY['original'::text, 'output'::text, 'poster'::text, 'thumbnail'::text]))),
   CONSTRAINT objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
   CONSTRAINT objects_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'destroyed'::text])))
 );

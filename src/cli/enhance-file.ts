@@ -4,8 +4,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import type { Config } from '../app/config.ts';
 import type { Strength } from '../domain/job.ts';
-import type { EnhanceResult, Media, Progress } from '../media/types.ts';
-import { print, say } from './terminal.ts';
+import { estimateSize, type SizeEstimate } from '../domain/output-size.ts';
+import { sourceFacts } from '../media/facts.ts';
+import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
+import { bytes, print, say } from './terminal.ts';
 
 const probeTimeoutMs = 60_000;
 /** A day: the limit only ends what is stuck, since the user can interrupt. */
@@ -20,6 +22,8 @@ export interface EnhanceCommand {
   adaptiveContrast: Strength;
   faceRestoration: Strength;
   model: string;
+  /** bits per second; default: no limit */
+  maxBitrate?: number;
   /** part to enhance, in seconds from the first frame; default: from the start, to the end */
   from?: number;
   to?: number;
@@ -46,8 +50,9 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
   await requireFile(command.input);
   const options = enhanceOptions(config, command);
   const plan = await media.plan({ inputPath: resolve(command.input), options, timeoutMs: probeTimeoutMs });
+  const estimate = expectedSize(plan, config, command);
   if (command.json === true) {
-    print(plan);
+    print({ ...plan, estimatedSize: { minBytes: estimate.min_bytes, maxBytes: estimate.max_bytes } });
     return;
   }
   say(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
@@ -55,6 +60,13 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
   for (const { name, strength, why } of plan.stages) {
     say(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
   }
+  const [least, most] = [estimate.min_bytes, estimate.max_bytes].map(bytes);
+  say(`  size: probably ${least} to ${most} at CRF ${config.encoder.crf}; noise and motion make it large`);
+}
+
+/** By the file's own bitrate: this command knows no earlier results. */
+function expectedSize({ source, width, height }: EnhancePlan, { encoder }: Config, { maxBitrate }: PlanCommand): SizeEstimate {
+  return estimateSize({ output: { width, height }, source: sourceFacts(source), crf: encoder.crf, maxBitrate, samples: [] });
 }
 
 const size = ({ width, height }: { width: number; height: number }) => `${width}×${height}`;
@@ -97,7 +109,7 @@ export async function enhanceCommand(media: Media, config: Config, command: Enha
 }
 
 function enhanceOptions(config: Config, command: Omit<EnhanceCommand, 'output'>) {
-  const { resolution, denoise, sharpen, adaptiveContrast, faceRestoration, model, from, to } = command;
+  const { resolution, denoise, sharpen, adaptiveContrast, faceRestoration, model, maxBitrate, from, to } = command;
   const whole = from === undefined && to === undefined;
   return {
     target: resolution,
@@ -108,7 +120,7 @@ function enhanceOptions(config: Config, command: Omit<EnhanceCommand, 'output'>)
     model,
     device: config.device,
     threads: config.threads,
-    encoder: config.encoder,
+    encoder: { ...config.encoder, ...(maxBitrate === undefined ? {} : { maxBitrate }) },
     ...(whole ? {} : { segment: { startS: from ?? 0, endS: to ?? endOfAll } }),
   };
 }

@@ -91,7 +91,7 @@ function program(): Command {
       await (await enhance()).enhanceCommand(await media(config), config, { input, output, ...options });
     });
 
-  withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why')))
+  withEncoder(withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why'))))
     .argument('<in>', 'a video file')
     .option('--json', 'print JSON')
     .action(async (input: string, options) => {

@@ -206,6 +206,32 @@ export type EnhancementsInput = {
 };
 
 /**
+ * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
+ * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
+ * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
+ * that are edited or encoded again.
+ *
+ */
+export type OutputQuality = 'standard' | 'high' | number;
+
+/**
+ * How the result is encoded. `POST /v1/quotes` predicts its size.
+ */
+export type OutputInput = {
+    quality?: OutputQuality;
+    /**
+     * The most bits per second that the video stream may have. It is held with a buffer of half a second: a single
+     * second may have up to half more, the whole video half a second's worth more. Pictures that would need more lose
+     * quality; all others keep that of `quality`. Sound is not counted. Common are 8,000,000 to 16,000,000 at 1080p
+     * and 35,000,000 to 60,000,000 at 4k. A limit far below may be exceeded, because the coarsest picture still has
+     * some size.
+     *
+     */
+    max_bitrate?: number;
+};
+
+/**
  * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
  * `-`, and are not `__proto__`.
  *
@@ -246,6 +272,7 @@ export type JobInput = {
      */
     max_credits?: number;
     enhancements?: EnhancementsInput;
+    output?: OutputInput;
     /**
      * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
      *
@@ -365,6 +392,15 @@ export type Output = {
      * SHA-256 of the file, in lower-case hex.
      */
     sha256: string;
+    /**
+     * The CRF that the video was encoded with; see `OutputQuality`. Absent in old jobs and in test mode.
+     *
+     */
+    quality?: number;
+    /**
+     * The limit of the video's bitrate in bits per second; null without one. Absent as `quality`.
+     */
+    max_bitrate?: number | null;
 };
 
 export type JobError = {
@@ -518,9 +554,31 @@ export type Quote = {
      */
     estimated_seconds: number;
     /**
+     * The predicted size of the result; null in test mode, whose results are samples.
+     */
+    estimated_size: SizeEstimate | null;
+    /**
      * The measured properties of the video; null in test mode.
      */
     source: Source | null;
+};
+
+/**
+ * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
+ * and clean picture.
+ *
+ */
+export type SizeEstimate = {
+    min_bytes: number;
+    max_bytes: number;
+    /**
+     * Where the range comes from. `account_jobs`: the results of the account's latest jobs, converted to this video's
+     * size, frame rate and quality. `source_bitrate`: the bitrate of the video itself, because there are fewer than
+     * five such jobs. About eight of ten results are inside. Still pictures and screen recordings are smaller, grain
+     * is larger. More may be added.
+     *
+     */
+    basis: 'account_jobs' | 'source_bitrate';
 };
 
 export type AccountUpdate = {

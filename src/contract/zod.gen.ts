@@ -120,6 +120,27 @@ export const zEnhancementsInput = z.strictObject({
 });
 
 /**
+ * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
+ * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
+ * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
+ * that are edited or encoded again.
+ *
+ */
+export const zOutputQuality = z.union([
+    z.enum(['standard', 'high']),
+    z.number().gte(10).lte(40)
+]);
+
+/**
+ * How the result is encoded. `POST /v1/quotes` predicts its size.
+ */
+export const zOutputInput = z.strictObject({
+    quality: zOutputQuality.optional(),
+    max_bitrate: z.int().gte(500000).lte(200000000).optional()
+});
+
+/**
  * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
  * `-`, and are not `__proto__`.
  *
@@ -138,6 +159,7 @@ export const zJobInput = z.strictObject({
     secure: z.boolean().optional(),
     max_credits: z.int().gte(0).lte(1000000000).optional(),
     enhancements: zEnhancementsInput.optional(),
+    output: zOutputInput.optional(),
     model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
@@ -162,7 +184,9 @@ export const zOutput = z.object({
     width: z.int().gte(2),
     height: z.int().gte(2),
     size_bytes: z.int().gte(1),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/)
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    quality: z.number().gte(0).lte(51).optional(),
+    max_bitrate: z.int().gte(1).nullish()
 });
 
 export const zJobError = z.object({
@@ -261,6 +285,17 @@ export const zDeletedJob = z.object({
 });
 
 /**
+ * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
+ * and clean picture.
+ *
+ */
+export const zSizeEstimate = z.object({
+    min_bytes: z.int().gte(1),
+    max_bytes: z.int().gte(1),
+    basis: z.enum(['account_jobs', 'source_bitrate'])
+});
+
+/**
  * The price and duration of a job with the same body.
  */
 export const zQuote = z.object({
@@ -270,6 +305,7 @@ export const zQuote = z.object({
     tier: zTier,
     sandbox: z.boolean(),
     estimated_seconds: z.int().gte(1),
+    estimated_size: zSizeEstimate.nullable(),
     source: zSource.nullable()
 });
 

@@ -85,6 +85,7 @@ function requestedJob(principal: Principal, body: JobInput) {
     resolution: body.resolution,
     model: body.model ?? null,
     enhancements: omitUndefined(body.enhancements ?? {}),
+    outputSettings: omitUndefined(body.output ?? {}),
     metadata: body.metadata ?? {},
   };
 }

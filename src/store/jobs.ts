@@ -95,6 +95,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
     webhook_url: input.webhookUrl,
     model: input.model,
     enhancements: input.enhancements,
+    output_settings: input.outputSettings ?? {},
     metadata: input.metadata,
     duration_seconds: durationSeconds,
     credits_charged: credits,

@@ -1,6 +1,6 @@
 /** The part of the store that src/http needs, as interfaces; the files of queries implement them. */
 import type { AuditEntry } from '../domain/audit.ts';
-import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, Resolution, Tier } from '../domain/job.ts';
+import type { Enhancements, JobRecord, JobStatus, Mode, MeasuredSource, OutputSettings, Resolution, Tier } from '../domain/job.ts';
 import type { UploadRecord } from '../domain/uploads.ts';
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
@@ -40,6 +40,7 @@ export interface CreateJob {
   webhookUrl: string | null;
   model: string | null;
   enhancements: Enhancements;
+  outputSettings?: OutputSettings;
   metadata: Record<string, string>;
   durationSeconds: number;
   source: MeasuredSource | null;

@@ -313,6 +313,33 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     expect(await statusOf({ max_credits: 30, duration_seconds: 11 })).toBe(402);
   });
 
+  it('keeps how the result is to be encoded, for the worker', async () => {
+    for (const output of [{}, { quality: 'high' }, { quality: 22.5, max_bitrate: 500_000 }]) {
+      const api = makeApi();
+      expect((await api.request('/v1/jobs', { method: 'POST', json: { ...input, output } })).status).toBe(201);
+      expect((await api.store.allJobs())[0]?.outputSettings).toEqual(output);
+    }
+  });
+
+  it.each([
+    { quality: 9 },
+    { quality: 41 },
+    { quality: '20' },
+    { quality: null },
+    { max_bitrate: 499_999 },
+    { max_bitrate: 200_000_001 },
+    { max_bitrate: 1_000_000.5 },
+    { codec: 'hevc' },
+    null,
+  ])('400 for output %j', async (output) => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, output } });
+    expect(response.status).toBe(400);
+    const { code, param } = await errorOf(response);
+    expect(code).toBe('invalid_request');
+    expect(param).toMatch(/^\/output/);
+  });
+
   it.each([-1, 1.5, '100', null, 1_000_000_001])('400 for max_credits %j', async (max_credits) => {
     const api = makeApi();
     const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, max_credits } });

@@ -240,6 +240,7 @@ function testJob(overrides: Partial<JobRecord> & { accountId: string }): JobReco
     webhookUrl: null,
     model: null,
     enhancements: {},
+    outputSettings: {},
     metadata: {},
     durationSeconds: 42,
     creditsCharged: 0,

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kKeyIntervalSeconds = 2;
 constexpr int kAlign = 64;
+constexpr std::int64_t kLargestBitrate = 1'000'000'000;
 
 constexpr int AlignUp(int value) { return (value + kAlign - 1) / kAlign * kAlign; }
 
@@ -35,6 +36,9 @@ void CheckQuality(const EncoderOptions& quality) {
   }
   if (!(quality.crf >= 0.0F && quality.crf <= 51.0F)) {
     throw Error(ErrorCode::kInvalidArgument, "The encoder's crf must lie between 0 and 51.");
+  }
+  if (quality.max_bitrate < 0 || quality.max_bitrate > kLargestBitrate) {
+    throw Error(ErrorCode::kInvalidArgument, "The encoder's largest bitrate must lie between 0 and 1 Gbit/s.");
   }
 }
 
@@ -86,7 +90,16 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
   // Key frames come from the grid in Encode; this bound only holds for frame rates far above the average.
   const double frames = av_q2d(options.frame_rate) * kKeyIntervalSeconds;
   c.gop_size = static_cast<int>(std::clamp(std::ceil(frames), 1.0, 1000.0));
+  LimitBitrate(options.quality.max_bitrate);
   is_nvenc ? OpenNvenc(options) : OpenX264(options);
+}
+
+/// The rate is held by a decoder's buffer (VBV) of half a second. A longer one would let a short video exceed the rate by
+/// what the buffer holds at its start; a shorter one has no room for key frames.
+void VideoEncoder::LimitBitrate(std::int64_t max_bitrate) {
+  if (max_bitrate == 0) return;
+  context_->rc_max_rate = max_bitrate;
+  context_->rc_buffer_size = static_cast<int>(max_bitrate / 2);
 }
 
 void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {

@@ -52,7 +52,7 @@ class DecodeTimes {
 /// fixed grid counted from time 0, so that neighbouring segments of a video use the same grid.
 class VideoEncoder {
  public:
-  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf out of 0…51, and
+  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf or a bitrate out of range, and
   /// Error{kUnavailable} when the GPU opens no session (all of them taken, or a size that it does not encode).
   explicit VideoEncoder(const VideoEncoderOptions& options);
 
@@ -79,6 +79,7 @@ class VideoEncoder {
   };
   bool is_on_gpu() const { return context_->hw_frames_ctx != nullptr; }
   ErrorCode FailureCode() const;
+  void LimitBitrate(std::int64_t max_bitrate);
   void OpenX264(const VideoEncoderOptions& options);
   void OpenNvenc(const VideoEncoderOptions& options);
   void Receive(const std::function<void(AVPacket&)>& on_packet);

@@ -36,9 +36,22 @@ async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<TotalQuot
     credits: sum('credits'),
     duration_seconds: sum('duration_seconds'),
     estimated_seconds: sum('estimated_seconds'),
+    estimated_size: totalSize(quotes),
     source: quotes.length === 1 ? quotes[0]!.source : null,
   };
 }
+
+function totalSize(quotes: Quote[]): Quote['estimated_size'] {
+  const sizes = quotes.flatMap(({ estimated_size: size }) => size ?? []);
+  if (sizes.length < quotes.length) return null;
+  const sum = (field: 'min_bytes' | 'max_bytes') => sizes.reduce((total, each) => total + each[field], 0);
+  return { min_bytes: sum('min_bytes'), max_bytes: sum('max_bytes'), basis: sizes[0]!.basis };
+}
+
+const bases = {
+  account_jobs: 'by the results of your latest jobs',
+  source_bitrate: 'by the bitrate of the source; motion and grain make it large',
+} as const;
 
 export function useQuote(bodies: readonly Body[]): QuoteState {
   const text = bodies.length === 0 ? null : JSON.stringify(bodies);
@@ -86,7 +99,7 @@ export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mo
 
 function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
   const { credits } = useSession().account;
-  const { source } = quote;
+  const { source, estimated_size: size } = quote;
   return (
     <>
       <p className="price">
@@ -96,6 +109,9 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
         facts={[
           ['Duration', formatDuration(quote.duration_seconds)],
           ['Estimated time', formatDuration(quote.estimated_seconds)],
+          ...(size === null ? [] : ([
+            ['Result', <Result key="size" size={size} />],
+          ] as const)),
           ...(source === null ? [] : ([
             ['Source', `${source.width} × ${source.height}, ${source.video_codec}`],
             ['File', formatBytes(source.size_bytes)],
@@ -106,6 +122,15 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
       {mode === 'live' && credits < quote.credits && (
         <Notice tone="warn">The balance does not cover this job. Ask the operator of this service for credits.</Notice>
       )}
+    </>
+  );
+}
+
+function Result({ size }: { size: NonNullable<Quote['estimated_size']> }) {
+  return (
+    <>
+      {formatBytes(size.min_bytes)} to {formatBytes(size.max_bytes)}
+      <span className="because small muted">{bases[size.basis]}</span>
     </>
   );
 }
