@@ -108,6 +108,7 @@ void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
   settings.Set("crf", std::to_string(options.quality.crf).c_str());
   settings.Set("profile", "high");
   settings.Set("forced-idr", std::int64_t{1});
+  if (options.is_reproducible) settings.Set("x264-params", "cpu-independent=1");
   CheckAv(avcodec_open2(context_.get(), nullptr, settings.address()), ErrorCode::kInternal,
           "The encoder cannot be started");
   stride_[0] = AlignUp(options.width);

@@ -21,6 +21,7 @@ struct VideoEncoderOptions {
   SourceColor color;
   EncoderOptions quality;
   int threads = 1;
+  bool is_reproducible = false;      ///< x264: the same bits on CPUs with other instruction sets; threads still matter
   AVBufferRef* hw_frames = nullptr;  ///< frames context of NV12 on a GPU: h264_nvenc encodes; borrowed
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
