@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 CROP = (180, 240)        # height and width of a cell, pixels of the result
 PAIR = (400, 480)        # of a picture to judge
-COLUMNS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'truth')
+COLUMNS = ('lanczos', 'fast', 'detail', 'auto', 'realesr-animevideov3', 'realesrgan-x4plus', 'truth')
 LABELS = {'lanczos': 'Lanczos', 'truth': 'truth'}
 GAP, HEADER = 4, 22
 PAPER, INK = (250, 250, 250), (20, 20, 20)
@@ -29,9 +29,20 @@ def text(draw, at, words, fill=INK):
     draw.text(at, words, fill, ImageFont.load_default(14.0))
 
 
+def shown(rows, columns=COLUMNS):
+    """The columns that any row has."""
+    return [c for c in columns if any(c in crops for _, crops in rows)]
+
+
+def described(group, rows):
+    """A sheet in words, for those who do not see it."""
+    columns = ', '.join(LABELS.get(name, name) for name in shown(rows))
+    return f'{group}: crops side by side, columns {columns}; rows {", ".join(label for label, _ in rows)}'
+
+
 def sheet(rows, columns=COLUMNS):
     """A picture of labelled columns. rows: [(label, {column: RGB crop})]; columns that no row has are left out."""
-    names = [c for c in columns if any(c in crops for _, crops in rows)]
+    names = shown(rows, columns)
     height, width = rows[0][1][names[0]].shape[:2]
     whole = Image.new('RGB', (len(names) * (width + GAP) - GAP, HEADER + len(rows) * (height + GAP) - GAP), PAPER)
     draw = ImageDraw.Draw(whole)
@@ -111,9 +122,3 @@ def judged(folder):
         row['pairs' if answer else 'open'] += 1
         row['taken'] += 0.5 if answer == '=' else float(pair.get(answer) == pair['candidate'])
     return {other: {**row, 'share': row['taken'] / row['pairs'] if row['pairs'] else None} for other, row in found.items()}
-
-
-def before_after(before, after):
-    """Two crops side by side with a line between, as the README shows them."""
-    line = np.full((before.shape[0], GAP, 3), 255, np.uint8)
-    return Image.fromarray(np.concatenate([before, line, after], 1))

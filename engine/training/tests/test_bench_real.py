@@ -16,6 +16,7 @@ from ground.photos import GroundError  # noqa: E402
 from ground.recipes import NETWORKS  # noqa: E402
 from ground.resize import resize, to_bytes  # noqa: E402
 from ground.trainer import build  # noqa: E402
+from real import __main__ as command  # noqa: E402
 from real import clips, goals, methods, scores, sheets  # noqa: E402
 from real.pictures import cut, decode, luma, to_rgb  # noqa: E402
 
@@ -117,6 +118,19 @@ def test_a_detail_file_becomes_a_network_of_the_product(tmp_path):
     for wrong in ('fast=' + str(file), str(tmp_path / 'missing.onnx')):
         with pytest.raises(GroundError):
             methods.parse_detail(wrong)
+
+
+def test_real_clips_are_those_that_are_named(tmp_path):
+    for name in ('b.avi', 'a.mp4', 'notes.txt'):
+        (tmp_path / name).write_bytes(b'')
+
+    def found(*arguments):
+        return [f.name for f in command.real_files(command.parser().parse_args(arguments))]
+    assert found('--clips', str(tmp_path)) == ['a.mp4', 'b.avi'] and found('--clips', str(tmp_path), '--limit', '1') == ['a.mp4']
+    assert found('--clips', str(tmp_path / 'b.avi'), '--clips', str(tmp_path / 'a.mp4')) == ['b.avi', 'a.mp4']
+    assert found('--media', str(tmp_path)) == []  # none of the usual ones
+    with pytest.raises(GroundError, match='no_clips'):
+        found('--clips', str(tmp_path / 'absent'))
 
 
 def test_the_product_is_called_by_its_command_line(tmp_path):
@@ -245,6 +259,7 @@ def test_more_than_half_is_not_half():
 def test_a_sheet_shows_the_methods_that_ran_in_order():
     whole = sheets.sheet([('web', crops()), ('text', crops())])
     assert whole.size == (5 * 84 - 4, sheets.HEADER + 2 * 64 - 4)
+    assert sheets.described('real', [('web', crops())]) == 'real: crops side by side, columns Lanczos, fast, auto, realesr-animevideov3, truth; rows web'
 
 
 def test_the_most_textured_part_is_found():
