@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -304,6 +305,40 @@ TEST(GpuBackends, OneThatIsMissingSaysSoInOneSentence) {
     }
   }
   EXPECT_THROW(CreateGpuBackend("abacus"), Error);
+}
+
+TEST(GpuBackends, AreKnownByTheirGpusBeforeTheyAreOpened) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(GpuBackendsFor({8, 9}), (Names{"tensorrt-rtx", "tensorrt"}));
+  EXPECT_EQ(GpuBackendsFor({9, 0}), Names{"tensorrt"});
+  EXPECT_EQ(GpuBackendsFor({10, 0}), Names{"tensorrt"});
+  EXPECT_EQ(GpuBackendsFor({7, 0}), Names{});
+  for (const std::string& name : AvailableGpuBackends()) {
+    for (const GpuTarget target : {GpuTarget{7, 0}, {7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}}) {
+      const Names known = GpuBackendsFor(target);
+      EXPECT_EQ(CreateGpuBackend(name)->Supports(target), std::ranges::find(known, name) != known.end()) << name << " " << target.text();
+    }
+  }
+}
+
+/// Opens a backend for such a GPU, if there is one. Status 0: this process opened TensorRT-RTX, else 1.
+[[noreturn]] void OpenAndSayWhetherRtxWasOpened(const GpuTarget& target) {
+  std::string sentence;
+  try {
+    OpenGpuBackend(target);
+  } catch (const Error& error) {
+    sentence = error.what();
+  }
+  std::fprintf(stderr, "(%s)", sentence.c_str());
+  std::_Exit(Has(ReadBytes("/proc/self/maps"), "tensorrt_rtx") ? 0 : 1);
+}
+
+TEST(GpuBackendsDeathTest, AGpuThatNeedsFullTensorRtOpensNoOther) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // each in a process of its own, which has opened nothing before
+  EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({9, 0}), ::testing::ExitedWithCode(1), "\\(\\)|GPUs of compute capability 9.0 need full TensorRT: ");
+  EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({7, 0}), ::testing::ExitedWithCode(1), "compute capability 7.0");
+  if (std::getenv("REELMEND_EXPECT_TENSORRT") == nullptr) return;
+  EXPECT_EXIT(OpenAndSayWhetherRtxWasOpened({8, 9}), ::testing::ExitedWithCode(0), "\\(\\)");
 }
 
 /// TensorRT-RTX, which builds anywhere. Where it was fetched (REELMEND_EXPECT_TENSORRT, set by scripts/test-cuda) it

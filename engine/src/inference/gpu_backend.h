@@ -105,6 +105,9 @@ class GpuBackend {
 /// Names of the backends that can work on this machine.
 std::vector<std::string> AvailableGpuBackends();
 
+/// Names of the backends that support such a GPU, preferred first. Opens no library: each takes hundreds of megabytes.
+std::vector<std::string> GpuBackendsFor(const GpuTarget& target);
+
 /// By name. Throws Error{kUnavailable} naming what is missing.
 std::unique_ptr<GpuBackend> CreateGpuBackend(const std::string& name);
 

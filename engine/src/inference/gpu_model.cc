@@ -170,17 +170,17 @@ void GpuModel::KeepConcurrency(int width, int height, const Concurrency& concurr
 std::string GpuModel::CompileRange() { return Compile(0, 0); }
 
 std::shared_ptr<GpuBackend> OpenGpuBackend(const GpuTarget& target) {
+  const std::vector<std::string> names = GpuBackendsFor(target);
+  if (names.empty()) throw Error(ErrorCode::kUnavailable, "No backend runs networks on GPUs of compute capability " + target.text() + ".");
   std::string reason;
-  for (const char* name : {"tensorrt-rtx", "tensorrt"}) {
+  for (const std::string& name : names) {
     try {
-      std::shared_ptr<GpuBackend> backend = CreateGpuBackend(name);
-      if (backend->Supports(target)) return backend;
-      reason = "TensorRT-RTX does not support GPUs of compute capability " + target.text() + ", which need full TensorRT";
+      return CreateGpuBackend(name);
     } catch (const Error& error) {
       if (reason.empty()) reason = error.what();
     }
   }
-  if (!reason.empty() && reason.back() != '.') reason += '.';
+  if (names.front() != "tensorrt-rtx") reason = "GPUs of compute capability " + target.text() + " need full TensorRT: " + reason;
   throw Error(ErrorCode::kUnavailable, reason);
 }
 
