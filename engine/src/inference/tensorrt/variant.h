@@ -34,10 +34,10 @@ inline constexpr std::string_view kBuilderParts;  ///< none
 inline bool Supports(const GpuTarget& target) { return TensorRtRtxSupports(target); }
 
 /// An engine is for all GPUs of a compute capability; kernels are compiled when it is loaded.
-inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget& target) {
+inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
   config.setFlag(nvinfer1::BuilderFlag::kREQUIRE_USER_ALLOCATION);  // else a large network may refuse to be captured
   return config.setNbComputeCapabilities(1) &&
-         config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(target.major * 10 + target.minor), 0);
+         config.setComputeCapability(static_cast<nvinfer1::ComputeCapability>(options.target.major * 10 + options.target.minor), 0);
 }
 
 /// Relaxes the configuration after a failed build; false: nothing left to try. A network whose operators allocate
@@ -111,8 +111,8 @@ inline constexpr std::string_view kBuilderParts = "libnvinfer_builder_resource";
 inline bool Supports(const GpuTarget& target) { return TensorRtSupports(target); }
 
 /// Tactics are timed on the current device, which is the only target.
-inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuTarget&) {
-  config.setBuilderOptimizationLevel(5);  // slow to build, once a shape
+inline bool Aim(nvinfer1::IBuilderConfig& config, const GpuBuildOptions& options) {
+  config.setBuilderOptimizationLevel(options.level);
   config.setMaxAuxStreams(0);             // other contexts fill the GPU
   return true;
 }
