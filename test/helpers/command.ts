@@ -19,15 +19,19 @@ export interface Outcome {
 
 export interface CommandOptions {
   env: Record<string, string>;
-  stdin?: string;
+  stdin?: string | Uint8Array;
+  /** whether a person reads stdout; default: a program does */
+  isTerminal?: boolean;
 }
 
-export async function runCommand(args: string[], { env, stdin = '' }: CommandOptions): Promise<Outcome> {
+export async function runCommand(args: string[], { env, stdin = '', isTerminal = false }: CommandOptions): Promise<Outcome> {
   const outcome = { status: 0, stdout: '', stderr: '' };
   const terminal: Terminal = {
     env,
     stdin: Readable.from([stdin]),
     stdout: (text) => void (outcome.stdout += text),
+    stdoutBytes: async (bytes) => void (outcome.stdout += Buffer.from(bytes).toString('latin1')),
+    isTerminal,
     stderr: (text) => void (outcome.stderr += text),
     get status() {
       return outcome.status;
