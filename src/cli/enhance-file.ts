@@ -8,6 +8,7 @@ import type { Config } from '../app/config.ts';
 import type { Strength } from '../domain/job.ts';
 import type { EnhanceResult, Media, Progress } from '../media/types.ts';
 import { fetchInput, type Input } from './inputs.ts';
+import { interruptible } from './interruptible.ts';
 import { print, say, terminal, warn } from './terminal.ts';
 
 const probeTimeoutMs = 60_000;
@@ -126,18 +127,6 @@ export async function enhanceOne(media: Media, config: Config, command: EnhanceC
     return result;
   } finally {
     await rm(outputDir, { recursive: true, force: true });
-  }
-}
-
-/** Runs work whose signal Ctrl-C aborts. */
-export async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const abort = new AbortController();
-  const interrupt = () => abort.abort(new Error('Interrupted.'));
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  try {
-    await work(abort.signal);
-  } finally {
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
 }
 

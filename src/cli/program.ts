@@ -141,11 +141,12 @@ function program(): Command {
     .description('check whether the service of this environment is healthy; for container health checks')
     .action(async () => (await import('./health-command.ts')).healthCommand(configOfTerminal()));
 
-  const groups = [
-    ...[modelsCommands(), accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands()],
-    ...[ledgerCommands(), auditCommands(), certificateCommands(), signingKeyCommands(), verifyCommands()],
-    ...remoteCommands(),
-  ];
+  const operators = [accountCommands(), keyCommands(), userCommands(), operatorCommands(), webhookCommands(), ledgerCommands(), signingKeyCommands()];
+  for (const command of operators.flatMap((group) => group.commands)) {
+    command.option('--json', 'print JSON at a terminal, too; programs get it anyway');
+    command.hook('preAction', () => void (terminal().json = command.opts<{ json?: boolean }>().json === true));
+  }
+  const groups = [modelsCommands(), ...operators, auditCommands(), certificateCommands(), verifyCommands(), ...remoteCommands()];
   for (const group of groups) {
     reelmend.addCommand(group);
     // Commands that are created apart do not inherit these settings by themselves.

@@ -11,6 +11,8 @@ export interface Terminal {
   stdoutBytes(bytes: Uint8Array): Promise<void>;
   /** whether a person reads stdout */
   isTerminal: boolean;
+  /** `--json`: people want what programs get */
+  json: boolean;
   stderr(text: string): void;
   /** exit status of the command so far */
   status: number;
@@ -26,6 +28,7 @@ const ofProcess: Terminal = {
   get isTerminal() {
     return process.stdout.isTTY;
   },
+  json: false,
   stderr: (text) => void process.stderr.write(text),
   get status() {
     return Number(process.exitCode ?? 0);
