@@ -1,6 +1,7 @@
 /** Reads the environment into one typed, validated configuration, once at start. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { defaultDataDir } from './folders.ts';
 import { z } from 'zod';
 import { defaultVideoLimits, longestDurationS, type VideoLimits } from '../domain/limits.ts';
 
@@ -37,7 +38,7 @@ const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   DATABASE_SESSION_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-  REELMEND_DATA_DIR: z.string().min(1).default('.data'),
+  REELMEND_DATA_DIR: z.string().min(1).optional(),
   REELMEND_PUBLIC_URL: httpUrl.optional(),
   REELMEND_ALLOW_HOSTS: z
     .string()
@@ -190,7 +191,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     host: e.HOST,
     databaseUrl: e.DATABASE_URL,
     databaseSessionUrl: e.DATABASE_SESSION_URL,
-    dataDir: resolve(e.REELMEND_DATA_DIR),
+    dataDir: e.REELMEND_DATA_DIR === undefined ? defaultDataDir(variables) : resolve(e.REELMEND_DATA_DIR),
     publicUrl: e.REELMEND_PUBLIC_URL?.replace(/\/+$/, ''),
     allowHosts: e.REELMEND_ALLOW_HOSTS.map((entry) => entry.toLowerCase()),
     testModeDelayMs: e.REELMEND_TEST_MODE_DELAY_MS,

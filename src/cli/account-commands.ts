@@ -4,7 +4,7 @@ import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { known, type Opened, positiveWhole, withStore } from './with-store.ts';
-import { print } from './terminal.ts';
+import { show } from './table.ts';
 
 /** characters; the limit of the database */
 const longestName = 200;
@@ -34,7 +34,7 @@ async function closeAccount(id: string, { yes = false }: { yes?: boolean }): Pro
       deleted = await store.jobs.deleteOfClosed(deletedAtOnce);
       deletedJobs += deleted.length;
     }
-    print({ ...closed, deletedJobs });
+    show({ ...closed, deletedJobs });
   });
 }
 
@@ -48,7 +48,7 @@ async function requireOpen({ store }: Opened, id: string): Promise<void> {
 async function change(id: string, how: (accounts: Opened['store']['accounts']) => Promise<object | null>): Promise<void> {
   await withStore(async (opened) => {
     await requireOpen(opened, id);
-    print(known(await how(opened.store.accounts), 'open account', id));
+    show(known(await how(opened.store.accounts), 'open account', id));
   });
 }
 
@@ -58,7 +58,7 @@ export function accountCommands(): Command {
     .command('create')
     .description('create an account; it stays pending until you approve it')
     .argument('<name>', 'name of the account', accountName)
-    .action((name: string) => withStore(async ({ store }) => print(await store.accounts.create({ name }))));
+    .action((name: string) => withStore(async ({ store }) => show(await store.accounts.create({ name }))));
   accounts
     .command('approve')
     .description('enable the live keys of an account')
@@ -95,7 +95,7 @@ export function accountCommands(): Command {
   accounts
     .command('list')
     .description('list all accounts')
-    .action(() => withStore(async ({ store }) => print(await store.accounts.list())));
+    .action(() => withStore(async ({ store }) => show(await store.accounts.list())));
   return accounts;
 }
 
@@ -111,7 +111,7 @@ async function createKey(accountId: string, { mode, tier }: KeyOptions): Promise
     const { key, lastFour } = generateApiKey(mode);
     const hash = hashApiKey(key, secrets.keyPepper);
     const record = await store.keys.create({ accountId, mode, tier, hash, lastFour });
-    print({ ...record, key });
+    show({ ...record, key });
   });
 }
 
@@ -121,7 +121,7 @@ async function rotateKey(id: string, { overlapDays }: { overlapDays: number }): 
     const { key, lastFour } = generateApiKey(old.mode);
     const rotated = await store.keys.rotate(id, { hash: hashApiKey(key, secrets.keyPepper), lastFour, overlapDays });
     if (rotated === null) throw new Error(`The key ${id} is revoked or expired.`);
-    print({ ...rotated.fresh, key, replaces: rotated.old });
+    show({ ...rotated.fresh, key, replaces: rotated.old });
   });
 }
 
@@ -156,7 +156,7 @@ export function keyCommands(): Command {
     .command('revoke')
     .description('revoke a key at once')
     .argument('<key>', 'id, key_…')
-    .action((id: string) => withStore(async ({ store }) => print(known(await store.keys.revoke(id), 'key', id))));
+    .action((id: string) => withStore(async ({ store }) => show(known(await store.keys.revoke(id), 'key', id))));
   keys
     .command('list')
     .description('list the keys of an account')
@@ -164,7 +164,7 @@ export function keyCommands(): Command {
     .action((id: string) =>
       withStore(async ({ store }) => {
         known(await store.accounts.get(id), 'account', id);
-        print(await store.keys.list(id));
+        show(await store.keys.list(id));
       }),
     );
   return keys;

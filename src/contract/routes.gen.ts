@@ -4,7 +4,7 @@ import { coercedQuery } from './coerce.ts';
 import { createRoute } from '@hono/zod-openapi';
 import * as z from 'zod';
 
-import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
+import { zAccount, zAuditExport, zAuditLog, zCompleteUploadBody, zCompleteUploadPath, zConsoleAccount, zConsoleCertificateList, zConsoleChangePasswordBody, zConsoleCompleteUploadBody, zConsoleCompleteUploadPath, zConsoleCreateJobBody, zConsoleCreateJobHeaders, zConsoleCreateKeyBody, zConsoleCreateQuoteBody, zConsoleCreateUploadBody, zConsoleDeleteJobPath, zConsoleDeleteUploadPath, zConsoleDeliveryDetail, zConsoleDeliveryList, zConsoleEndSessionPath, zConsoleGetDeliveryPath, zConsoleGetJobLinksPath, zConsoleGetJobPath, zConsoleGetUploadPath, zConsoleGetUsageQuery, zConsoleJob, zConsoleJobDetail, zConsoleJobLinks, zConsoleJobList, zConsoleKey, zConsoleKeyList, zConsoleLedger, zConsoleListAuditLogQuery, zConsoleListCertificatesQuery, zConsoleListDeliveriesQuery, zConsoleListJobsQuery, zConsoleListKeysQuery, zConsoleListLedgerQuery, zConsoleListSessionsQuery, zConsoleNewKey, zConsoleResendDeliveryPath, zConsoleRevokeKeyPath, zConsoleRotatedKey, zConsoleRotateKeyBody, zConsoleRotateKeyPath, zConsoleSession, zConsoleSessionList, zConsoleSessionsEnded, zConsoleSignedOut, zConsoleSignInBody, zConsoleSignUpBody, zConsoleSignUpResult, zConsoleTestWebhookBody, zConsoleUpdateAccountBody, zConsoleUsage, zConsoleWebhookSecret, zConsoleWebhookTest, zCreateJobBody, zCreateJobHeaders, zCreateQuoteBody, zCreateUploadBody, zDeleteJobPath, zDeleteUploadPath, zDeletionCertificate, zDownloadFilePath, zDownloadFileQuery, zError, zGetDeletionCertificatePath, zGetDocsFilePath, zGetJobPath, zGetJobResultPath, zGetUploadPath, zHealth, zJob, zJobDeletion, zJobList, zJobResult, zJwks, zListAuditLogQuery, zListJobsQuery, zListUploadsQuery, zModelList, zOpenApiDocument, zOperatorAccount, zOperatorAccountList, zOperatorDecideBody, zOperatorDecidePath, zOperatorFailureList, zOperatorGrantBody, zOperatorGrantPath, zOperatorListAccountsQuery, zOperatorListFailuresQuery, zOperatorListWorkersQuery, zOperatorOverview, zOperatorWorkerList, zQuote, zReceivedPart, zStreamJobEventsPath, zUpdateAccountBody, zUpload, zUploadDeletion, zUploadList, zUploadPartPath, zUploadPartQuery } from './zod.gen.ts';
 
 export const listJobsRoute = createRoute({
     operationId: 'listJobs',
@@ -656,6 +656,39 @@ export const uploadPartRoute = createRoute({
         },
         503: {
             description: 'uploadPart 503',
+            content: { 'application/json': { schema: zError } }
+        }
+    }
+});
+
+export const listModelsRoute = createRoute({
+    operationId: 'listModels',
+    method: 'get',
+    path: '/v1/models',
+    security: [{ apiKey: [] }],
+    responses: {
+        200: {
+            description: 'listModels 200',
+            content: { 'application/json': { schema: zModelList } }
+        },
+        401: {
+            description: 'listModels 401',
+            content: { 'application/json': { schema: zError } }
+        },
+        403: {
+            description: 'listModels 403',
+            content: { 'application/json': { schema: zError } }
+        },
+        429: {
+            description: 'listModels 429',
+            content: { 'application/json': { schema: zError } }
+        },
+        500: {
+            description: 'listModels 500',
+            content: { 'application/json': { schema: zError } }
+        },
+        503: {
+            description: 'listModels 503',
             content: { 'application/json': { schema: zError } }
         }
     }
@@ -2724,6 +2757,7 @@ export const routes = {
     getUpload: getUploadRoute,
     completeUpload: completeUploadRoute,
     uploadPart: uploadPartRoute,
+    listModels: listModelsRoute,
     getAccount: getAccountRoute,
     updateAccount: updateAccountRoute,
     listAuditLog: listAuditLogRoute,

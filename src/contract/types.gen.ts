@@ -274,7 +274,8 @@ export type JobInput = {
     enhancements?: EnhancementsInput;
     output?: OutputInput;
     /**
-     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model.
+     * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model; see
+     * `GET /v1/models`.
      *
      */
     model?: string;
@@ -807,6 +808,42 @@ export type Pricing = {
         standard: TierPrices;
         secure?: TierPrices;
     };
+};
+
+export type ModelList = {
+    /**
+     * By name. `auto` and `none` are not listed.
+     */
+    data: Array<Model>;
+};
+
+/**
+ * A network that jobs can run.
+ */
+export type Model = {
+    /**
+     * The value of `model` in a job.
+     */
+    name: string;
+    title: string;
+    /**
+     * What it is for; null if the operator has not said.
+     */
+    description: string | null;
+    /**
+     * Factors by which it enlarges each side, largest first; 1 restores at the same size. The service resizes from
+     * there to the target.
+     *
+     */
+    scales: Array<number>;
+    /**
+     * Its time for a frame on a CPU, as a multiple of the time of `fast`; null if it was not measured.
+     */
+    relative_cost: number | null;
+    /**
+     * SPDX identifier; null if the operator has not said.
+     */
+    license: string | null;
 };
 
 export type TierPrices = {
@@ -2769,6 +2806,49 @@ export type UploadPartResponses = {
 };
 
 export type UploadPartResponse = UploadPartResponses[keyof UploadPartResponses];
+
+export type ListModelsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/models';
+};
+
+export type ListModelsErrors = {
+    /**
+     * The key is missing or invalid. Codes: `missing_api_key`, `invalid_api_key` (malformed, unknown or revoked key,
+     * or more than one `Authorization` header).
+     *
+     */
+    401: Error;
+    /**
+     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     */
+    403: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ListModelsError = ListModelsErrors[keyof ListModelsErrors];
+
+export type ListModelsResponses = {
+    /**
+     * The installed models.
+     */
+    200: ModelList;
+};
+
+export type ListModelsResponse = ListModelsResponses[keyof ListModelsResponses];
 
 export type GetAccountData = {
     body?: never;

@@ -464,6 +464,22 @@ export const zJobFailedEvent = z.strictObject({
 });
 
 /**
+ * A network that jobs can run.
+ */
+export const zModel = z.object({
+    name: z.string(),
+    title: z.string(),
+    description: z.string().nullable(),
+    scales: z.array(z.int().gte(1)),
+    relative_cost: z.number().gte(0).nullable(),
+    license: z.string().nullable()
+});
+
+export const zModelList = z.object({
+    data: z.array(zModel)
+});
+
+/**
  * US dollars, by target resolution.
  */
 export const zPriceByResolution = z.object({

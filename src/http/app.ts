@@ -25,6 +25,7 @@ import { docsHandlers } from './routes/docs.ts';
 import { downloadHandlers } from './routes/downloads.ts';
 import { evidenceHandlers } from './routes/evidence.ts';
 import { jobHandlers } from './routes/jobs.ts';
+import { modelHandlers } from './routes/models.ts';
 import { healthHandlers } from './routes/health.ts';
 import { resultHandlers } from './routes/results.ts';
 import { uploadHandlers } from './routes/uploads.ts';
@@ -88,6 +89,7 @@ function apiHandlers(deps: WithStreams): Handlers {
     ...resultHandlers(deps),
     ...uploadHandlers(deps),
     ...accountHandlers(deps),
+    ...modelHandlers(deps),
     ...evidenceHandlers(deps),
     ...descriptionHandlers(deps),
     ...docsHandlers(deps),

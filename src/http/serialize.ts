@@ -1,7 +1,8 @@
 /** Converts the store's records to the types of the contract. */
-import type { Account as AccountBody, Job, Limits, Pricing } from '../contract/types.gen.ts';
+import type { Account as AccountBody, Job, Limits, Model, Pricing } from '../contract/types.gen.ts';
 import type { AppliedEnhancements, JobRecord, MeasuredSource, SourceFacts, Tier } from '../domain/job.ts';
 import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits } from '../domain/limits.ts';
+import type { ModelDescription } from '../domain/models.ts';
 import { priceTable } from '../domain/pricing.ts';
 import { sandboxCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
@@ -58,7 +59,11 @@ export function serializeJob(job: JobRecord): Job {
 
 /** The values that `model` of a job may have. */
 export function modelsOf({ options }: Pick<HttpDeps, 'options'>): string[] {
-  return ['auto', 'none', ...(options?.models ?? [])];
+  return ['auto', 'none', ...(options?.models ?? []).map(({ name }) => name)];
+}
+
+export function serializeModel({ name, title, description, scales, relativeCost, license }: ModelDescription): Model {
+  return { name, title, description, scales, relative_cost: relativeCost, license };
 }
 
 /** What a video may have at most on this service. */

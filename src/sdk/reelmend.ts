@@ -111,6 +111,10 @@ function resources(call: Call, transfers: SendDefaults & DownloadDefaults) {
       create: (body: JobInput, options?: CallOptions) =>
         call((base) => operations.createQuote({ ...base, body }), options),
     },
+    models: {
+      /** Returns the installed networks, for `model` of a job. A job may also name `auto` and `none`. */
+      list: (options?: CallOptions) => call((base) => operations.listModels(base), options),
+    },
     account: {
       /** Returns the account of the key. Use it to test a key. */
       get: (options?: CallOptions) => call((base) => operations.getAccount(base), options),
