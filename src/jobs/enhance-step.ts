@@ -1,4 +1,4 @@
-/** Step 2 of a job: enhances the stored original in a media child and stores the result. */
+/** Step 2 of a job: enhances the stored original in a media child and stores the result; or cuts a long one into segments. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
@@ -7,16 +7,15 @@ import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../doma
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
-import { jobIdOf } from './payload.ts';
+import { planSegments } from './plan-segments.ts';
 import { type DiskNeed, expectedResultBytes, withDiskReservation } from './disk-reservation.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
 
-export const enhanceTask = (worker: WorkerContext) => (payload: unknown) =>
-  runStep(worker, 'enhance', jobIdOf(payload), enhance);
+export const enhanceJob = (worker: WorkerContext, jobId: string): Promise<void> => runStep(worker, 'enhance', jobId, enhance);
 
-const outputName = 'output.mp4';
+export const outputName = 'output.mp4';
 
 /** Warm media children for this worker's jobs; undefined: each job starts its own child. */
 export function startWarmPool({ media, config, id }: WorkerContext): WarmPoolHandle | undefined {
@@ -45,6 +44,7 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   await openToChild(inputPath);
 
   const billedS = job.source?.duration ?? job.durationSeconds;
+  if (await planSegments(context, inputPath, mediaOptions(worker, job, billedS))) return;
   const result = await runMedia(context, { inputPath, outputDir, outputName }, billedS);
   assertSameSource(result.durationS, billedS);
   worker.metrics.enhanced(result);
@@ -90,7 +90,7 @@ async function runMedia(context: StepContext, paths: Paths, billedS: number): Pr
   }
 }
 
-function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
+export function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): EnhanceRequest['options'] {
   const { denoise, sharpen, face_restoration, adaptive_contrast } = job.enhancements;
   const limits = engineLimits(worker.config.limits ?? defaultVideoLimits);
   return {
@@ -111,7 +111,7 @@ function engineOptions({ device, threads, encoder }: WorkerContext['config']) {
   return { device, threads, encoder };
 }
 
-function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
+export function appliedEnhancements({ applied, device, plan, condition }: EnhanceResult): AppliedEnhancements {
   return {
     plan: plan.map(({ name, strength, why }) => ({ stage: name, strength, reason: why })),
     denoise: applied.denoise,
