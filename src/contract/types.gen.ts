@@ -648,7 +648,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'upload';
+    role: 'original' | 'output' | 'segment' | 'upload';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
@@ -1801,7 +1801,7 @@ export type OperatorDevice = {
 
 export type OperatorLease = {
     id: JobId;
-    step: 'ingest' | 'enhance' | 'test_mode';
+    step: 'ingest' | 'enhance' | 'segments' | 'join' | 'test_mode';
     progress: number;
     lease_expires_at: Timestamp;
 };

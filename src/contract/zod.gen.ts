@@ -368,6 +368,7 @@ export const zDestroyedObject = z.object({
     role: z.enum([
         'original',
         'output',
+        'segment',
         'upload'
     ]),
     version: z.string().nullable(),
@@ -1030,6 +1031,8 @@ export const zOperatorLease = z.object({
     step: z.enum([
         'ingest',
         'enhance',
+        'segments',
+        'join',
         'test_mode'
     ]),
     progress: z.number().gte(0).lte(1),

@@ -648,7 +648,7 @@ export type DestroyedObject = {
      * Opaque storage key.
      */
     key: string;
-    role: 'original' | 'output' | 'upload';
+    role: 'original' | 'output' | 'segment' | 'upload';
     /**
      * Version id of an S3 object; null if the storage keeps no versions.
      */
