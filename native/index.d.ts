@@ -67,7 +67,8 @@ export interface EnhanceOptions {
   /** false: engines are read from the folder; missing ones are not added */
   mayWriteEngines?: boolean;
   threads?: number;
-  encoder?: { preset?: string; crf?: number };
+  /** `maxBitrate`: bits per second, 0 = no limit */
+  encoder?: { preset?: string; crf?: number; maxBitrate?: number };
   limits?: SourceLimits;
   segment?: { startS: number; endS: number; warmUpFrames?: number };
   signal?: AbortSignal;

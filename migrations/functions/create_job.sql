@@ -23,11 +23,12 @@ BEGIN
       AND u.status = 'ready' AND u.deleted_at IS NULL FOR SHARE;
     IF NOT FOUND THEN RAISE EXCEPTION 'upload % is gone', job.upload_id USING ERRCODE = 'RM404'; END IF;
   END IF;
-  INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, upload_id, file_name, webhook_url, model, enhancements, metadata,
+  INSERT INTO jobs (id, account_id, mode, tier, resolution, video_url, upload_id, file_name, webhook_url, model, enhancements,
+      output_settings, metadata,
       duration_seconds, credits_charged, source, step, traceparent, expires_at)
     VALUES (job.id, job.account_id, job.mode, job.tier, job.resolution, job.video_url, job.upload_id, job.file_name,
       job.webhook_url, job.model,
-      job.enhancements, job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent,
+      job.enhancements, coalesce(job.output_settings, '{}'), job.metadata, job.duration_seconds, job.credits_charged, job.source, job.step, job.traceparent,
       now() + make_interval(days => (wanted ->> 'retention_days')::int))
     RETURNING * INTO job;
   IF job.credits_charged > 0 THEN

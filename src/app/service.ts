@@ -154,7 +154,7 @@ async function startApi(parts: Parts, registry: Registry | undefined, demo: Demo
     ...(registry === undefined ? {} : { metrics: createHttpMetrics({ registry }) }),
     ...(config.console ? { console: createConsole({ config, store, demo }) } : {}),
     ...(storage.kind === 'filesystem' ? { freeBytes: async () => (await readDiskUsage(storageFolder(config.dataDir))).freeBytes } : {}),
-    options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, models: describeModels(models) },
+    options: { limits, rateLimits, testModeDelayMs, uploadQuotaBytes, models: describeModels(models), encoderCrf: config.encoder.crf },
   });
   const url = await listen(app.fetch, { ...config, variable: 'PORT' }, { shutdown, logger });
   listening.url = url;

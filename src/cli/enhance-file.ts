@@ -6,10 +6,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import type { Config } from '../app/config.ts';
 import type { Strength } from '../domain/job.ts';
-import type { EnhanceResult, Media, Progress } from '../media/types.ts';
+import { estimateSize, type SizeEstimate } from '../domain/output-size.ts';
+import { sourceFacts } from '../media/facts.ts';
+import type { EnhancePlan, EnhanceResult, Media, Progress } from '../media/types.ts';
 import { fetchInput, type Input } from './inputs.ts';
 import { interruptible } from './interruptible.ts';
-import { print, say, terminal, warn } from './terminal.ts';
+import { bytes, print, say, terminal, warn } from './terminal.ts';
 
 const probeTimeoutMs = 60_000;
 /** A day: the limit only ends what is stuck, since the user can interrupt. */
@@ -23,6 +25,8 @@ export interface EnhanceSettings {
   adaptiveContrast: Strength;
   faceRestoration: Strength;
   model: string;
+  /** bits per second; default: no limit */
+  maxBitrate?: number;
   /** part to enhance, in seconds from the first frame; default: from the start, to the end */
   from?: number;
   to?: number;
@@ -56,8 +60,9 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
   await requireModel(config, command.model);
   const options = enhanceOptions(config, command);
   const plan = await media.plan({ inputPath: resolve(command.input), options, timeoutMs: probeTimeoutMs });
+  const estimate = expectedSize(plan, config, command);
   if (command.json === true) {
-    print(plan);
+    print({ ...plan, estimatedSize: { minBytes: estimate.min_bytes, maxBytes: estimate.max_bytes } });
     return;
   }
   say(`${basename(command.input)}: ${size(plan.source)} → ${size(plan)} on ${plan.device}, model ${plan.model}`);
@@ -65,6 +70,13 @@ export async function planCommand(media: Media, config: Config, command: PlanCom
   for (const { name, strength, why } of plan.stages) {
     say(`  ${name.padEnd(18)} ${strength.toFixed(2)}  ${why}`);
   }
+  const [least, most] = [estimate.min_bytes, estimate.max_bytes].map(bytes);
+  say(`  size: probably ${least} to ${most} at CRF ${config.encoder.crf}; noise and motion make it large`);
+}
+
+/** By the file's own bitrate: this command knows no earlier results. */
+function expectedSize({ source, width, height }: EnhancePlan, { encoder }: Config, { maxBitrate }: PlanCommand): SizeEstimate {
+  return estimateSize({ output: { width, height }, source: sourceFacts(source), crf: encoder.crf, maxBitrate, samples: [] });
 }
 
 export const size = ({ width, height }: { width: number; height: number }) => `${width}×${height}`;
@@ -138,7 +150,7 @@ export async function requireModel(config: Config, model: string): Promise<void>
 }
 
 function enhanceOptions(config: Config, command: EnhanceSettings) {
-  const { resolution, denoise, sharpen, adaptiveContrast, faceRestoration, model, from, to } = command;
+  const { resolution, denoise, sharpen, adaptiveContrast, faceRestoration, model, maxBitrate, from, to } = command;
   const whole = from === undefined && to === undefined;
   return {
     target: resolution,
@@ -149,7 +161,7 @@ function enhanceOptions(config: Config, command: EnhanceSettings) {
     model,
     device: config.device,
     threads: config.threads,
-    encoder: config.encoder,
+    encoder: { ...config.encoder, ...(maxBitrate === undefined ? {} : { maxBitrate }) },
     ...(whole ? {} : { segment: { startS: from ?? 0, endS: to ?? endOfAll } }),
   };
 }

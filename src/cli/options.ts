@@ -1,5 +1,5 @@
 /** Options that override environment variables for one run. The configuration validates them like the variables. */
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../app/config.ts';
 import { terminal } from './terminal.ts';
 
@@ -21,10 +21,20 @@ export function withMachine(command: Command): Command {
     .option('--threads <count>', `threads of the engine; default: ${variables.threads}`);
 }
 
+/** Bits per second, as in the API. */
+export function bitrate(text: string): number {
+  const bits = Number(text);
+  if (!/^\d{6,9}$/.test(text) || bits < 500_000 || bits > 200_000_000) {
+    throw new InvalidArgumentError('Expected 500000 to 200000000 bits per second.');
+  }
+  return bits;
+}
+
 export function withEncoder(command: Command): Command {
   return command
     .option('--preset <name>', `x264's preset, ultrafast to veryslow; default: ${variables.preset}`)
-    .option('--crf <number>', `x264's rate factor, 0 to 51, lower is better; default: ${variables.crf}`);
+    .option('--crf <number>', `x264's rate factor, 0 to 51, lower is better; default: ${variables.crf}`)
+    .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate);
 }
 
 /** Loads the configuration with these options. Throws ConfigError, which names an invalid option. */

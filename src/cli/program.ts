@@ -117,7 +117,7 @@ function program(): Command {
 
   enhanceCommand(reelmend.command('enhance'));
 
-  withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why')))
+  withEncoder(withMachine(withEnhancements(reelmend.command('plan').description('show what enhance would do with a file, and why'))))
     .argument('<in>', 'a video file')
     .option('--json', 'print JSON')
     .action(async (input: string, options) => {

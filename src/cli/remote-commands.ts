@@ -6,11 +6,12 @@ import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { Command, Option } from 'commander';
-import type { DownloadProgress, Job, Reelmend, Upload } from '../sdk/index.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { DownloadProgress, Job, JobInput, OutputQuality, Reelmend, Upload } from '../sdk/index.ts';
 import { connect, loginCommands, type RemoteOptions, withService } from './connect.ts';
 import { listenCommand } from './listen-command.ts';
-import { print, say } from './terminal.ts';
+import { bitrate } from './options.ts';
+import { bytes, print, say } from './terminal.ts';
 
 export function remoteCommands(): Command[] {
   return [...loginCommands(), uploadCommand(), jobCommands(), listenCommand()];
@@ -67,27 +68,46 @@ async function sendFile(reelmend: Reelmend, path: string, resumed?: string): Pro
   }
 }
 
-interface CreateOptions extends RemoteOptions {
+/** The settings of a job, of which a quote is asked for, too. */
+interface SettingOptions extends RemoteOptions {
   resolution: Job['resolution'];
   model?: string;
   secure?: boolean;
+  quality?: OutputQuality;
+  maxBitrate?: number;
+}
+
+interface CreateOptions extends SettingOptions {
+  maxCredits?: number;
   output?: string;
   wait?: boolean;
   json?: boolean;
 }
 
-function jobCommands(): Command {
-  const jobs = new Command('jobs').description('create, list and get jobs of a service, with an API key');
-  withService(jobs.command('create'))
-    .description('create a job from a file, which is sent first, from an upload, or from a URL')
-    .argument('<source>', 'a video file, an upload (upl_…), or a URL')
+function withSettings(command: Command): Command {
+  return command
     .addOption(new Option('--resolution <target>', 'target size').choices(['1080p', '4k']).default('1080p'))
     .option('--model <name>', 'an installed network, auto, or none for the plain filter')
-    .option('--secure', 'create the job in the Secure tier')
+    .option('--secure', 'in the Secure tier')
+    .option('--quality <quality>', 'standard, high, or a CRF from 10 to 40, lower is better; default: standard', quality)
+    .option('--max-bitrate <bits>', 'bits per second that the video may have at most; default: no limit', bitrate);
+}
+
+function jobCommands(): Command {
+  const jobs = new Command('jobs').description('create, list and get jobs of a service, with an API key');
+  withSettings(withService(jobs.command('create')))
+    .description('create a job from a file, which is sent first, from an upload, or from a URL')
+    .argument('<source>', 'a video file, an upload (upl_…), or a URL')
+    .option('--max-credits <number>', 'refuse the job if it would cost more', wholeNumber)
     .option('--wait', 'wait until the job has ended')
     .option('--output <file>', 'wait, and write the result to this file; an existing one is replaced')
     .option('--json', 'print the job as JSON')
     .action(createJob);
+  withSettings(withService(jobs.command('quote')))
+    .description('say what a job would cost, how long it would take and how large its result would be')
+    .argument('<source>', 'an upload (upl_…), or a URL')
+    .option('--json', 'print the quote as JSON')
+    .action(quoteJob);
   withService(jobs.command('list'))
     .description('list the newest jobs')
     .option('--json', 'print JSON')
@@ -110,19 +130,56 @@ function jobCommands(): Command {
 const line = ({ id, status, progress, resolution, file_name }: Job) =>
   [id, status.padEnd(7), `${Math.round(progress * 100)} %`.padStart(5), resolution, file_name ?? ''].join('  ').trimEnd();
 
+function quality(text: string): OutputQuality {
+  if (text === 'standard' || text === 'high') return text;
+  if (!/^\d{2}(\.\d+)?$/.test(text) || Number(text) < 10 || Number(text) > 40) {
+    throw new InvalidArgumentError('Expected standard, high, or a number from 10 to 40.');
+  }
+  return Number(text);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
 async function createJob(source: string, options: CreateOptions): Promise<void> {
-  const { resolution, model, secure, output } = options;
-  const isUrl = /^https?:\/\//i.test(source);
-  const isUpload = /^upl_[0-9a-z]{26}$/.test(source);
-  if (!isUrl && !isUpload) await requireFile(source);
+  const { output, maxCredits } = options;
+  const isFile = !isUrl(source) && !isUpload(source);
+  if (isFile) await requireFile(source);
   const reelmend = await connect(options);
-  const settings = { resolution, ...(model === undefined ? {} : { model }), ...(secure === true ? { secure } : {}) };
-  const uploadId = isUrl || isUpload ? source : (await sendFile(reelmend, source)).id;
-  let job = await reelmend.jobs.create(isUrl ? { ...settings, video_url: source } : { ...settings, upload_id: uploadId });
+  const settings = { ...settingsOf(options), ...(maxCredits === undefined ? {} : { max_credits: maxCredits }) };
+  const video = videoOf(isFile ? (await sendFile(reelmend, source)).id : source);
+  let job = await reelmend.jobs.create({ ...settings, ...video });
   if (options.wait === true || output !== undefined) job = await waitFor(reelmend, job);
   if (output !== undefined) await download(reelmend, job, output);
   if (options.json === true) print(job);
   else say(output === undefined ? line(job) : `${output}: ${job.output?.width}×${job.output?.height}, job ${job.id}`);
+}
+
+type Settings = Omit<JobInput, 'video_url' | 'upload_id'>;
+
+function settingsOf({ resolution, model, secure, quality, maxBitrate }: SettingOptions): Settings {
+  const output = { ...(quality === undefined ? {} : { quality }), ...(maxBitrate === undefined ? {} : { max_bitrate: maxBitrate }) };
+  return {
+    resolution,
+    ...(model === undefined ? {} : { model }),
+    ...(secure === true ? { secure } : {}),
+    ...(Object.keys(output).length === 0 ? {} : { output }),
+  };
+}
+
+const isUrl = (source: string) => /^https?:\/\//i.test(source);
+const isUpload = (source: string) => /^upl_[0-9a-z]{26}$/.test(source);
+const videoOf = (source: string) => (isUrl(source) ? { video_url: source } : { upload_id: source });
+
+async function quoteJob(source: string, options: SettingOptions & { json?: boolean }): Promise<void> {
+  if (!isUrl(source) && !isUpload(source)) throw new Error('Expected a URL or an upload. Send a file with `reelmend upload` first.');
+  const quote = await (await connect(options)).quotes.create({ ...settingsOf(options), ...videoOf(source) });
+  if (options.json === true) return print(quote);
+  const { credits, duration_seconds, estimated_seconds, estimated_size } = quote;
+  const size = estimated_size === null ? '' : `, a result of ${bytes(estimated_size.min_bytes)} to ${bytes(estimated_size.max_bytes)}`;
+  say(`${credits} credits for ${duration_seconds} s of video, about ${estimated_seconds} s of work${size}`);
 }
 
 async function waitFor(reelmend: Reelmend, { id }: Job): Promise<Job> {

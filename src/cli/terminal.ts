@@ -52,3 +52,12 @@ export const say = (line: string): void => terminal().stdout(`${line}\n`);
 export const warn = (line: string): void => terminal().stderr(`${line}\n`);
 export const print = (value: unknown): void => say(JSON.stringify(value, null, 2));
 export const configOfTerminal = (): Config => loadConfig(terminal().env);
+
+const byteUnits = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** A number of bytes for people, with two digits or more. */
+export function bytes(count: number): string {
+  const power = Math.min(byteUnits.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  const value = count / 1000 ** power;
+  return `${power === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${byteUnits[power]}`;
+}

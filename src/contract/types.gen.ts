@@ -206,6 +206,32 @@ export type EnhancementsInput = {
 };
 
 /**
+ * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
+ * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
+ * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
+ * that are edited or encoded again.
+ *
+ */
+export type OutputQuality = 'standard' | 'high' | number;
+
+/**
+ * How the result is encoded. `POST /v1/quotes` predicts its size.
+ */
+export type OutputInput = {
+    quality?: OutputQuality;
+    /**
+     * The most bits per second that the video stream may have. It is held with a buffer of half a second: a single
+     * second may have up to half more, the whole video half a second's worth more. Pictures that would need more lose
+     * quality; all others keep that of `quality`. Sound is not counted. Common are 8,000,000 to 16,000,000 at 1080p
+     * and 35,000,000 to 60,000,000 at 4k. A limit far below may be exceeded, because the coarsest picture still has
+     * some size.
+     *
+     */
+    max_bitrate?: number;
+};
+
+/**
  * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
  * `-`, and are not `__proto__`.
  *
@@ -238,7 +264,15 @@ export type JobInput = {
      * Creates the job in the Secure tier. Needs a key of that tier.
      */
     secure?: boolean;
+    /**
+     * The most that the job may cost. A job that costs more is refused with 402 `max_credits_exceeded` before anything
+     * is stored or charged. Quotes ignore it. In test mode, which charges nothing, it is compared with what the
+     * duration of the test job would cost in live mode.
+     *
+     */
+    max_credits?: number;
     enhancements?: EnhancementsInput;
+    output?: OutputInput;
     /**
      * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model; see
      * `GET /v1/models`.
@@ -359,6 +393,15 @@ export type Output = {
      * SHA-256 of the file, in lower-case hex.
      */
     sha256: string;
+    /**
+     * The CRF that the video was encoded with; see `OutputQuality`. Absent in old jobs and in test mode.
+     *
+     */
+    quality?: number;
+    /**
+     * The limit of the video's bitrate in bits per second; null without one. Absent as `quality`.
+     */
+    max_bitrate?: number | null;
 };
 
 export type JobError = {
@@ -512,9 +555,31 @@ export type Quote = {
      */
     estimated_seconds: number;
     /**
+     * The predicted size of the result; null in test mode, whose results are samples.
+     */
+    estimated_size: SizeEstimate | null;
+    /**
      * The measured properties of the video; null in test mode.
      */
     source: Source | null;
+};
+
+/**
+ * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
+ * and clean picture.
+ *
+ */
+export type SizeEstimate = {
+    min_bytes: number;
+    max_bytes: number;
+    /**
+     * Where the range comes from. `account_jobs`: the results of the account's latest jobs, converted to this video's
+     * size, frame rate and quality. `source_bitrate`: the bitrate of the video itself, because there are fewer than
+     * five such jobs. About eight of ten results are inside. Still pictures and screen recordings are smaller, grain
+     * is larger. More may be added.
+     *
+     */
+    basis: 'account_jobs' | 'source_bitrate';
 };
 
 export type AccountUpdate = {
@@ -725,7 +790,36 @@ export type Account = {
     retention_days: number;
     pricing: Pricing;
     limits: Limits;
+    key: AccountKey;
 };
+
+/**
+ * The key of the request.
+ */
+export type AccountKey = {
+    id: KeyId;
+    /**
+     * Empty if the key has none.
+     */
+    name: string;
+    access: KeyAccess;
+    /**
+     * The last use that was noted before this request; a use is noted at most once a minute.
+     */
+    last_used_at: Timestamp | null;
+};
+
+/**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export type KeyAccess = 'full' | 'read_only' | 'create_only';
+
+/**
+ * What people call the key. Empty for none.
+ */
+export type KeyName = string;
 
 /**
  * Prices of processed video for the key's tier, billed per second to the cent.
@@ -1008,6 +1102,8 @@ export type ConsoleKey = {
     id: KeyId;
     mode: Mode;
     tier: Tier;
+    name: KeyName;
+    access: KeyAccess;
     /**
      * Last four characters of the key.
      */
@@ -1040,6 +1136,12 @@ export type ConsoleKeyList = {
 export type ConsoleKeyInput = {
     mode: Mode;
     tier: Tier;
+    name?: KeyName;
+    access?: KeyAccess;
+};
+
+export type ConsoleKeyUpdate = {
+    name: KeyName;
 };
 
 export type ConsoleNewKey = {
@@ -1788,7 +1890,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -1886,7 +1988,9 @@ export type ListJobsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1949,12 +2053,15 @@ export type CreateJobErrors = {
      */
     401: Error;
     /**
-     * The balance does not cover the charge. Code: `insufficient_credits`.
+     * The job costs more than the balance or the request allows. Codes: `insufficient_credits` (the balance does not
+     * cover it), `max_credits_exceeded` (it costs more than `max_credits`).
+     *
      */
     402: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
-     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier),
+     * `key_access_denied` (a restricted key that may only read).
      *
      */
     403: Error;
@@ -2032,7 +2139,8 @@ export type CreateQuoteErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -2099,7 +2207,9 @@ export type DeleteJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2151,7 +2261,9 @@ export type GetJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2203,7 +2315,9 @@ export type GetJobResultErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2261,7 +2375,9 @@ export type StreamJobEventsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2314,7 +2430,8 @@ export type GetDeletionCertificateErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -2384,7 +2501,9 @@ export type ListUploadsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2437,7 +2556,9 @@ export type CreateUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2499,7 +2620,9 @@ export type DeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2551,7 +2674,9 @@ export type GetUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2613,7 +2738,9 @@ export type CompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2755,7 +2882,9 @@ export type ListModelsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2798,7 +2927,9 @@ export type GetAccountErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -2852,7 +2983,8 @@ export type UpdateAccountErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -2922,7 +3054,8 @@ export type ListAuditLogErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -3854,6 +3987,78 @@ export type ConsoleRevokeKeyResponses = {
 
 export type ConsoleRevokeKeyResponse = ConsoleRevokeKeyResponses[keyof ConsoleRevokeKeyResponses];
 
+export type ConsoleRenameKeyData = {
+    /**
+     * At most 64 KB.
+     */
+    body: ConsoleKeyUpdate;
+    path: {
+        /**
+         * Id of the key. An unknown id returns 404.
+         */
+        id: KeyId;
+    };
+    query?: never;
+    url: '/console/api/keys/{id}';
+};
+
+export type ConsoleRenameKeyErrors = {
+    /**
+     * The request was refused, and nothing was changed. Codes: `invalid_json` (malformed JSON, a duplicate name, deep
+     * nesting, U+0000 or a lone surrogate), `invalid_request` (a missing, invalid or unknown field, which `param`
+     * names; or a body that did not arrive within 30 s).
+     *
+     */
+    400: Error;
+    /**
+     * No user is signed in. Codes: `missing_session` (no session cookie), `invalid_session` (the session is unknown,
+     * expired or ended).
+     *
+     */
+    401: Error;
+    /**
+     * The request does not come from the console. Codes: `csrf_token_invalid` (`X-CSRF-Token` is missing or belongs to
+     * another session), `cross_site_request` (the browser reports that another site sent the request).
+     *
+     */
+    403: Error;
+    /**
+     * The account has no such resource. Code: `not_found`.
+     */
+    404: Error;
+    /**
+     * The body is larger than 64 KB. Code: `payload_too_large`.
+     */
+    413: Error;
+    /**
+     * The body is not `application/json` in UTF-8. Code: `unsupported_media_type`.
+     */
+    415: Error;
+    /**
+     * The key or its account exceeded a limit; retry after `Retry-After`. Code: `rate_limit_exceeded`.
+     */
+    429: Error;
+    /**
+     * The service failed. Code: `internal_error`. Its log has the cause under the request id.
+     */
+    500: Error;
+    /**
+     * A dependency of the service does not respond; retry later. Code: `service_unavailable`.
+     */
+    503: Error;
+};
+
+export type ConsoleRenameKeyError = ConsoleRenameKeyErrors[keyof ConsoleRenameKeyErrors];
+
+export type ConsoleRenameKeyResponses = {
+    /**
+     * The renamed key.
+     */
+    200: ConsoleKey;
+};
+
+export type ConsoleRenameKeyResponse = ConsoleRenameKeyResponses[keyof ConsoleRenameKeyResponses];
+
 export type ConsoleRotateKeyData = {
     /**
      * At most 64 KB.
@@ -4031,7 +4236,9 @@ export type ConsoleCreateJobErrors = {
      */
     401: Error;
     /**
-     * The balance does not cover the charge. Code: `insufficient_credits`.
+     * The job costs more than the balance or the request allows. Codes: `insufficient_credits` (the balance does not
+     * cover it), `max_credits_exceeded` (it costs more than `max_credits`).
+     *
      */
     402: Error;
     /**

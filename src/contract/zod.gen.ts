@@ -120,6 +120,27 @@ export const zEnhancementsInput = z.strictObject({
 });
 
 /**
+ * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
+ * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
+ * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
+ * that are edited or encoded again.
+ *
+ */
+export const zOutputQuality = z.union([
+    z.enum(['standard', 'high']),
+    z.number().gte(10).lte(40)
+]);
+
+/**
+ * How the result is encoded. `POST /v1/quotes` predicts its size.
+ */
+export const zOutputInput = z.strictObject({
+    quality: zOutputQuality.optional(),
+    max_bitrate: z.int().gte(500000).lte(200000000).optional()
+});
+
+/**
  * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
  * `-`, and are not `__proto__`.
  *
@@ -136,7 +157,9 @@ export const zJobInput = z.strictObject({
     duration_seconds: z.number().gt(0).optional(),
     webhook_url: zPublicUrl.optional(),
     secure: z.boolean().optional(),
+    max_credits: z.int().gte(0).lte(1000000000).optional(),
     enhancements: zEnhancementsInput.optional(),
+    output: zOutputInput.optional(),
     model: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/).optional(),
     metadata: zMetadataInput.optional()
 }).check(exactlyOneOf('video_url', 'upload_id'));
@@ -161,7 +184,9 @@ export const zOutput = z.object({
     width: z.int().gte(2),
     height: z.int().gte(2),
     size_bytes: z.int().gte(1),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/)
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    quality: z.number().gte(0).lte(51).optional(),
+    max_bitrate: z.int().gte(1).nullish()
 });
 
 export const zJobError = z.object({
@@ -260,6 +285,17 @@ export const zDeletedJob = z.object({
 });
 
 /**
+ * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
+ * and clean picture.
+ *
+ */
+export const zSizeEstimate = z.object({
+    min_bytes: z.int().gte(1),
+    max_bytes: z.int().gte(1),
+    basis: z.enum(['account_jobs', 'source_bitrate'])
+});
+
+/**
  * The price and duration of a job with the same body.
  */
 export const zQuote = z.object({
@@ -269,6 +305,7 @@ export const zQuote = z.object({
     tier: zTier,
     sandbox: z.boolean(),
     estimated_seconds: z.int().gte(1),
+    estimated_size: zSizeEstimate.nullable(),
     source: zSource.nullable()
 });
 
@@ -427,6 +464,22 @@ export const zJobFailedEvent = z.strictObject({
 });
 
 /**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export const zKeyAccess = z.enum([
+    'full',
+    'read_only',
+    'create_only'
+]);
+
+/**
+ * What people call the key. Empty for none.
+ */
+export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/);
+
+/**
  * A network that jobs can run.
  */
 export const zModel = z.object({
@@ -477,6 +530,29 @@ export const zLimits = z.object({
     upload_quota_bytes: z.int().gte(1)
 });
 
+/**
+ * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
+ */
+export const zMode = z.enum(['test', 'live']);
+
+export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
+ * The key of the request.
+ */
+export const zAccountKey = z.object({
+    id: zKeyId,
+    name: z.string(),
+    access: zKeyAccess,
+    last_used_at: zTimestamp.nullable()
+});
+
 export const zAccount = z.object({
     id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
     plan: z.string(),
@@ -490,21 +566,9 @@ export const zAccount = z.object({
     ]),
     retention_days: z.int().gte(1).lte(365),
     pricing: zPricing,
-    limits: zLimits
+    limits: zLimits,
+    key: zAccountKey
 });
-
-/**
- * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
- */
-export const zMode = z.enum(['test', 'live']);
-
-export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
 
 export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
 
@@ -616,6 +680,8 @@ export const zConsoleKey = z.object({
     id: zKeyId,
     mode: zMode,
     tier: zTier,
+    name: zKeyName,
+    access: zKeyAccess,
     last_four: z.string(),
     state: z.enum([
         'active',
@@ -637,7 +703,13 @@ export const zConsoleKeyList = z.object({
 
 export const zConsoleKeyInput = z.strictObject({
     mode: zMode,
-    tier: zTier
+    tier: zTier,
+    name: zKeyName.optional(),
+    access: zKeyAccess.optional()
+});
+
+export const zConsoleKeyUpdate = z.strictObject({
+    name: zKeyName
 });
 
 export const zConsoleNewKey = z.object({
@@ -1026,6 +1098,7 @@ export const zErrorDetail = z.object({
         'video_unreachable',
         'url_not_allowed',
         'insufficient_credits',
+        'max_credits_exceeded',
         'missing_api_key',
         'invalid_api_key',
         'missing_session',
@@ -1041,6 +1114,7 @@ export const zErrorDetail = z.object({
         'delivery_not_resendable',
         'account_pending_approval',
         'secure_tier_required',
+        'key_access_denied',
         'job_not_found',
         'upload_not_found',
         'not_found',
@@ -1286,6 +1360,15 @@ export const zConsoleListKeysQuery = z.object({
 export const zConsoleCreateKeyBody = zConsoleKeyInput;
 
 export const zConsoleRevokeKeyPath = z.object({
+    id: zKeyId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleRenameKeyBody = zConsoleKeyUpdate;
+
+export const zConsoleRenameKeyPath = z.object({
     id: zKeyId
 });
 

@@ -15,6 +15,31 @@ export interface Enhancements {
   adaptive_contrast?: Strength;
 }
 
+/** `standard` is the installation's own setting; a number is x264's constant rate factor (CRF). */
+export type Quality = 'standard' | 'high' | number;
+
+/** How the customer wants the result encoded; missing ones are the installation's own. */
+export interface OutputSettings {
+  quality?: Quality;
+  /** bits per second of the video stream */
+  max_bitrate?: number;
+  poster?: boolean;
+  /** how many */
+  thumbnails?: number;
+}
+
+/** A stored picture of a result. */
+export interface JobPicture {
+  kind: 'poster' | 'thumbnail';
+  /** of its object */
+  key: string;
+  /** seconds from the first frame */
+  time: number;
+  width: number;
+  height: number;
+  size_bytes: number;
+}
+
 /** Facts of the source, measured by the service. */
 export interface SourceFacts {
   container: string;
@@ -40,6 +65,10 @@ export interface OutputFacts {
   size_bytes: number;
   /** lower-case hex */
   sha256: string;
+  /** the CRF that it was encoded with; absent in older jobs and in test mode */
+  quality?: number;
+  /** bits per second; null without a limit; absent as `quality` */
+  max_bitrate?: number | null;
 }
 
 export interface PlannedStage {
@@ -80,6 +109,7 @@ export interface JobRecord {
   webhookUrl: string | null;
   model: string | null;
   enhancements: Enhancements;
+  outputSettings: OutputSettings;
   metadata: Record<string, string>;
   /** whole seconds, billed */
   durationSeconds: number;

@@ -4,8 +4,18 @@ import { ReelmendError } from '../domain/errors.ts';
 import type { JobRecord } from '../domain/job.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Account, Idempotency, Principal } from '../store/types.ts';
+import { actorOf } from './actor.ts';
 import type { HttpDeps } from './deps.ts';
-import { assertTestBalance, assertTierAllowed, findVideo, type JobInput, measureVideo, parsePublicUrl, tierOf } from './measurement.ts';
+import {
+  assertTestBalance,
+  assertTierAllowed,
+  assertWithinMaxCredits,
+  findVideo,
+  type JobInput,
+  measureVideo,
+  parsePublicUrl,
+  tierOf,
+} from './measurement.ts';
 import { defaultQuotas } from './middleware/rate-limit.ts';
 import { currentTraceparent } from './middleware/trace.ts';
 
@@ -35,6 +45,7 @@ export async function createJob(
   const video = await findVideo(deps, principal, body);
   const webhookUrl = body.webhook_url === undefined ? null : parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const measured = await measureVideo(deps, { principal, body, video, signal });
+  assertWithinMaxCredits(body, measured.durationSeconds);
   if (principal.mode === 'test') assertTestBalance(video);
   await limitUnapprovedAccount(deps, principal.account);
   return store.jobs.create({
@@ -45,6 +56,7 @@ export async function createJob(
     ...measured,
     idempotency,
     traceparent: currentTraceparent(),
+    actor: actorOf(principal),
   });
 }
 
@@ -75,6 +87,7 @@ function requestedJob(principal: Principal, body: JobInput) {
     resolution: body.resolution,
     model: body.model ?? null,
     enhancements: omitUndefined(body.enhancements ?? {}),
+    outputSettings: omitUndefined(body.output ?? {}),
     metadata: body.metadata ?? {},
   };
 }

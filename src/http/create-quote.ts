@@ -1,6 +1,7 @@
 /** POST /v1/quotes: the price and duration of a job with the same body. Changes nothing. */
 import type { Quote } from '../contract/types.gen.ts';
-import type { JobRecord, Resolution } from '../domain/job.ts';
+import type { JobRecord, MeasuredSource, Resolution } from '../domain/job.ts';
+import { crfOf, estimateSize, fittedSize, type SizeEstimate } from '../domain/output-size.ts';
 import { testModeScenario, slowScenarioS } from '../domain/test-mode.ts';
 import type { Principal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
@@ -10,6 +11,8 @@ import { assertTierAllowed, findVideo, type JobInput, measureVideo, nameOf, pars
 /** An estimate is based on so many of the account's latest jobs. */
 const sampleSize = 50;
 const defaultTestJobMs = 2000;
+/** of REELMEND_ENCODER_CRF */
+const defaultCrf = 16;
 /** Seconds of processing per second of video on two cores, for accounts without a finished job. */
 const defaultRates: Readonly<Record<Resolution, number>> = { '1080p': 1.5, '4k': 6 };
 
@@ -27,9 +30,8 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
   if (body.webhook_url !== undefined) parsePublicUrl(deps, body.webhook_url, '/webhook_url');
   const { durationSeconds, credits, source } = await measureVideo(deps, { principal, body, video, signal });
   const sandbox = principal.mode === 'test';
-  const seconds = sandbox
-    ? testJobSeconds(deps, video)
-    : durationSeconds * (await processingRate(deps, principal, body.resolution));
+  const latest = sandbox ? [] : await latestJobs(deps, principal);
+  const seconds = sandbox ? testJobSeconds(deps, video) : durationSeconds * processingRate(deps, latest, body.resolution);
   return {
     duration_seconds: durationSeconds,
     credits,
@@ -37,6 +39,7 @@ export async function createQuote(deps: HttpDeps, { principal, body, signal }: Q
     tier: tierOf(body),
     sandbox,
     estimated_seconds: Math.max(1, Math.ceil(seconds)),
+    estimated_size: source === null ? null : sizeOf(deps, body, source, latest),
     source: serializeSource(source),
   };
 }
@@ -46,17 +49,21 @@ function testJobSeconds({ options }: HttpDeps, video: Video): number {
   return (options?.testModeDelayMs ?? defaultTestJobMs) / 1000;
 }
 
-/** Seconds of processing per second of video: the median of the account's latest jobs with that resolution. */
-async function processingRate(deps: HttpDeps, principal: Principal, resolution: Resolution): Promise<number> {
-  const { jobs } = await deps.store.jobs.list({
-    accountId: principal.account.id,
-    mode: principal.mode,
-    limit: sampleSize,
-    status: 'done',
-  });
-  const rates = jobs.filter((job) => job.resolution === resolution).flatMap(rateOf);
+async function latestJobs({ store }: HttpDeps, { account, mode }: Principal): Promise<JobRecord[]> {
+  return (await store.jobs.list({ accountId: account.id, mode, limit: sampleSize, status: 'done' })).jobs;
+}
+
+function sizeOf({ options }: HttpDeps, body: JobInput, source: MeasuredSource, samples: JobRecord[]): SizeEstimate {
+  const { quality, max_bitrate: maxBitrate } = body.output ?? {};
+  const crf = crfOf(quality, options?.encoderCrf ?? defaultCrf);
+  return estimateSize({ output: fittedSize(body.resolution, source), source, crf, maxBitrate, samples });
+}
+
+/** Seconds of processing per second of video: the median of the latest jobs with that resolution. */
+function processingRate({ options }: HttpDeps, latest: JobRecord[], resolution: Resolution): number {
+  const rates = latest.filter((job) => job.resolution === resolution).flatMap(rateOf);
   const median = rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)];
-  return median ?? (deps.options?.processingRates ?? defaultRates)[resolution];
+  return median ?? (options?.processingRates ?? defaultRates)[resolution];
 }
 
 function rateOf({ startedAt, finishedAt, durationSeconds }: JobRecord): number[] {

@@ -115,6 +115,8 @@ export interface HttpOptions {
   testModeDelayMs?: number;
   /** seconds of processing per second of video, for quotes of accounts without finished jobs */
   processingRates?: Readonly<Record<Resolution, number>>;
+  /** the encoder's CRF for jobs of standard quality, for the size in quotes; default 16 */
+  encoderCrf?: number;
   /** ms between two comments on an idle event stream; default 15,000 */
   eventHeartbeatMs?: number;
   /** longest duration of an event stream, ms; default 15 min. Clients reconnect */

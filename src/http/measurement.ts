@@ -180,6 +180,18 @@ function measurementError(cause: unknown, { param, isAborted }: { param: string;
   return new ReelmendError(code, message, { ...options, ...(retryAfterS === undefined ? {} : { retryAfterS }) });
 }
 
+/**
+ * Throws ReelmendError `max_credits_exceeded` if the job costs more than the request allows. Test mode costs nothing, so the
+ * price in live mode counts there.
+ */
+export function assertWithinMaxCredits(body: JobInput, durationSeconds: number): void {
+  const { max_credits: most, resolution } = body;
+  const credits = priceInCredits({ durationSeconds, resolution, tier: tierOf(body) });
+  if (most === undefined || credits <= most) return;
+  const message = `The job would cost ${credits} credits; \`max_credits\` allows ${most}.`;
+  throw new ReelmendError('max_credits_exceeded', message, { param: '/max_credits' });
+}
+
 type Refusal = Exclude<TestModeScenario, 'processing_failed' | 'slow'>;
 
 const balanceMessage = 'The balance does not cover the charge.';

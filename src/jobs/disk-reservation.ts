@@ -1,5 +1,6 @@
 /** Reserves disk space before a step downloads or enhances, so that two steps do not count on the same free bytes. */
-import type { JobRecord, Resolution } from '../domain/job.ts';
+import type { JobRecord } from '../domain/job.ts';
+import { expectedResultBytes } from '../domain/output-size.ts';
 import { type DiskUsage, type DiskUsageReader, readDiskUsage, storageFolder } from '../storage/disk.ts';
 import type { Storage } from '../storage/types.ts';
 import type { Store } from '../store/index.ts';
@@ -40,21 +41,7 @@ interface Shortage extends Pick<DiskUsage, 'freeBytes' | 'sizeBytes'>, Pick<Disk
 
 const megabytes = (bytes: number) => Math.ceil(bytes / 1e6).toLocaleString('en-US');
 
-/** pixels of a frame that fills the target */
-const boxPixels: Readonly<Record<Resolution, number>> = { '1080p': 1920 * 1080, '4k': 3840 * 2160 };
-/** size of the encoder's output at CRF 16: the mean of the clips in engine/bench/results/encoder.md */
-const bitsPerPixel = 0.4;
-/** frames per second: `unknown` is assumed if the source states none; stated values above `max` count as `max` */
-const frameRates = { unknown: 30, max: 120 };
-
-type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>;
-
-/** Estimates the size of a job's result in bytes. Raising CRF by six halves an x264 stream. */
-export function expectedResultBytes(job: Omit<SizedJob, 'id'>, crf: number): number {
-  const rate = Math.min(job.source?.frame_rate || frameRates.unknown, frameRates.max);
-  const frames = rate * (job.source?.duration ?? job.durationSeconds);
-  return Math.ceil((frames * boxPixels[job.resolution] * bitsPerPixel * 2 ** ((16 - crf) / 6)) / 8);
-}
+type SizedJob = Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>;
 
 interface Reservation {
   /** null: for the service itself */

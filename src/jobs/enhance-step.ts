@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { ReelmendError } from '../domain/errors.ts';
 import type { AppliedEnhancements, JobRecord } from '../domain/job.ts';
 import { defaultVideoLimits, engineLimits, measurementToleranceS } from '../domain/limits.ts';
+import { crfOf, expectedResultBytes } from '../domain/output-size.ts';
 import type { EnhanceRequest, EnhanceResult, WarmPoolHandle } from '../media/types.ts';
 import { openToChild } from '../media/users.ts';
 import { assertSameSource } from './ingest-step.ts';
 import { jobIdOf } from './payload.ts';
-import { type DiskNeed, expectedResultBytes, withDiskReservation } from './disk-reservation.ts';
+import { type DiskNeed, withDiskReservation } from './disk-reservation.ts';
 import { warmPoolFolder } from './scratch.ts';
 import { runStep, type StepContext } from './step.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -56,7 +57,13 @@ async function enhanceOriginal(context: StepContext): Promise<void> {
   const stored = await worker.storage.putFile(key, join(outputDir, outputName), { contentType: 'video/mp4', signal });
   await worker.store.leases.finish(fence, {
     stored,
-    output: { width: result.width, height: result.height, size_bytes: stored.size, sha256: stored.sha256 },
+    output: {
+      width: result.width,
+      height: result.height,
+      size_bytes: stored.size,
+      sha256: stored.sha256,
+      ...encoding(worker, job),
+    },
     applied: appliedEnhancements(result),
   });
 }
@@ -101,9 +108,20 @@ function mediaOptions(worker: WorkerContext, job: JobRecord, billedS: number): E
     adaptiveContrast: adaptive_contrast ?? 'auto',
     ...(job.model === null ? {} : { model: job.model }),
     ...engineOptions(worker.config),
+    encoder: encoderOptions(worker, job),
     // The measured length was allowed, whatever the limit is now.
     limits: { ...limits, maxDurationS: billedS + measurementToleranceS },
   };
+}
+
+/** The settings of the job's encoder, as its record states them. */
+function encoding({ config }: WorkerContext, { outputSettings }: JobRecord) {
+  return { quality: crfOf(outputSettings.quality, config.encoder.crf), max_bitrate: outputSettings.max_bitrate ?? null };
+}
+
+function encoderOptions(worker: WorkerContext, job: JobRecord) {
+  const { quality: crf, max_bitrate: maxBitrate } = encoding(worker, job);
+  return { ...worker.config.encoder, crf, maxBitrate: maxBitrate ?? 0 };
 }
 
 /** The options that all jobs of a worker share. */

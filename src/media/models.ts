@@ -28,11 +28,14 @@ export const manifestName = 'manifest.json';
 /** Largest loss, in dB, at which a bfloat16 network counts as equal to the float network. */
 const tolerableLossDb = 0.1;
 
+/** A name that jobs may use for a network. */
+export const networkName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
+  .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none');
+
 const entry = z.object({
-  name: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be small letters, digits, dots, dashes, at most 64')
-    .refine((name) => name !== 'auto' && name !== 'none', 'must be neither auto nor none'),
+  name: networkName,
   title: z.string().max(200).default(''),
   description: z.string().max(1000).optional(),
   relative_cost: z.number().positive().optional(),

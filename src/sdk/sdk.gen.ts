@@ -68,8 +68,8 @@ export const createJob = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Get a quote
  *
- * Measures the video like `POST /v1/jobs` and returns what a job with the same body would cost and how long it
- * would take. It creates no job, charges nothing and does not check the balance. The price is valid as long as the
+ * Measures the video like `POST /v1/jobs` and returns what a job with the same body would cost, how long it would
+ * take, and how large its result would be. It creates no job, charges nothing and does not check the balance. The price is valid as long as the
  * video and the price list stay the same. Test mode measures nothing: the duration is the hint in the request, or
  * 10 s.
  *

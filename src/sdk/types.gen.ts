@@ -206,6 +206,32 @@ export type EnhancementsInput = {
 };
 
 /**
+ * The encoder keeps one quality, and the bitrate follows the picture. A number is the constant rate factor (CRF) of
+ * x264, with which CPUs encode; on a GPU, NVENC gets it as its constant quality (`cq`). Lower means better and
+ * larger: six less make the file about twice as large. Usual are 14 to 28. `standard`, the default, is what the
+ * operator has set, 16 unless changed: hard to tell from the frames before encoding. `high` is 4 less, for videos
+ * that are edited or encoded again.
+ *
+ */
+export type OutputQuality = 'standard' | 'high' | number;
+
+/**
+ * How the result is encoded. `POST /v1/quotes` predicts its size.
+ */
+export type OutputInput = {
+    quality?: OutputQuality;
+    /**
+     * The most bits per second that the video stream may have. It is held with a buffer of half a second: a single
+     * second may have up to half more, the whole video half a second's worth more. Pictures that would need more lose
+     * quality; all others keep that of `quality`. Sound is not counted. Common are 8,000,000 to 16,000,000 at 1080p
+     * and 35,000,000 to 60,000,000 at 4k. A limit far below may be exceeded, because the coarsest picture still has
+     * some size.
+     *
+     */
+    max_bitrate?: number;
+};
+
+/**
  * Your own key-value pairs, returned with the job. At most 20. Names have 1 to 40 letters, digits, `_`, `.` and
  * `-`, and are not `__proto__`.
  *
@@ -238,7 +264,15 @@ export type JobInput = {
      * Creates the job in the Secure tier. Needs a key of that tier.
      */
     secure?: boolean;
+    /**
+     * The most that the job may cost. A job that costs more is refused with 402 `max_credits_exceeded` before anything
+     * is stored or charged. Quotes ignore it. In test mode, which charges nothing, it is compared with what the
+     * duration of the test job would cost in live mode.
+     *
+     */
+    max_credits?: number;
     enhancements?: EnhancementsInput;
+    output?: OutputInput;
     /**
      * `auto` lets the service choose, `none` uses filters only. Any other value names an installed model; see
      * `GET /v1/models`.
@@ -359,6 +393,15 @@ export type Output = {
      * SHA-256 of the file, in lower-case hex.
      */
     sha256: string;
+    /**
+     * The CRF that the video was encoded with; see `OutputQuality`. Absent in old jobs and in test mode.
+     *
+     */
+    quality?: number;
+    /**
+     * The limit of the video's bitrate in bits per second; null without one. Absent as `quality`.
+     */
+    max_bitrate?: number | null;
 };
 
 export type JobError = {
@@ -512,9 +555,31 @@ export type Quote = {
      */
     estimated_seconds: number;
     /**
+     * The predicted size of the result; null in test mode, whose results are samples.
+     */
+    estimated_size: SizeEstimate | null;
+    /**
      * The measured properties of the video; null in test mode.
      */
     source: Source | null;
+};
+
+/**
+ * A range, since the size follows the picture: grain, noise and motion make a result many times as large as a still
+ * and clean picture.
+ *
+ */
+export type SizeEstimate = {
+    min_bytes: number;
+    max_bytes: number;
+    /**
+     * Where the range comes from. `account_jobs`: the results of the account's latest jobs, converted to this video's
+     * size, frame rate and quality. `source_bitrate`: the bitrate of the video itself, because there are fewer than
+     * five such jobs. About eight of ten results are inside. Still pictures and screen recordings are smaller, grain
+     * is larger. More may be added.
+     *
+     */
+    basis: 'account_jobs' | 'source_bitrate';
 };
 
 export type AccountUpdate = {
@@ -725,7 +790,31 @@ export type Account = {
     retention_days: number;
     pricing: Pricing;
     limits: Limits;
+    key: AccountKey;
 };
+
+/**
+ * The key of the request.
+ */
+export type AccountKey = {
+    id: KeyId;
+    /**
+     * Empty if the key has none.
+     */
+    name: string;
+    access: KeyAccess;
+    /**
+     * The last use that was noted before this request; a use is noted at most once a minute.
+     */
+    last_used_at: Timestamp | null;
+};
+
+/**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export type KeyAccess = 'full' | 'read_only' | 'create_only';
 
 /**
  * Prices of processed video for the key's tier, billed per second to the cent.
@@ -809,6 +898,8 @@ export type Limits = {
     upload_quota_bytes: number;
 };
 
+export type KeyId = string;
+
 export type Health = {
     status: 'ok';
 };
@@ -835,7 +926,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'max_credits_exceeded' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -933,7 +1024,9 @@ export type ListJobsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -996,12 +1089,15 @@ export type CreateJobErrors = {
      */
     401: Error;
     /**
-     * The balance does not cover the charge. Code: `insufficient_credits`.
+     * The job costs more than the balance or the request allows. Codes: `insufficient_credits` (the balance does not
+     * cover it), `max_credits_exceeded` (it costs more than `max_credits`).
+     *
      */
     402: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
-     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier),
+     * `key_access_denied` (a restricted key that may only read).
      *
      */
     403: Error;
@@ -1079,7 +1175,8 @@ export type CreateQuoteErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1146,7 +1243,9 @@ export type DeleteJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1198,7 +1297,9 @@ export type GetJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1250,7 +1351,9 @@ export type GetJobResultErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1308,7 +1411,9 @@ export type StreamJobEventsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1361,7 +1466,8 @@ export type GetDeletionCertificateErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1431,7 +1537,9 @@ export type ListUploadsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1484,7 +1592,9 @@ export type CreateUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1546,7 +1656,9 @@ export type DeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1598,7 +1710,9 @@ export type GetUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1660,7 +1774,9 @@ export type CompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1802,7 +1918,9 @@ export type ListModelsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1845,7 +1963,9 @@ export type GetAccountErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1899,7 +2019,8 @@ export type UpdateAccountErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1969,7 +2090,8 @@ export type ListAuditLogErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;

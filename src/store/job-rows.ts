@@ -20,6 +20,7 @@ export function toJobRecord(row: JobRow): JobRecord {
     webhookUrl: row.webhookUrl,
     model: row.model,
     enhancements: row.enhancements,
+    outputSettings: row.outputSettings,
     metadata: row.metadata,
     durationSeconds: row.durationSeconds,
     creditsCharged: row.creditsCharged,
@@ -39,7 +40,8 @@ export function toJobRecord(row: JobRow): JobRecord {
 
 /** The columns of a JobRecord, as SQL text: with Drizzle's generic mapping a poll takes nearly twice as long. */
 const recordColumns = `id, account_id AS "accountId", mode, tier, status, resolution,
-  video_url AS "videoUrl", upload_id AS "uploadId", file_name AS "fileName", webhook_url AS "webhookUrl", model, enhancements, metadata,
+  video_url AS "videoUrl", upload_id AS "uploadId", file_name AS "fileName", webhook_url AS "webhookUrl", model, enhancements,
+  output_settings AS "outputSettings", metadata,
   duration_seconds AS "durationSeconds", credits_charged::float8 AS "creditsCharged",
   credits_refunded::float8 AS "creditsRefunded", progress, eta_seconds AS "etaSeconds", source, output, applied,
   CASE WHEN error_code IS NOT NULL THEN jsonb_build_object('code', error_code, 'message', error_message) END AS error,

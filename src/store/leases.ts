@@ -138,9 +138,10 @@ export function leaseQueries(db: Db) {
     requeueOrphans: (limit: number) => requeueOrphans(db, limit),
 
     /** Returns the jobs whose original is stored and whose result is not. */
-    async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source'>[]> {
+    async pendingEnhancements(): Promise<Pick<JobRecord, 'id' | 'resolution' | 'durationSeconds' | 'source' | 'outputSettings'>[]> {
+      const { id, resolution, durationSeconds, source, outputSettings } = getTableColumns(jobs);
       return db
-        .select({ id: jobs.id, resolution: jobs.resolution, durationSeconds: jobs.durationSeconds, source: jobs.source })
+        .select({ id, resolution, durationSeconds, source, outputSettings })
         .from(jobs)
         .where(and(eq(jobs.step, 'enhance'), eq(jobs.status, 'running'), isNull(jobs.deletedAt)));
     },

@@ -12,13 +12,16 @@ import {
   text,
   timestamp,
 } from 'drizzle-orm/pg-core';
+import type { KeyAccess } from '../domain/api-key.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type {
   AppliedEnhancements,
   Enhancements,
+  JobPicture,
   JobStatus,
   Mode,
   OutputFacts,
+  OutputSettings,
   Resolution,
   MeasuredSource,
   Tier,
@@ -53,6 +56,8 @@ export const apiKeys = pgTable('api_keys', {
   expiresAt: timestamptz('expires_at'),
   revokedAt: timestamptz('revoked_at'),
   lastUsedAt: timestamptz('last_used_at'),
+  name: text('name').notNull().default(''),
+  access: text('access').$type<KeyAccess>().notNull().default('full'),
 });
 
 export type Step = 'ingest' | 'enhance' | 'test_mode';
@@ -68,6 +73,7 @@ export const jobs = pgTable('jobs', {
   webhookUrl: text('webhook_url'),
   model: text('model'),
   enhancements: jsonb('enhancements').$type<Enhancements>().notNull().default({}),
+  outputSettings: jsonb('output_settings').$type<OutputSettings>().notNull().default({}),
   metadata: jsonb('metadata').$type<Record<string, string>>().notNull().default({}),
   durationSeconds: integer('duration_seconds').notNull(),
   creditsCharged: bigintNumber('credits_charged').notNull(),
@@ -91,6 +97,7 @@ export const jobs = pgTable('jobs', {
   traceparent: text('traceparent'),
   originalKey: text('original_key'),
   outputKey: text('output_key'),
+  pictures: jsonb('pictures').$type<JobPicture[]>(),
   attempt: integer('attempt').notNull().default(0),
   crashes: integer('crashes').notNull().default(0),
   failures: integer('failures').notNull().default(0),
@@ -255,6 +262,7 @@ export type EventKind =
   | 'credits.granted'
   | 'credits.withdrawn'
   | 'key.created'
+  | 'key.renamed'
   | 'key.rotated'
   | 'key.revoked'
   | 'webhook_secret.rotated'

@@ -188,6 +188,19 @@ describe('making a job', () => {
     expect((await errorOf(response)).code).toBe('insufficient_credits');
   });
 
+  it('402 max_credits_exceeded, which leaves neither a job nor a charge', async () => {
+    const person = await world.person({ credits: 1000 });
+    const refused = await create({ mode: 'live', request: { ...request, max_credits: 125 } }, {}, person);
+    expect(refused.status).toBe(402);
+    expect(await errorOf(refused)).toMatchObject({ code: 'max_credits_exceeded', param: '/request/max_credits' });
+    const rows = async (table: string) => (await world.sql.unsafe(`SELECT 1 FROM ${table} WHERE account_id = $1`, [person.accountId])).length;
+    expect(await rows('jobs')).toBe(0);
+    const balance = async () => (await world.sql`SELECT credits FROM accounts WHERE id = ${person.accountId}`)[0]?.['credits'];
+    expect(Number(await balance())).toBe(1000);
+    expect((await create({ mode: 'live', request: { ...request, max_credits: 126 } }, {}, person)).status).toBe(201);
+    expect([await rows('jobs'), Number(await balance())]).toEqual([1, 874]);
+  });
+
   it('once for one Idempotency-Key; 409 for another body', async () => {
     const headers = { 'Idempotency-Key': 'form-1' };
     const ids = [];

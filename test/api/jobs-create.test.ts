@@ -272,6 +272,81 @@ describe('POST /v1/jobs when the video cannot be taken', () => {
     expect((await api.store.account()).credits).toBe(125);
   });
 
+  it('402 max_credits_exceeded for a job that costs more than it may, before anything is stored or charged', async () => {
+    const headers = { 'Idempotency-Key': 'order 7' };
+    const refusals = [
+      { extra: {}, price: 126 },
+      { extra: { resolution: '4k' }, price: 252 },
+      { extra: { resolution: '4k', secure: true }, price: 504 },
+    ];
+    const api = makeApi();
+    for (const { extra, price } of refusals) {
+      for (const max_credits of [0, price - 1]) {
+        const json = { ...input, ...extra, max_credits };
+        const response = await api.request('/v1/jobs', { method: 'POST', key: api.keys.liveSecure, headers, json });
+        expect(response.status).toBe(402);
+        expect(await errorOf(response)).toMatchObject({
+          code: 'max_credits_exceeded',
+          message: `The job would cost ${price} credits; \`max_credits\` allows ${max_credits}.`,
+          type: 'billing_error',
+          param: '/max_credits',
+        });
+      }
+    }
+    expect((await api.store.account()).credits).toBe(10_000);
+    expect(await api.store.allJobs()).toEqual([]);
+    // The refusals left the Idempotency-Key free.
+    const json = { ...input, max_credits: 126 };
+    const accepted = await api.request('/v1/jobs', { method: 'POST', headers, json });
+    expect(accepted.status).toBe(201);
+    expect(await accepted.json()).toMatchObject({ credits_charged: 126 });
+    const replayed = await api.request('/v1/jobs', { method: 'POST', headers, json });
+    expect(replayed.headers.get('Idempotent-Replayed')).toBe('true');
+    expect((await api.store.account()).credits).toBe(9_874);
+  });
+
+  it('402 max_credits_exceeded in test mode, by the price in live mode', async () => {
+    const api = makeApi();
+    const statusOf = async (extra: object) => (await api.request('/v1/jobs', { method: 'POST', key: api.keys.test, json: { ...input, ...extra } })).status;
+    expect(await statusOf({ max_credits: 29 })).toBe(402);
+    expect(await statusOf({ max_credits: 30 })).toBe(201);
+    expect(await statusOf({ max_credits: 30, duration_seconds: 11 })).toBe(402);
+  });
+
+  it('keeps how the result is to be encoded, for the worker', async () => {
+    for (const output of [{}, { quality: 'high' }, { quality: 22.5, max_bitrate: 500_000 }]) {
+      const api = makeApi();
+      expect((await api.request('/v1/jobs', { method: 'POST', json: { ...input, output } })).status).toBe(201);
+      expect((await api.store.allJobs())[0]?.outputSettings).toEqual(output);
+    }
+  });
+
+  it.each([
+    { quality: 9 },
+    { quality: 41 },
+    { quality: '20' },
+    { quality: null },
+    { max_bitrate: 499_999 },
+    { max_bitrate: 200_000_001 },
+    { max_bitrate: 1_000_000.5 },
+    { codec: 'hevc' },
+    null,
+  ])('400 for output %j', async (output) => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, output } });
+    expect(response.status).toBe(400);
+    const { code, param } = await errorOf(response);
+    expect(code).toBe('invalid_request');
+    expect(param).toMatch(/^\/output/);
+  });
+
+  it.each([-1, 1.5, '100', null, 1_000_000_001])('400 for max_credits %j', async (max_credits) => {
+    const api = makeApi();
+    const response = await api.request('/v1/jobs', { method: 'POST', json: { ...input, max_credits } });
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 'invalid_request', param: '/max_credits' });
+  });
+
   it('403 for a secure job with a Standard key, in both modes and before measuring', async () => {
     const api = makeApi();
     for (const key of [api.keys.live, api.keys.test]) {

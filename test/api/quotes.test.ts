@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Quote, SizeEstimate } from '../../src/contract/types.gen.ts';
 import { ReelmendError, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorOf, finished, makeApi, source } from '../helpers/http.ts';
 
@@ -32,6 +33,13 @@ describe('POST /v1/quotes', () => {
     expect(api.measured).toHaveLength(4);
   });
 
+  it('says the price whatever max_credits allows', async () => {
+    const api = makeApi();
+    const response = await api.request('/v1/quotes', { ...post, json: { ...input, max_credits: 1 } });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ credits: 126 });
+  });
+
   it('estimates the time from the account’s latest jobs of the same target, else from the configured rate', async () => {
     const api = makeApi({ options: { processingRates: { '1080p': 2, '4k': 10 } } });
     const estimate = async (resolution: string) => {
@@ -46,6 +54,51 @@ describe('POST /v1/quotes', () => {
     }
     // The median: 4 seconds for one of video.
     expect([await estimate('1080p'), await estimate('4k')]).toEqual([168, 420]);
+  });
+
+  it('predicts the size of the result by the source’s bitrate, the quality and the limit', async () => {
+    const api = makeApi({ options: { encoderCrf: 18 } });
+    const estimate = async (extra: object) => {
+      const response = await api.request('/v1/quotes', { ...post, json: { ...input, ...extra } });
+      return ((await response.json()) as Quote).estimated_size!;
+    };
+    const standard = await estimate({});
+    expect(standard.basis).toBe('source_bitrate');
+    expect(await estimate({ output: { quality: 18 } })).toEqual(standard);
+    expect(await estimate({ output: { quality: 'standard' } })).toEqual(standard);
+    const ratio = (some: SizeEstimate) => [some.min_bytes / standard.min_bytes, some.max_bytes / standard.max_bytes];
+    for (const [extra, times] of [
+      [{ output: { quality: 24 } }, 0.5],
+      [{ output: { quality: 'high' } }, 2 ** (4 / 6)],
+      [{ resolution: '4k' }, 4],
+    ] as const) {
+      // The sound stays as it is, and two digits are shown.
+      for (const found of ratio(await estimate(extra))) expect(found / times).toBeGreaterThan(0.9);
+      for (const found of ratio(await estimate(extra))) expect(found / times).toBeLessThan(1.25);
+    }
+    // 41.375 s and half a second of buffer at 2 Mbit/s, and sound of at most 320 kbit/s.
+    expect((await estimate({ output: { max_bitrate: 2_000_000 } })).max_bytes).toBe(12_000_000);
+  });
+
+  it('predicts the size by the account’s latest jobs, once there are five with a known quality and no limit', async () => {
+    const api = makeApi();
+    const estimate = async () => {
+      const response = await api.request('/v1/quotes', { ...post, json: input });
+      return ((await response.json()) as Quote).estimated_size!;
+    };
+    // Half the pixels of this video's result for as long: 10 MB at CRF 22 are 40 MB here.
+    const output = (quality: number | undefined, max_bitrate: number | null) =>
+      ({ width: 1920, height: 540, size_bytes: 10_000_000, sha256: '0'.repeat(64), ...(quality === undefined ? {} : { quality, max_bitrate }) });
+    for (let count = 0; count < 4; count += 1) await api.store.addJob({ ...finished(), output: output(22, null) });
+    await api.store.addJob({ ...finished(), output: output(22, 1_000_000) });
+    await api.store.addJob({ ...finished(), output: output(undefined, null) });
+    expect(await estimate()).toMatchObject({ basis: 'source_bitrate' });
+    await api.store.addJob({ ...finished(), output: output(22, null) });
+    const { basis, min_bytes, max_bytes } = await estimate();
+    expect(basis).toBe('account_jobs');
+    expect(min_bytes).toBeLessThan(40_000_000);
+    expect(max_bytes).toBeGreaterThan(40_000_000);
+    expect(max_bytes / min_bytes).toBeLessThan(2);
   });
 
   it('17.6: shows nobody the ETag that is kept to notice another file', async () => {
@@ -76,6 +129,7 @@ describe('POST /v1/quotes', () => {
         tier: 'standard',
         sandbox: true,
         estimated_seconds: seconds,
+        estimated_size: null,
         source: null,
       });
     }

@@ -307,7 +307,10 @@ describe('a file from this computer', () => {
     for (const name of ['first.mp4', 'second.mp4']) await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
     await page.getByText('6 credits').waitFor();
     expect(await axeViolations(page)).toEqual([]);
+    const posted = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/console/api/jobs'));
     await page.getByRole('button', { name: 'Enhance (2 videos)' }).click();
+    // Each of the two may cost what was shown for it, and no more.
+    expect((await posted).postDataJSON()).toMatchObject({ mode: 'live', request: { max_credits: 3 } });
     await page.waitForURL(`${world.url}/jobs`);
     for (const name of ['first.mp4', 'second.mp4']) await page.getByText(name).first().waitFor();
     // A file that was removed is forgotten.

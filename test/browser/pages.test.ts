@@ -32,7 +32,7 @@ beforeAll(async () => {
   await page.getByRole('radio', { name: 'Test', exact: true }).check();
   await page.getByRole('radio', { name: 'URL' }).check();
   await page.getByLabel('Video URL').fill('https://media.example.com/processing_failed.mp4');
-  await page.getByText('Enhancements and webhook').click();
+  await page.getByText('Enhancements, bitrate and webhook').click();
   await page.getByLabel('Webhook URL').fill('https://hooks.example.invalid/reelmend');
   await page.getByText('$0.00').waitFor();
   await page.getByRole('button', { name: 'Run in test mode' }).click();

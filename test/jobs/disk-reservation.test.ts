@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JobRecord, SourceFacts } from '../../src/domain/job.ts';
-import { type DiskContext, type DiskNeed, DiskReservations, expectedResultBytes, headroomBytes, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
+import type { JobRecord, OutputSettings, SourceFacts } from '../../src/domain/job.ts';
+import { expectedResultBytes } from '../../src/domain/output-size.ts';
+import { type DiskContext, type DiskNeed, DiskReservations, headroomBytes, withDiskReservation, withDownloadReservation } from '../../src/jobs/disk-reservation.ts';
 import { type DiskUsageReader, readDiskUsage } from '../../src/storage/disk.ts';
 import type { Account } from '../../src/store/types.ts';
 import { createWorkshop, enhanceResult, pause, probeResult, type Workshop } from '../helpers/worker-fakes.ts';
@@ -27,7 +28,7 @@ describe('disk space', () => {
 
   it('that a result takes grows with its pixels, its frames and its quality', () => {
     const source = { frame_rate: 25, duration: 10 } as SourceFacts;
-    const job = { resolution: '1080p', durationSeconds: 10, source } as const;
+    const job = { resolution: '1080p', durationSeconds: 10, source, outputSettings: {} } as const;
     const bytes = expectedResultBytes(job, 16);
     // The encoder's table has 21 Mbit/s on the average: 26 MB in ten seconds.
     expect(bytes).toBeGreaterThan(20e6);
@@ -35,6 +36,12 @@ describe('disk space', () => {
     expect(expectedResultBytes({ ...job, resolution: '4k' }, 16) / bytes).toBeCloseTo(4, 5);
     expect(expectedResultBytes(job, 22) / bytes).toBeCloseTo(0.5, 5);
     expect(expectedResultBytes({ ...job, source: { ...source, duration: 20 } }, 16) / bytes).toBeCloseTo(2, 5);
+    const chosen = (outputSettings: OutputSettings) => expectedResultBytes({ ...job, outputSettings }, 16) / bytes;
+    expect(chosen({ quality: 22 })).toBeCloseTo(0.5, 5);
+    expect(chosen({ quality: 'standard' })).toBe(1);
+    expect(chosen({ quality: 'high' })).toBeCloseTo(2 ** (4 / 6), 5);
+    // 10.5 s of 8 Mbit/s, of which half a second is the encoder's buffer.
+    expect(chosen({ quality: 'high', max_bitrate: 8_000_000 }) * bytes).toBeCloseTo(10.5e6, 0);
     for (const unknown of [null, { ...source, frame_rate: 0 }]) {
       expect(expectedResultBytes({ ...job, source: unknown }, 16) / bytes).toBeCloseTo(30 / 25, 5);
     }
@@ -74,7 +81,8 @@ describe('disk space', () => {
 });
 
 describe('a download', () => {
-  const job = (id: string) => ({ id, resolution: '1080p', durationSeconds: 10, source: { frame_rate: 25, duration: 10 } as SourceFacts }) as const;
+  const source = { frame_rate: 25, duration: 10 } as SourceFacts;
+  const job = (id: string) => ({ id, resolution: '1080p', durationSeconds: 10, source, outputSettings: {} }) as const;
   const resultBytes = expectedResultBytes(job(''), 16);
   const enhancement = { jobId: 'running', needs: [{ folder: 'scratch', bytes: resultBytes }, { folder: 'storage', bytes: resultBytes }] } as const;
 

@@ -135,8 +135,16 @@ describe('models', () => {
     expect(text.status).toBe(0);
     expect(text.stdout).toMatch(/^in\.mp4: \d+×\d+ → \d+×\d+ on .*, model /);
     expect(text.stdout).toMatch(/^ {2}denoise {12}0\.00 {2}turned off/m);
+    expect(text.stdout).toMatch(/^ {2}size: probably \d[\d.]* [kM]B to \d[\d.]* [kM]B at CRF 16; /m);
     const json = await reelmend(['plan', 'in.mp4', '--resolution', 'source', '--sharpen', '0.3', '--json']);
-    const plan = JSON.parse(json.stdout) as { source: { width: number }; width: number; stages: object[] };
+    const plan = JSON.parse(json.stdout) as {
+      source: { width: number };
+      width: number;
+      stages: object[];
+      estimatedSize: { minBytes: number; maxBytes: number };
+    };
+    expect(plan.estimatedSize.minBytes).toBeGreaterThan(0);
+    expect(plan.estimatedSize.maxBytes).toBeGreaterThan(plan.estimatedSize.minBytes);
     expect(plan.width).toBe(plan.source.width);
     expect(plan.stages).toContainEqual({ name: 'sharpen', strength: expect.closeTo(0.3) as number, why: 'asked for' });
   });
@@ -192,7 +200,10 @@ describe('an error is one line and exit status 1', () => {
       env: { REELMEND_DEVICE: 'gpu' },
       says: /^reelmend: REELMEND_DEVICE: must be/,
     },
-    'an encoder for a plan': { args: ['plan', 'in.mp4', '--resolution', '4k', '--crf', '20'], says: /unknown option '--crf'/ },
+    'a bitrate that no video can have': {
+      args: ['enhance', 'in.mp4', 'x.mp4', '--resolution', '4k', '--max-bitrate', '499999'],
+      says: /Expected 500000 to 200000000 bits per second\./,
+    },
     'a model file that is none': { args: ['models', 'check', 'text.mp4'], says: /^reelmend: Model “text\.mp4”: The model file is not an ONNX network, or it is damaged\.\n$/ },
     'a model file that is not there': { args: ['models', 'check', 'absent.onnx'], says: /^reelmend: There is no file absent\.onnx\.\n$/ },
     'a folder of models without a manifest': {

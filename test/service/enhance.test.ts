@@ -71,7 +71,7 @@ describe('a job', () => {
       const output = join(dir, `${job.id}.mp4`);
       const bytes = await download(job.id, output);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      expect(job.output).toEqual({ width: variant.width, height: variant.height, size_bytes: bytes.length, sha256 });
+      expect(job.output).toEqual({ width: variant.width, height: variant.height, size_bytes: bytes.length, sha256, quality: 16, max_bitrate: null });
       await checkOutput(source, output, variant);
     });
   }

@@ -100,6 +100,28 @@ describe('reelmend jobs', () => {
     expect((await reelmend('jobs', 'get', job.id)).stderr).toBe('reelmend: There is no such job.\n');
   });
 
+  it('quotes what a job would cost, with the settings of its encoder', async () => {
+    const url = 'https://media.example.com/a.mp4';
+    const text = await reelmend('jobs', 'quote', url, '--quality', '20', '--max-bitrate', '8000000');
+    expect(text).toEqual({ status: 0, stdout: '0 credits for 10 s of video, about 1 s of work\n', stderr: '' });
+    expect(await json('jobs', 'quote', url, '--json')).toMatchObject({ credits: 0, estimated_size: null });
+    const wrong = async (...args: string[]) => (await reelmend('jobs', 'quote', url, ...args)).stderr;
+    expect(await wrong('--quality', 'best')).toContain('Expected standard, high, or a number from 10 to 40.');
+    expect(await wrong('--max-bitrate', '8')).toContain('Expected 500000 to 200000000 bits per second.');
+    expect((await reelmend('jobs', 'quote', 'a.mov')).stderr).toContain('Send a file with `reelmend upload` first.');
+  });
+
+  it('creates no job that would cost more than --max-credits', async () => {
+    const create = (most: string) => reelmend('jobs', 'create', 'https://media.example.com/a.mp4', '--max-credits', most);
+    expect(await create('29')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'reelmend: The job would cost 30 credits; `max_credits` allows 29.\n',
+    });
+    expect((await create('30')).status).toBe(0);
+    expect((await create('many')).stderr).toContain('Expected a whole number.');
+  });
+
   it('says why a job has failed', async () => {
     const { status, stderr } = await reelmend('jobs', 'create', 'https://media.example.com/processing_failed.mp4', '--wait');
     expect(status).toBe(1);

@@ -41,7 +41,10 @@ struct Segment {
 /// Options of the H.264 encoder. The default is the fastest with VMAF ≥ 95 on all clips of bench/results/encoder.md.
 struct EncoderOptions {
   std::string preset = "superfast";  ///< x264 preset
-  float crf = 16.0F;                 ///< x264 constant rate factor, 0…51
+  float crf = 16.0F;                 ///< x264 constant rate factor, 0…51; NVENC's constant quality (cq)
+  /// Bits per second that the video stream may have at most, held with a buffer of half a second: a part of t seconds has
+  /// at most t + 0.5 seconds' worth. 0 = no limit. Cannot be held where even the coarsest quantiser needs more.
+  std::int64_t max_bitrate = 0;
 };
 
 struct EnhanceOptions {
@@ -63,6 +66,10 @@ struct EnhanceOptions {
   EncoderOptions encoder;
   SourceLimits limits;
   std::optional<Segment> segment;
+  /// SegmentPlan::text (reelmend/segments.h) and the place of a segment in it: makes the piece of that segment. Not together
+  /// with `segment`.
+  std::string segment_plan;
+  int segment_index = 0;
 };
 
 struct Progress {

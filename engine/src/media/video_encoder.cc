@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kKeyIntervalSeconds = 2;
 constexpr int kAlign = 64;
+constexpr std::int64_t kLargestBitrate = 1'000'000'000;
 
 constexpr int AlignUp(int value) { return (value + kAlign - 1) / kAlign * kAlign; }
 
@@ -29,12 +31,19 @@ constexpr std::array<std::string_view, 10> kPresets = {"ultrafast", "superfast",
 constexpr std::array<const char*, kPresets.size()> kNvencPresets = {"p1", "p1", "p3", "p3", "p4",
                                                                     "p4", "p5", "p6", "p7", "p7"};
 
+/// How libav tells that NVENC is missing: a device without an encoder, one that lacks a feature or a size, and (−1, which is
+/// EPERM) a driver's library that is not there. No session that ends elsewhere changes these.
+bool IsUnsupported(int result) { return result == AVERROR(ENOENT) || result == AVERROR(ENOSYS) || result == AVERROR(EPERM); }
+
 void CheckQuality(const EncoderOptions& quality) {
   if (std::ranges::find(kPresets, quality.preset) == kPresets.end()) {
     throw Error(ErrorCode::kInvalidArgument, "There is no encoder preset named “" + quality.preset + "”.");
   }
   if (!(quality.crf >= 0.0F && quality.crf <= 51.0F)) {
     throw Error(ErrorCode::kInvalidArgument, "The encoder's crf must lie between 0 and 51.");
+  }
+  if (quality.max_bitrate < 0 || quality.max_bitrate > kLargestBitrate) {
+    throw Error(ErrorCode::kInvalidArgument, "The encoder's largest bitrate must lie between 0 and 1 Gbit/s.");
   }
 }
 
@@ -86,7 +95,16 @@ VideoEncoder::VideoEncoder(const VideoEncoderOptions& options)
   // Key frames come from the grid in Encode; this bound only holds for frame rates far above the average.
   const double frames = av_q2d(options.frame_rate) * kKeyIntervalSeconds;
   c.gop_size = static_cast<int>(std::clamp(std::ceil(frames), 1.0, 1000.0));
+  LimitBitrate(options.quality.max_bitrate);
   is_nvenc ? OpenNvenc(options) : OpenX264(options);
+}
+
+/// The rate is held by a decoder's buffer (VBV) of half a second. A longer one would let a short video exceed the rate by
+/// what the buffer holds at its start; a shorter one has no room for key frames.
+void VideoEncoder::LimitBitrate(std::int64_t max_bitrate) {
+  if (max_bitrate == 0) return;
+  context_->rc_max_rate = max_bitrate;
+  context_->rc_buffer_size = static_cast<int>(max_bitrate / 2);
 }
 
 void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
@@ -95,6 +113,7 @@ void VideoEncoder::OpenX264(const VideoEncoderOptions& options) {
   settings.Set("crf", std::to_string(options.quality.crf).c_str());
   settings.Set("profile", "high");
   settings.Set("forced-idr", std::int64_t{1});
+  if (options.is_reproducible) settings.Set("x264-params", "cpu-independent=1");
   CheckAv(avcodec_open2(context_.get(), nullptr, settings.address()), ErrorCode::kInternal,
           "The encoder cannot be started");
   stride_[0] = AlignUp(options.width);
@@ -121,6 +140,7 @@ void VideoEncoder::OpenNvenc(const VideoEncoderOptions& options) {
   if (options.hw_surfaces > 0) settings.Set("surfaces", std::int64_t{options.hw_surfaces});
   const int result = avcodec_open2(&c, nullptr, settings.address());
   if (result >= 0) return;
+  if (IsUnsupported(result)) throw EncoderUnsupported("The GPU does not encode this video (" + AvErrorText(result) + ").");
   // Also for ENOMEM, by which drivers say that all sessions are taken.
   throw Error(ErrorCode::kUnavailable,
               "The GPU's encoder cannot be started; all of its sessions may be taken (" + AvErrorText(result) + ").");

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "reelmend/enhance.h"
 #include "reelmend/error.h"
@@ -12,6 +13,12 @@
 #include "media/color_tags.h"
 
 namespace reelmend::media {
+
+/// A GPU cannot encode at all, or not this size: another attempt fails as well.
+class EncoderUnsupported : public Error {
+ public:
+  explicit EncoderUnsupported(const std::string& sentence) : Error(ErrorCode::kUnavailable, sentence) {}
+};
 
 struct VideoEncoderOptions {
   int width = 0;
@@ -21,6 +28,7 @@ struct VideoEncoderOptions {
   SourceColor color;
   EncoderOptions quality;
   int threads = 1;
+  bool is_reproducible = false;      ///< x264: the same bits on CPUs with other instruction sets; threads still matter
   AVBufferRef* hw_frames = nullptr;  ///< frames context of NV12 on a GPU: h264_nvenc encodes; borrowed
   int hw_surfaces = 0;               ///< frames that the GPU's encoder may hold at once
 };
@@ -52,8 +60,8 @@ class DecodeTimes {
 /// fixed grid counted from time 0, so that neighbouring segments of a video use the same grid.
 class VideoEncoder {
  public:
-  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf out of 0…51, and
-  /// Error{kUnavailable} when the GPU opens no session (all of them taken, or a size that it does not encode).
+  /// Throws Error{kInvalidArgument} for a preset that x264 does not know or a crf or a bitrate out of range, and
+  /// Error{kUnavailable} when the GPU opens no session now, as EncoderUnsupported if it never will for this size.
   explicit VideoEncoder(const VideoEncoderOptions& options);
 
   const AVCodecContext& context() const { return *context_; }
@@ -79,6 +87,7 @@ class VideoEncoder {
   };
   bool is_on_gpu() const { return context_->hw_frames_ctx != nullptr; }
   ErrorCode FailureCode() const;
+  void LimitBitrate(std::int64_t max_bitrate);
   void OpenX264(const VideoEncoderOptions& options);
   void OpenNvenc(const VideoEncoderOptions& options);
   void Receive(const std::function<void(AVPacket&)>& on_packet);

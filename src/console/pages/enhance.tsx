@@ -30,6 +30,10 @@ export interface Draft {
   secure: boolean;
   webhook: string;
   model: string;
+  /** as in the request; numbers as text */
+  quality: string;
+  /** Mbit/s, as typed */
+  maxBitrate: string;
   strengths: Record<Stage, string>;
 }
 
@@ -52,7 +56,7 @@ export function EnhancePage() {
   const keys = useRef(new Map<string, string>());
   const { run, busy, error } = useAction(async () => {
     const ids: string[] = [];
-    for (const body of bodies) {
+    for (const body of bodies.map((each, index) => withinQuote(each, quote.data?.prices[index]))) {
       // A retry of the same submission keeps its key, so that a lost response never causes a second job.
       const text = JSON.stringify(body);
       const key = keys.current.get(text) ?? newIdempotencyKey();
@@ -67,13 +71,13 @@ export function EnhancePage() {
   };
   const problem = (field: string) => problemOf(error, `request/${field}`) ?? problemOf(quote.error, `request/${field}`);
   return (
-    <Page title="Enhance a video" intro="You see the price before you submit. A failed job is refunded automatically.">
+    <Page title="Enhance a video" intro="You see the price before you submit, and never pay more. A failed job is refunded automatically.">
       <ApprovalNotice />
       <form className="split" onSubmit={submit}>
         <div className="stack-l">
           <SourcePanel draft={draft} patch={patch} approved={approved} problem={problem('video_url')} />
           <TargetPanel draft={draft} patch={patch} />
-          <Extras draft={draft} patch={patch} problem={problem('webhook_url')} />
+          <Extras draft={draft} patch={patch} problem={problem} />
         </div>
         <div className="quote stack">
           <QuotePanel quote={quote} mode={draft.mode} ready={bodies.length > 0} />
@@ -99,8 +103,16 @@ function firstDraft(approved: boolean, liveSample: boolean): Draft {
     secure: false,
     webhook: '',
     model: 'auto',
+    quality: 'standard',
+    maxBitrate: '',
     strengths: { denoise: 'auto', sharpen: 'auto', face_restoration: 'auto', adaptive_contrast: 'auto' },
   };
+}
+
+/** The job never costs more than was shown, whatever the price is by now. Test mode costs nothing. */
+function withinQuote({ mode, request }: Body, credits: number | undefined): Body {
+  if (mode === 'test' || credits === undefined) return { mode, request };
+  return { mode, request: { ...request, max_credits: credits } };
 }
 
 /** The request bodies, one for each video; none while no source is chosen. */
@@ -112,17 +124,35 @@ function bodiesOf(draft: Draft, sample: { live: string | null; test: string }): 
   return [{ mode, request: requestOf(draft, { video_url: url }) }];
 }
 
-function requestOf({ resolution, secure, webhook, model, strengths }: Draft, video: { video_url: string } | { upload_id: string }): JobInput {
+function requestOf({ resolution, secure, webhook, model, strengths, ...encoding }: Draft, video: { video_url: string } | { upload_id: string }): JobInput {
   const request: JobInput = { ...video, resolution };
   if (secure) request.secure = true;
   if (webhook.trim() !== '') request.webhook_url = webhook.trim();
   if (model !== 'auto') request.model = model;
+  const output = outputOf(encoding);
+  if (output !== undefined) request.output = output;
   for (const { name } of stages) {
     const strength = strengths[name];
     if (strength === 'auto') continue;
     request.enhancements = { ...request.enhancements, [name]: strength === 'off' ? 'off' : Number(strength) };
   }
   return request;
+}
+
+const qualities = [
+  ['standard', 'Standard, hard to tell from the original frames'],
+  ['high', 'High, for further editing'],
+  ['20', 'Smaller file (CRF 20)'],
+  ['24', 'Small file (CRF 24)'],
+  ['28', 'Smallest file (CRF 28)'],
+] as const;
+
+function outputOf({ quality, maxBitrate }: Pick<Draft, 'quality' | 'maxBitrate'>): JobInput['output'] {
+  const output: NonNullable<JobInput['output']> = {};
+  if (quality === 'high') output.quality = quality;
+  else if (quality !== 'standard') output.quality = Number(quality);
+  if (maxBitrate !== '') output.max_bitrate = Math.round(Number(maxBitrate) * 1e6);
+  return Object.keys(output).length === 0 ? undefined : output;
 }
 
 interface PartProps {
@@ -194,6 +224,13 @@ function TargetPanel({ draft, patch }: PartProps) {
             { value: '4k', title: '4K', text: `Fits into 3840 × 2160. ${price(tier, '4k')}.` },
           ]}
         />
+        <SelectField label="Quality" value={draft.quality} onChange={(event) => patch({ quality: event.target.value })}>
+          {qualities.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </SelectField>
         <CheckField
           label="Secure tier"
           hint={`A signed certificate proves the deletion of all files. ${price('secure', draft.resolution)}.`}
@@ -205,11 +242,11 @@ function TargetPanel({ draft, patch }: PartProps) {
   );
 }
 
-function Extras({ draft, patch, problem }: PartProps & { problem: string | undefined }) {
+function Extras({ draft, patch, problem }: PartProps & { problem: (field: string) => string | undefined }) {
   const { models } = useSession().limits;
   return (
     <details className="more">
-      <summary>Enhancements and webhook</summary>
+      <summary>Enhancements, bitrate and webhook</summary>
       <div className="stack">
         <div className="form-grid">
           {stages.map(({ name, label }) => (
@@ -235,11 +272,23 @@ function Extras({ draft, patch, problem }: PartProps & { problem: string | undef
           </SelectField>
         </div>
         <TextField
+          label="Largest bitrate in Mbit/s (optional)"
+          type="number"
+          min="0.5"
+          max="200"
+          step="0.1"
+          placeholder="12"
+          value={draft.maxBitrate}
+          problem={problem('output/max_bitrate')}
+          hint="From 0.5 to 200. Pictures that need more lose quality."
+          onChange={(event) => patch({ maxBitrate: event.target.value })}
+        />
+        <TextField
           label="Webhook URL (optional)"
           type="url"
           placeholder="https://hooks.example.com/reelmend"
           value={draft.webhook}
-          problem={problem}
+          problem={problem('webhook_url')}
           hint="Receives a signed event when the job ends."
           onChange={(event) => patch({ webhook: event.target.value })}
         />

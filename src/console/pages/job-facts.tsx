@@ -61,7 +61,7 @@ function containerName(container: string): string {
 function outputFacts(output: Output): Fact[] {
   return [
     ['Picture', `${output.width} × ${output.height}`],
-    ['File', `${formatBytes(output.size_bytes)}, H.264 in MP4`],
+    ['File', `${formatBytes(output.size_bytes)}, H.264 in MP4${output.quality === undefined ? '' : `, CRF ${output.quality}`}`],
     [
       'SHA-256',
       <span key="hash" className="row">

@@ -11,8 +11,14 @@ import { Facts, Panel } from '../ui/panel.tsx';
 export type Body = { mode: Mode; request: JobInput };
 const pauseMs = 450;
 
+/** The quote of all videos together. */
+interface TotalQuote extends Quote {
+  /** credits of each video, in the order of the bodies */
+  prices: number[];
+}
+
 export interface QuoteState {
-  data: Quote | undefined;
+  data: TotalQuote | undefined;
   error: unknown;
   isFetching: boolean;
   /** the price belongs to an older draft */
@@ -20,18 +26,32 @@ export interface QuoteState {
 }
 
 /** The price of several videos together; one that is refused refuses all. */
-async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<Quote> {
+async function askQuotes(bodies: Body[], signal: AbortSignal): Promise<TotalQuote> {
   const quotes: Quote[] = [];
   for (const body of bodies) quotes.push(await askQuote(body, signal));
   const sum = (field: 'credits' | 'duration_seconds' | 'estimated_seconds') => quotes.reduce((total, each) => total + each[field], 0);
   return {
     ...quotes[0]!,
+    prices: quotes.map(({ credits }) => credits),
     credits: sum('credits'),
     duration_seconds: sum('duration_seconds'),
     estimated_seconds: sum('estimated_seconds'),
+    estimated_size: totalSize(quotes),
     source: quotes.length === 1 ? quotes[0]!.source : null,
   };
 }
+
+function totalSize(quotes: Quote[]): Quote['estimated_size'] {
+  const sizes = quotes.flatMap(({ estimated_size: size }) => size ?? []);
+  if (sizes.length < quotes.length) return null;
+  const sum = (field: 'min_bytes' | 'max_bytes') => sizes.reduce((total, each) => total + each[field], 0);
+  return { min_bytes: sum('min_bytes'), max_bytes: sum('max_bytes'), basis: sizes[0]!.basis };
+}
+
+const bases = {
+  account_jobs: 'by the results of your latest jobs',
+  source_bitrate: 'by the bitrate of the source; motion and grain make it large',
+} as const;
 
 export function useQuote(bodies: readonly Body[]): QuoteState {
   const text = bodies.length === 0 ? null : JSON.stringify(bodies);
@@ -79,7 +99,7 @@ export function QuotePanel({ quote, mode, ready }: { quote: QuoteState; mode: Mo
 
 function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
   const { credits } = useSession().account;
-  const { source } = quote;
+  const { source, estimated_size: size } = quote;
   return (
     <>
       <p className="price">
@@ -89,6 +109,9 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
         facts={[
           ['Duration', formatDuration(quote.duration_seconds)],
           ['Estimated time', formatDuration(quote.estimated_seconds)],
+          ...(size === null ? [] : ([
+            ['Result', <Result key="size" size={size} />],
+          ] as const)),
           ...(source === null ? [] : ([
             ['Source', `${source.width} × ${source.height}, ${source.video_codec}`],
             ['File', formatBytes(source.size_bytes)],
@@ -99,6 +122,15 @@ function Price({ quote, mode }: { quote: Quote; mode: Mode }) {
       {mode === 'live' && credits < quote.credits && (
         <Notice tone="warn">The balance does not cover this job. Ask the operator of this service for credits.</Notice>
       )}
+    </>
+  );
+}
+
+function Result({ size }: { size: NonNullable<Quote['estimated_size']> }) {
+  return (
+    <>
+      {formatBytes(size.min_bytes)} to {formatBytes(size.max_bytes)}
+      <span className="because small muted">{bases[size.basis]}</span>
     </>
   );
 }
