@@ -20,6 +20,7 @@ CREATE INDEX accounts_closed ON public.accounts USING btree (id) WHERE (closed_a
 CREATE INDEX accounts_state ON public.accounts USING btree (approval_status, id DESC);
 
 CREATE TABLE api_keys (
+  access text NOT NULL DEFAULT 'full'::text,
   account_id text NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   expires_at timestamp with time zone,
@@ -28,14 +29,17 @@ CREATE TABLE api_keys (
   last_four text NOT NULL,
   last_used_at timestamp with time zone,
   mode text NOT NULL,
+  name text NOT NULL DEFAULT ''::text,
   revoked_at timestamp with time zone,
   tier text NOT NULL,
+  CONSTRAINT api_keys_access_check CHECK ((access = ANY (ARRAY['full'::text, 'read_only'::text, 'create_only'::text]))),
   CONSTRAINT api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
   CONSTRAINT api_keys_id_check CHECK ((id ~ '^key_[0-9a-hjkmnp-tv-z]{26}$'::text)),
   CONSTRAINT api_keys_last_four_check CHECK ((length(last_four) = 4)),
   CONSTRAINT api_keys_mode_check CHECK ((mode = ANY (ARRAY['test'::text, 'live'::text]))),
+  CONSTRAINT api_keys_name_check CHECK ((length(name) <= 100)),
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_tier_check CHECK ((tier = ANY (ARRAY['standard'::text, 'secure'::text])))
 );

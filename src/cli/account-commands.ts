@@ -1,6 +1,6 @@
 /** `reelmend accounts …` and `reelmend keys …`: accounts and API keys without the console. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { generateApiKey, hashApiKey } from '../domain/api-key.ts';
+import { generateApiKey, hashApiKey, type KeyAccess, keyAccesses, longestKeyName } from '../domain/api-key.ts';
 import type { Mode, Tier } from '../domain/job.ts';
 import { keyOverlapDaysRange } from '../domain/limits.ts';
 import { known, type Opened, positiveWhole, withStore } from './with-store.ts';
@@ -102,15 +102,25 @@ export function accountCommands(): Command {
 interface KeyOptions {
   mode: Mode;
   tier: Tier;
+  name: string;
+  access: KeyAccess;
 }
 
-async function createKey(accountId: string, { mode, tier }: KeyOptions): Promise<void> {
+/** An empty name is none. */
+function keyName(text: string): string {
+  if ([...text].length > longestKeyName || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError(`Expected a name of at most ${longestKeyName} characters.`);
+  }
+  return text;
+}
+
+async function createKey(accountId: string, { mode, tier, name, access }: KeyOptions): Promise<void> {
   await withStore(async (opened) => {
     const { store, secrets } = opened;
     await requireOpen(opened, accountId);
     const { key, lastFour } = generateApiKey(mode);
     const hash = hashApiKey(key, secrets.keyPepper);
-    const record = await store.keys.create({ accountId, mode, tier, hash, lastFour });
+    const record = await store.keys.create({ accountId, mode, tier, name, access, hash, lastFour });
     print({ ...record, key });
   });
 }
@@ -141,10 +151,22 @@ export function keyCommands(): Command {
     .addOption(
       new Option('--tier <tier>', 'tier of the key').choices(['standard', 'secure']).default('standard'),
     )
+    .option('--name <text>', 'what people call the key', keyName, '')
+    .addOption(
+      new Option('--access <access>', 'full; read_only: reads, changes nothing; create_only: creates jobs and uploads, reads nothing else')
+        .choices(keyAccesses)
+        .default('full'),
+    )
     .action(createKey);
   keys
+    .command('rename')
+    .description('change what people call a key')
+    .argument('<key>', 'id, key_…')
+    .argument('<name>', 'at most 100 characters; "" for none', keyName)
+    .action((id: string, name: string) => withStore(async ({ store }) => print(known(await store.keys.rename(id, name), 'key', id))));
+  keys
     .command('rotate')
-    .description('replace a key with a new one of the same mode and tier; both work during the overlap')
+    .description('replace a key with a new one of the same mode, tier, name and access; both work during the overlap')
     .argument('<key>', 'id, key_…')
     .addOption(
       new Option('--overlap-days <days>', 'days for which both keys work, 0 to 7; 0 revokes the old key at once')

@@ -427,6 +427,22 @@ export const zJobFailedEvent = z.strictObject({
 });
 
 /**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export const zKeyAccess = z.enum([
+    'full',
+    'read_only',
+    'create_only'
+]);
+
+/**
+ * What people call the key. Empty for none.
+ */
+export const zKeyName = z.string().check(characters({ max: 100 })).regex(/^[^\x00-\x1f\x7f]*$/);
+
+/**
  * US dollars, by target resolution.
  */
 export const zPriceByResolution = z.object({
@@ -461,6 +477,29 @@ export const zLimits = z.object({
     upload_quota_bytes: z.int().gte(1)
 });
 
+/**
+ * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
+ */
+export const zMode = z.enum(['test', 'live']);
+
+export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
+
+export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
+
+/**
+ * The key of the request.
+ */
+export const zAccountKey = z.object({
+    id: zKeyId,
+    name: z.string(),
+    access: zKeyAccess,
+    last_used_at: zTimestamp.nullable()
+});
+
 export const zAccount = z.object({
     id: z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/),
     plan: z.string(),
@@ -474,21 +513,9 @@ export const zAccount = z.object({
     ]),
     retention_days: z.int().gte(1).lte(365),
     pricing: zPricing,
-    limits: zLimits
+    limits: zLimits,
+    key: zAccountKey
 });
-
-/**
- * `test`: nothing is processed or charged. `live`: jobs are processed and charged.
- */
-export const zMode = z.enum(['test', 'live']);
-
-export const zConsoleUserId = z.string().regex(/^user_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zConsoleSessionId = z.string().regex(/^sess_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zAccountId = z.string().regex(/^acct_[0-9a-hjkmnp-tv-z]{26}$/);
-
-export const zKeyId = z.string().regex(/^key_[0-9a-hjkmnp-tv-z]{26}$/);
 
 export const zEventId = z.string().regex(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
 
@@ -600,6 +627,8 @@ export const zConsoleKey = z.object({
     id: zKeyId,
     mode: zMode,
     tier: zTier,
+    name: zKeyName,
+    access: zKeyAccess,
     last_four: z.string(),
     state: z.enum([
         'active',
@@ -621,7 +650,13 @@ export const zConsoleKeyList = z.object({
 
 export const zConsoleKeyInput = z.strictObject({
     mode: zMode,
-    tier: zTier
+    tier: zTier,
+    name: zKeyName.optional(),
+    access: zKeyAccess.optional()
+});
+
+export const zConsoleKeyUpdate = z.strictObject({
+    name: zKeyName
 });
 
 export const zConsoleNewKey = z.object({
@@ -1025,6 +1060,7 @@ export const zErrorDetail = z.object({
         'delivery_not_resendable',
         'account_pending_approval',
         'secure_tier_required',
+        'key_access_denied',
         'job_not_found',
         'upload_not_found',
         'not_found',
@@ -1270,6 +1306,15 @@ export const zConsoleListKeysQuery = z.object({
 export const zConsoleCreateKeyBody = zConsoleKeyInput;
 
 export const zConsoleRevokeKeyPath = z.object({
+    id: zKeyId
+});
+
+/**
+ * At most 64 KB.
+ */
+export const zConsoleRenameKeyBody = zConsoleKeyUpdate;
+
+export const zConsoleRenameKeyPath = z.object({
     id: zKeyId
 });
 

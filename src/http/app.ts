@@ -12,6 +12,7 @@ import type { HttpDeps, WithStreams } from './deps.ts';
 import type { App, AppEnv } from './env.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate, requireApproval } from './middleware/authenticate.ts';
+import { requireAccess } from './middleware/key-access.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
@@ -57,6 +58,7 @@ export function buildApp(deps: HttpDeps): App {
     authenticate: authenticate({ keys: store.keys, keyPepper: deps.keyPepper }),
     limit: rateLimit({ limits: store.rateLimits, quotas: options.rateLimits ?? {} }),
     approve: requireApproval(),
+    access: requireAccess,
     body: jsonBody({
       limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes,
       timeoutMs: options.bodyTimeoutMs ?? defaultBodyTimeoutMs,

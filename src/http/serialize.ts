@@ -5,7 +5,7 @@ import { defaultVideoLimits, linkValidityS, retentionDaysFor, type VideoLimits }
 import { priceTable } from '../domain/pricing.ts';
 import { sandboxCredits } from '../domain/test-mode.ts';
 import { defaultUploadQuotaBytes, pendingUploadQuotaBytes } from '../domain/uploads.ts';
-import type { Account, Principal } from '../store/types.ts';
+import type { Account, KeyPrincipal } from '../store/types.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** Rounds to thousandths: a single-precision number of the engine would print with seventeen digits. */
@@ -93,7 +93,8 @@ function serializePricing(tier: Tier): Pricing {
 }
 
 /** `account` must be freshly read: the principal's copy may be older than the last charge. */
-export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }: Principal, account: Account): AccountBody {
+export function serializeAccount(deps: Pick<HttpDeps, 'options'>, principal: KeyPrincipal, account: Account): AccountBody {
+  const { mode, tier, keyId, name, access, lastUsedAt } = principal;
   return {
     id: account.id,
     plan: account.plan,
@@ -104,5 +105,6 @@ export function serializeAccount(deps: Pick<HttpDeps, 'options'>, { mode, tier }
     retention_days: retentionDaysFor(tier, account),
     pricing: serializePricing(tier),
     limits: serializeLimits(deps, account),
+    key: { id: keyId, name, access, last_used_at: lastUsedAt?.toISOString() ?? null },
   };
 }

@@ -724,7 +724,31 @@ export type Account = {
     retention_days: number;
     pricing: Pricing;
     limits: Limits;
+    key: AccountKey;
 };
+
+/**
+ * The key of the request.
+ */
+export type AccountKey = {
+    id: KeyId;
+    /**
+     * Empty if the key has none.
+     */
+    name: string;
+    access: KeyAccess;
+    /**
+     * The last use that was noted before this request; a use is noted at most once a minute.
+     */
+    last_used_at: Timestamp | null;
+};
+
+/**
+ * `full`: everything. `read_only`: every `GET`, and nothing else. `create_only`: creating jobs, quotes and
+ * uploads, and nothing else.
+ *
+ */
+export type KeyAccess = 'full' | 'read_only' | 'create_only';
 
 /**
  * Prices of processed video for the key's tier, billed per second to the cent.
@@ -772,6 +796,8 @@ export type Limits = {
     upload_quota_bytes: number;
 };
 
+export type KeyId = string;
+
 export type Health = {
     status: 'ok';
 };
@@ -798,7 +824,7 @@ export type ErrorDetail = {
     /**
      * Machine-readable code. More may be added.
      */
-    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
+    code: 'invalid_request' | 'invalid_json' | 'unreadable_video' | 'video_too_long' | 'video_too_large' | 'video_unreachable' | 'url_not_allowed' | 'insufficient_credits' | 'missing_api_key' | 'invalid_api_key' | 'missing_session' | 'invalid_session' | 'invalid_credentials' | 'csrf_token_invalid' | 'cross_site_request' | 'operator_required' | 'sign_up_closed' | 'wrong_password' | 'key_not_active' | 'key_limit_reached' | 'delivery_not_resendable' | 'account_pending_approval' | 'secure_tier_required' | 'key_access_denied' | 'job_not_found' | 'upload_not_found' | 'not_found' | 'method_not_allowed' | 'job_not_done' | 'job_failed' | 'job_not_deleted' | 'certificate_pending' | 'idempotency_key_reused' | 'upload_incomplete' | 'upload_not_ready' | 'upload_failed' | 'upload_quota_exceeded' | 'rate_limit_exceeded' | 'payload_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'link_expired' | 'link_invalid' | 'internal_error' | 'service_unavailable';
     /**
      * Human-readable text.
      */
@@ -896,7 +922,9 @@ export type ListJobsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -964,7 +992,8 @@ export type CreateJobErrors = {
     402: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not
-     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier).
+     * approved), `secure_tier_required` (`secure` is true but the key belongs to the Standard tier),
+     * `key_access_denied` (a restricted key that may only read).
      *
      */
     403: Error;
@@ -1042,7 +1071,8 @@ export type CreateQuoteErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1109,7 +1139,9 @@ export type DeleteJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1161,7 +1193,9 @@ export type GetJobErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1213,7 +1247,9 @@ export type GetJobResultErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1271,7 +1307,9 @@ export type StreamJobEventsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1324,7 +1362,8 @@ export type GetDeletionCertificateErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1394,7 +1433,9 @@ export type ListUploadsErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1447,7 +1488,9 @@ export type CreateUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1509,7 +1552,9 @@ export type DeleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1561,7 +1606,9 @@ export type GetUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1623,7 +1670,9 @@ export type CompleteUploadErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1765,7 +1814,9 @@ export type GetAccountErrors = {
      */
     401: Error;
     /**
-     * The key is a live key of an account that is not approved. Code: `account_pending_approval`.
+     * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
+     * `key_access_denied` (a restricted key whose access does not cover the operation).
+     *
      */
     403: Error;
     /**
@@ -1819,7 +1870,8 @@ export type UpdateAccountErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;
@@ -1889,7 +1941,8 @@ export type ListAuditLogErrors = {
     401: Error;
     /**
      * The key lacks the permission. Codes: `account_pending_approval` (a live key of an account that is not approved),
-     * `secure_tier_required` (the operation needs a key of the Secure tier).
+     * `secure_tier_required` (the operation needs a key of the Secure tier), `key_access_denied` (a restricted key
+     * whose access does not cover the operation).
      *
      */
     403: Error;

@@ -14,7 +14,7 @@ import { allowsTransition } from './job-states.ts';
 import { insufficientCredits, postTransfer } from './ledger.ts';
 import { enqueueDestroy, enqueueUploadDestroy, queuedStep, stepKey } from './queue.ts';
 import { accounts, type DeletedBy, idempotencyKeys, jobs, type Step, uploads } from './schema.ts';
-import type { CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
+import type { Actor, CreateJob, DeletedJob, Idempotency, JobStore, ListJobs } from './types.ts';
 import type { JobFeed } from './job-feed.ts';
 import { markUploadDeleted, uploadDeletion, uploadIsGone } from './uploads.ts';
 import { watchJob } from './watch-job.ts';
@@ -42,9 +42,9 @@ export function jobQueries(
         .where(and(eq(jobs.id, jobId), eq(jobs.status, 'done'), isNull(jobs.deletedAt)));
       return row?.key ?? null;
     },
-    delete: (accountId, mode, jobId) =>
+    delete: (accountId, mode, jobId, actor?: Actor) =>
       transact(db, (tx) =>
-        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer'),
+        deleteJob(tx, and(eq(jobs.id, jobId), eq(jobs.accountId, accountId), eq(jobs.mode, mode)), 'customer', actor),
       ),
     expireDue: (limit) => expireDue(db, limit),
     deleteOfClosed: (limit) => deleteOfClosed(db, limit),
@@ -107,7 +107,7 @@ function creationValues(id: string, input: CreateJob): (string | null)[] {
   const record = idempotency && { ...idempotency, days: Math.max(1, days) };
   const { task, key, maxAttempts } = queuedStep({ id, step });
   const ofUpload = upload === null ? {} : { upload_id: upload.id };
-  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits, ...ofUpload };
+  const event = { mode, tier, resolution, duration_seconds: durationSeconds, credits_charged: credits, ...ofUpload, ...input.actor };
   return [
     JSON.stringify(job),
     record && JSON.stringify(record),
@@ -167,7 +167,7 @@ async function listJobs(db: Db, query: ListJobs): Promise<{ jobs: JobRecord[]; h
  * Deletes one job: refunds by its state, drops its URLs, and queues the destruction of its files and of its upload, which
  * waits until a running worker has noticed and given up its lease. null when there is nothing to delete.
  */
-async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): Promise<DeletedJob | null> {
+async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy, actor: Actor = {}): Promise<DeletedJob | null> {
   const [job] = await tx
     .select()
     .from(jobs)
@@ -205,9 +205,9 @@ async function deleteJob(tx: Tx, which: ReturnType<typeof and>, by: DeletedBy): 
     accountId: job.accountId,
     kind: 'job.deleted',
     jobId: job.id,
-    data: { by, status: job.status, refunded_credits: refundedCredits },
+    data: { by, status: job.status, refunded_credits: refundedCredits, ...actor },
   });
-  if (upload !== null) await appendEvent(tx, uploadDeletion(upload));
+  if (upload !== null) await appendEvent(tx, uploadDeletion(upload, actor));
   return { id: job.id, deletedAt: deleted!.deletedAt!, refundedCredits };
 }
 

@@ -12,6 +12,7 @@ import {
   text,
   timestamp,
 } from 'drizzle-orm/pg-core';
+import type { KeyAccess } from '../domain/api-key.ts';
 import type { JobErrorCode } from '../domain/errors.ts';
 import type {
   AppliedEnhancements,
@@ -53,6 +54,8 @@ export const apiKeys = pgTable('api_keys', {
   expiresAt: timestamptz('expires_at'),
   revokedAt: timestamptz('revoked_at'),
   lastUsedAt: timestamptz('last_used_at'),
+  name: text('name').notNull().default(''),
+  access: text('access').$type<KeyAccess>().notNull().default('full'),
 });
 
 export type Step = 'ingest' | 'enhance' | 'test_mode';
@@ -255,6 +258,7 @@ export type EventKind =
   | 'credits.granted'
   | 'credits.withdrawn'
   | 'key.created'
+  | 'key.renamed'
   | 'key.rotated'
   | 'key.revoked'
   | 'webhook_secret.rotated'
